@@ -12,7 +12,7 @@ from api.app import create_app
 from api.collapsed_log import log_to_stderr
 from api.error_report import error_lines
 from api.http_protocol import BoundedProtocol
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux import pmapi
 from core.settings.settings import Settings
 from ingest.pmu.pfm_library import load_private_copy
@@ -32,9 +32,9 @@ def main() -> int:
     try:
         settings = Settings()
         app = create_app(settings)
-    except MendableError as error:
+    except UserError as error:
         print("\n".join(error_lines(error)), file=sys.stderr)
-        return MendableError.exit_code
+        return UserError.exit_code
     log_to_stderr()
     sys.setswitchinterval(_SWITCH_S)
     _allow_more_files()

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import formats
 from api.access import audit, tokens
 from api.access.roles import ANSWERS, requires
-from api.access.tokens import Role, Token, TokenError, moment
+from api.access.tokens import AccessToken, TokenError, TokenRole, as_utc
 from api.body import read_model, schema_of
 from api.failures import answered
 from api.observations.parameters import RunId
@@ -22,7 +22,7 @@ from core.errors import ApiError
 from ingest.errors import HostNameError, OtherMachineError
 from queries.errors import UnknownHostError
 
-router = APIRouter(tags=["Administration"], dependencies=[requires(Role.ADMIN)])
+router = APIRouter(tags=["Administration"], dependencies=[requires(TokenRole.ADMIN)])
 
 T = TypeVar("T")
 Name = Annotated[str, Path(max_length=200)]
@@ -37,7 +37,7 @@ class NewToken(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str = Field(max_length=200, description="What it is called")
-    role: Role = Field(description="reader, operator or admin")
+    role: TokenRole = Field(description="reader, operator or admin")
     expires: str = Field(
         default="", max_length=40, description="12h, 30d, 2w or 1y; else never"
     )
@@ -131,8 +131,8 @@ async def add_host(request: Request, services: Use) -> Response:
     settings = services.settings
 
     def work() -> dict[str, Any]:
-        wish = add_host.NewHost(**new.model_dump())
-        host = add_host.add_host(settings, monitoring(settings), wish, notes.append)
+        new_host = add_host.NewHost(**new.model_dump())
+        host = add_host.add_host(settings, monitoring(settings), new_host, notes.append)
         known = read_twin(settings, host)
         node = str(services.iris.host(host))
         gaps = known.gaps if known else {}
@@ -194,10 +194,10 @@ def _refused(detail: str, status: int) -> ApiError:
     return ApiError(status, "refused", "Refused", detail)
 
 
-def _shown(token: Token) -> dict[str, Any]:
+def _shown(token: AccessToken) -> dict[str, Any]:
     return {
         "name": token.name,
         "role": token.role,
-        "made": moment(token.made),
-        "expires": None if token.expires is None else moment(token.expires),
+        "made": as_utc(token.made),
+        "expires": None if token.expires is None else as_utc(token.expires),
     }

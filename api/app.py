@@ -25,7 +25,7 @@ from api.access.cross_site import CrossSite
 from api.access.headers import Headers
 from api.access.hosts import Hosts
 from api.access.prefix import Prefix
-from api.access.read_access import Reading
+from api.access.read_access import ReadAccess
 from api.access.roles import SCHEME
 from api.cgroups.watch import follow_cgroups
 from api.dashboards import live
@@ -102,11 +102,11 @@ def create_app(settings: Settings) -> FastAPI:
         load_catalogue()
         context()
         ontology_graph()
-        services.gate.open_to_owner()
+        services.authenticator.open_to_owner()
         following = [
             asyncio.create_task(follow(services)),
             asyncio.create_task(follow_cgroups(services)),
-            asyncio.create_task(services.observing.tend()),
+            asyncio.create_task(services.observing.maintain()),
         ]
         yield
         for task in following:
@@ -134,7 +134,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(part.router)
     # Middleware that is added later sees a request earlier.
     app.add_middleware(HeadAsGet)
-    app.add_middleware(Reading, gate=services.gate)
+    app.add_middleware(ReadAccess, authenticator=services.authenticator)
     app.add_middleware(CrossSite, origins=settings.origins)
     app.add_middleware(Cors, origins=settings.origins)
     app.add_middleware(Hosts, settings=settings)

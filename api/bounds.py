@@ -10,7 +10,7 @@ from ontology.limits import BEYOND
 
 Column = list[float | None]
 # A bounded value: the index of its series, its position, and the measured value.
-Mark = tuple[int, int, float]
+BoundedMark = tuple[int, int, float]
 
 
 def bounded(
@@ -37,7 +37,9 @@ def bounded_sums(columns: Sequence[Column], greatest: float) -> list[Column]:
     ]
 
 
-def marks(measured: Sequence[Column], shown: Sequence[Column]) -> list[Mark]:
+def bounded_marks(
+    measured: Sequence[Column], shown: Sequence[Column]
+) -> list[BoundedMark]:
     """List the positions where the shown values differ from the measured ones."""
     return [
         (series, place, value)

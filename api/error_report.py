@@ -2,17 +2,17 @@
 
 import errno
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.linux.ssh.errors import RemoteLoginError
 from core.stores.errors import EndpointError, QueriesError, QuerySyntaxError
 from dashboards.errors import DashboardError
 from dtdl.errors import DtdlError
-from ingest.errors import BrokenOffError, IngestError, NotConformingError
+from ingest.errors import ConnectionLostError, IngestError, NotConformingError
 from observations.errors import (
+    CpusTakenError,
     CrateError,
     LaunchError,
     ObservationError,
-    TakenError,
 )
 from sampling.cost.errors import CostError
 
@@ -50,8 +50,8 @@ def exit_code(error: Exception) -> int:
     if isinstance(error, SuperTwinError):
         return error.exit_code
     if isinstance(error, QuerySyntaxError | FileNotFoundError):
-        return MendableError.exit_code
-    if isinstance(error, EndpointError | BrokenOffError):
+        return UserError.exit_code
+    if isinstance(error, EndpointError | ConnectionLostError):
         return SuperTwinError.exit_code
     mendable = (
         CrateError,
@@ -61,10 +61,10 @@ def exit_code(error: Exception) -> int:
         LaunchError,
         QueriesError,
         RemoteLoginError,
-        TakenError,
+        CpusTakenError,
     )
     known = isinstance(error, mendable)
-    return MendableError.exit_code if known else SuperTwinError.exit_code
+    return UserError.exit_code if known else SuperTwinError.exit_code
 
 
 def _flat(error: Exception) -> str:

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from core.errors import ApiError, MendableError, SuperTwinError
+from core.errors import ApiError, SuperTwinError, UserError
 from core.linux.ssh.errors import AddressError, RemoteLoginError, SshMissingError
 from core.stores.errors import EndpointError, EndpointUnreachableError
 from ingest.errors import IngestError, PlanRequestError
-from observations.errors import ObservationError, TakenError
+from observations.errors import CpusTakenError, ObservationError
 from queries.errors import ParameterError
 
 _MENDABLE = (
-    *(PlanRequestError, ParameterError, MendableError),
+    *(PlanRequestError, ParameterError, UserError),
     *(AddressError, SshMissingError),
 )
 _FAILED = (
@@ -32,7 +32,7 @@ def answered(
     """
     try:
         yield
-    except TakenError as error:
+    except CpusTakenError as error:
         raise refused(str(error), 409) from None
     except _MENDABLE as error:
         raise refused(str(error), 400) from None

@@ -1,6 +1,6 @@
 """The media types of each kind of answer, the default first."""
 
-from api.lexer import Form
+from api.lexer import ResultForm
 from api.negotiation import negotiate
 
 JSON = "application/json"
@@ -43,7 +43,9 @@ NODE_FORMATS = {
 _UPSTREAM = {JSON: RESULTS_JSON}
 
 
-def answer_type(form: Form, accept: list[str], *, extra: tuple[str, ...] = ()) -> str:
+def answer_type(
+    form: ResultForm, accept: list[str], *, extra: tuple[str, ...] = ()
+) -> str:
     """Choose the media type for this form of query; raises NotAcceptableError."""
     if form.gives_triples:
         what = f"{form.value} gives triples, which are served as RDF"

@@ -11,7 +11,7 @@ from api.services import Services, Use
 from api.threads import of_health
 from api.version import supertwin_version
 from core.errors import ApiError
-from sampling.account.bridge_status import Bridge, read_bridge
+from sampling.account.bridge_status import BridgeStatus, read_bridge
 
 router = APIRouter(tags=["Health"])
 
@@ -87,7 +87,7 @@ async def _timed(work: Awaitable[object]) -> ServiceHealth:
     return ServiceHealth(ok=True, ms=round((time.monotonic() - start) * 1000, 1))
 
 
-def _bridge(bridge: Bridge) -> ServiceHealth:
+def _bridge(bridge: BridgeStatus) -> ServiceHealth:
     if not bridge.up:
         return ServiceHealth(ok=False, age_s=bridge.age, reason=bridge.reason)
     here = bridge.not_sampled or bridge.log_reason or bridge.losing_reason
@@ -97,7 +97,7 @@ def _bridge(bridge: Bridge) -> ServiceHealth:
     return ServiceHealth(ok=not reason, age_s=bridge.age, reason=reason or None)
 
 
-def _pmcd(bridge: Bridge) -> ServiceHealth:
+def _pmcd(bridge: BridgeStatus) -> ServiceHealth:
     """The state of PMCD as seen by the bridge, which depends on it."""
     if not bridge.up:
         return ServiceHealth(ok=False, reason="the bridge, which asks it, is down")

@@ -24,7 +24,7 @@ class InFlight:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        if self._count >= MOST + (_FOR_PAGES if _is_page_s(request) else 0):
+        if self._count >= MOST + (_FOR_PAGES if _is_for_page(request) else 0):
             await answer(request, _too_many())(scope, receive, send)
             return
         self._count += 1
@@ -34,7 +34,7 @@ class InFlight:
             self._count -= 1
 
 
-def _is_page_s(request: Request) -> bool:
+def _is_for_page(request: Request) -> bool:
     """Whether a browser requests one of our pages, or one of our pages its parts."""
     own = request.headers.get("sec-fetch-site") in ("same-origin", "none")
     return own or route_path(request.scope).startswith(_OWN_PATHS)

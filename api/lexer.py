@@ -20,7 +20,7 @@ _UPDATES = frozenset(
 )
 
 
-class Form(Enum):
+class ResultForm(Enum):
     """The form of a query, which decides the kind of its answer."""
 
     SELECT = "SELECT"
@@ -30,10 +30,10 @@ class Form(Enum):
 
     @property
     def gives_triples(self) -> bool:
-        return self in (Form.CONSTRUCT, Form.DESCRIBE)
+        return self in (ResultForm.CONSTRUCT, ResultForm.DESCRIBE)
 
 
-def read_form(text: str) -> Form:
+def read_form(text: str) -> ResultForm:
     """Return the form of a query; raises BadQueryError for updates, SERVICE etc."""
     form = None
     for token in read_tokens(text):
@@ -55,9 +55,9 @@ def read_form(text: str) -> Form:
     return form
 
 
-def _form(word: str, text: str, position: int) -> Form:
-    if word in Form.__members__:
-        return Form[word]
+def _form(word: str, text: str, position: int) -> ResultForm:
+    if word in ResultForm.__members__:
+        return ResultForm[word]
     if word in _UPDATES:
         raise BadQueryError(
             "update-refused",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from api.metrics import Metric
+from api.metrics import MetricInfo
 from api.services import Services
 from core.stores.endpoint import JSON_RESULTS
 from core.stores.results import read_rows
@@ -10,7 +10,9 @@ from ontology.limits import PER_CPU, is_of_all_cpus
 from queries.catalogue import saved_query
 
 
-async def greatest_on(services: Services, host: str, metric: Metric) -> float | None:
+async def greatest_on(
+    services: Services, host: str, metric: MetricInfo
+) -> float | None:
     """Return the limit of a metric's drawn values on a host; None if unknown.
 
     Raises GraphStoreError.
@@ -19,7 +21,7 @@ async def greatest_on(services: Services, host: str, metric: Metric) -> float | 
 
 
 async def cpus_for(
-    services: Services, host: str, metrics: Iterable[Metric]
+    services: Services, host: str, metrics: Iterable[MetricInfo]
 ) -> int | None:
     """Return the number of a host's CPUs, if a metric adds up over all of them.
 
@@ -27,6 +29,8 @@ async def cpus_for(
     """
     if not any(is_of_all_cpus(metric.name) for metric in metrics):
         return None
-    asked = saved_query("telemetry/instances").bind({"host": host, "metric": PER_CPU})
-    found = read_rows(await services.graph.query(asked, JSON_RESULTS))
+    bound_query = saved_query("telemetry/instances").bind(
+        {"host": host, "metric": PER_CPU}
+    )
+    found = read_rows(await services.graph.query(bound_query, JSON_RESULTS))
     return sum(bool(row["instname"]) for row in found.records()) or None

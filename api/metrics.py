@@ -24,7 +24,7 @@ METRIC_PATTERN = (
 
 
 @dataclass(frozen=True)
-class Metric:
+class MetricInfo:
     """A metric by its PCP name.
 
     ``unit`` is the unit of a value, and ``drawn`` that of a chart, which shows the rate
@@ -47,7 +47,7 @@ class Metric:
         return None if rate is None else rate * float(self.drawn[1])
 
 
-def metric_of(row: Row) -> Metric:
+def metric_of(row: Row) -> MetricInfo:
     """Build the metric of a row of METRIC_COLUMNS."""
 
     def text(name: str) -> str:
@@ -55,7 +55,7 @@ def metric_of(row: Row) -> Metric:
 
     counter = text("kind").endswith("#Counter")
     drawn = unit_of(text("unit"), text("pcp"), rate=counter)
-    return Metric(
+    return MetricInfo(
         name=text("name"),
         db_name=text("db"),
         is_counter=counter,

@@ -73,7 +73,7 @@ def negotiate(accept: Sequence[str], offers: Sequence[str], what: str) -> str:
     """Choose an offer; raises NotAcceptableError, which lists the offers."""
     chosen = choose(accept, offers)
     if chosen is None:
-        asked = ", ".join(accept)[:200]
-        detail = f"{what}, not as {asked!r}; available: {', '.join(offers)}"
+        accepted = ", ".join(accept)[:200]
+        detail = f"{what}, not as {accepted!r}; available: {', '.join(offers)}"
         raise NotAcceptableError(detail, list(offers))
     return chosen

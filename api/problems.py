@@ -68,7 +68,7 @@ def install(app: FastAPI, draw: Draw) -> None:
     app.add_exception_handler(ApiError, _problem)
     app.add_exception_handler(HTTPException, _http_exception)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_exception_handler(Exception, _unexpected)
 
 
 def _document(
@@ -150,6 +150,6 @@ async def _invalid(request: Request, error: Exception) -> Response:
     )
 
 
-async def _unforeseen(request: Request, error: Exception) -> Response:
+async def _unexpected(request: Request, error: Exception) -> Response:
     detail = "SuperTwin failed here; its log on stderr says where"
     return _document(request, 500, "Internal error", detail, kind="internal-error")

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Path, Request, Response
 
 from api import formats
 from api.host_order import with_hosts_in_order
-from api.lexer import Form
+from api.lexer import ResultForm
 from api.negotiation import negotiate
 from api.parameters import any_other
 from api.query_rows import rows_json_ld
 from api.query_text import query_text
 from api.services import Services, Use
-from api.sparql import Asked, read_pairs, response, run
+from api.sparql import SparqlRequest, read_pairs, response, run
 from api.web import query_page
 from core.errors import ApiError, NotFoundError
 from queries.binding import Param
@@ -76,10 +76,10 @@ async def saved_query(
     `Accept: application/sparql-query` gives the text that would run. A table is served
     as JSON-LD too: each row a node, each column a property of it.
     """
-    stem, suffix = _form_asked(name)
+    stem, suffix = _requested_form(name)
     query = _find(f"{group}/{stem}")
     accept = [suffix] if suffix else request.headers.getlist("accept")
-    form = Form(query.form.upper())
+    form = ResultForm(query.form.upper())
     media_type = formats.answer_type(form, accept, extra=_extra(form))
     pairs = read_pairs(request.scope["query_string"])
     if media_type == formats.HTML:
@@ -103,15 +103,15 @@ async def _body(
     if media_type == formats.QUERY:
         return text
     if media_type == formats.JSON_LD and query.form == "select":
-        asked = Asked(text), formats.RESULTS_JSON, query.dataset
+        asked = SparqlRequest(text), formats.RESULTS_JSON, query.dataset
         table = await run(request, services, *asked)
         ordered = await with_hosts_in_order(query, table, formats.RESULTS_JSON)
         return rows_json_ld(ordered, query.name, services.settings.base)
-    body = await run(request, services, Asked(text), media_type, query.dataset)
+    body = await run(request, services, SparqlRequest(text), media_type, query.dataset)
     return await with_hosts_in_order(query, body, media_type)
 
 
-def _form_asked(name: str) -> tuple[str, str]:
+def _requested_form(name: str) -> tuple[str, str]:
     """Split a name into the query and the media type that its suffix selects."""
     stem, dot, ending = name.rpartition(".")
     if dot and ending in formats.ENDINGS:
@@ -119,9 +119,9 @@ def _form_asked(name: str) -> tuple[str, str]:
     return name, ""
 
 
-def _extra(form: Form) -> tuple[str, ...]:
+def _extra(form: ResultForm) -> tuple[str, ...]:
     """Return the media types in addition to those of the answer's form."""
-    json_ld = (formats.JSON_LD,) if form is Form.SELECT else ()
+    json_ld = (formats.JSON_LD,) if form is ResultForm.SELECT else ()
     return (formats.QUERY, *json_ld, formats.HTML)
 
 
@@ -149,10 +149,10 @@ async def _bind(services: Services, query: SavedQuery, given: Mapping[str, str])
     try:
         return await query_text(services, query, given)
     except ParameterError:
-        raise _first_misfit(services, query, given) from None
+        raise _first_invalid(services, query, given) from None
 
 
-def _first_misfit(
+def _first_invalid(
     services: Services, query: SavedQuery, given: Mapping[str, str]
 ) -> ApiError:
     for name, value in given.items():

@@ -18,7 +18,7 @@ _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "qudt", "rd
 
 
 @dataclass(frozen=True)
-class Plan:
+class MetricPlan:
     """One sampling plan of a metric; the period is in seconds."""
 
     iri: str
@@ -27,7 +27,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Metric:
+class CatalogueMetric:
     """A metric of the catalogue; ``domain`` is empty if it has no instances."""
 
     iri: str
@@ -43,18 +43,18 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class Series:
+class SeriesInfo:
     """What the graph knows of ``metric`` and ``instance`` on ``host``."""
 
     host: str
     metric: str
     instance: str | None
     host_known: bool = False
-    known: Metric | None = None
+    known: CatalogueMetric | None = None
     component: str = ""
     instance_known: bool = False
     explicit_type: str = ""
-    plans: tuple[Plan, ...] = field(default=())
+    plans: tuple[MetricPlan, ...] = field(default=())
 
     @property
     def selector(self) -> str:
@@ -66,22 +66,22 @@ class Series:
 
 async def find(
     store: GraphStore, iris: Iris, host: str, metric: str, instance: str | None
-) -> Series:
+) -> SeriesInfo:
     """Look up a series; missing parts are empty in the result."""
     node = iris.host(host)
     rows = await store.rows(_metric_query(node, metric))
     if not rows:
-        return Series(host, metric, instance)
+        return SeriesInfo(host, metric, instance)
     known = _metric(rows)
     if known is None:
-        return Series(host, metric, instance, host_known=True)
+        return SeriesInfo(host, metric, instance, host_known=True)
     telemetry = iris.telemetry(host, metric, instance)
     found = await store.rows(
         _instance_query(
             node, known, telemetry, _instance(iris, host, known, instance), instance
         )
     )
-    return Series(
+    return SeriesInfo(
         host=host,
         metric=metric,
         instance=instance,
@@ -94,7 +94,7 @@ async def find(
     )
 
 
-async def instances(store: GraphStore, iris: Iris, series: Series) -> list[str]:
+async def instances(store: GraphStore, iris: Iris, series: SeriesInfo) -> list[str]:
     """Return the names of the metric's first instances on the host."""
     if series.known is None or not series.known.domain:
         return []
@@ -106,7 +106,9 @@ async def instances(store: GraphStore, iris: Iris, series: Series) -> list[str]:
     return [row["name"].value for row in rows]
 
 
-def _instance(iris: Iris, host: str, known: Metric, instance: str | None) -> str:
+def _instance(
+    iris: Iris, host: str, known: CatalogueMetric, instance: str | None
+) -> str:
     if instance is None or not known.domain:
         return ""
     return str(iris.metric_instance(host, known.domain, instance))
@@ -136,14 +138,18 @@ SELECT ?metric ?db ?semantics ?unit ?pcpUnits ?comment ?domain ?exposed ?atFetch
 
 
 def _instance_query(
-    host: URIRef, known: Metric, telemetry: URIRef, instance: str, name: str | None
+    host: URIRef,
+    known: CatalogueMetric,
+    telemetry: URIRef,
+    instance: str,
+    name: str | None,
 ) -> str:
     node, metric = iri_term(host), iri_term(known.iri)
-    asked = iri_term(telemetry)
+    node_term = iri_term(telemetry)
     some = "?plan st:samplesInstance"
     parts = [
-        f"{{ {asked} a ?type FILTER (?type IN (st:SWTelemetry, st:HWTelemetry)) }}",
-        f"{{ {asked} st:ofComponent ?component }}",
+        f"{{ {node_term} a ?type FILTER (?type IN (st:SWTelemetry, st:HWTelemetry)) }}",
+        f"{{ {node_term} st:ofComponent ?component }}",
         f"{{ ?plan st:ofHost {node} ; st:samples {metric} ; st:period ?period "
         "OPTIONAL { ?plan st:planName ?name } "
         f"FILTER (NOT EXISTS {{ {some} ?any }} "
@@ -157,11 +163,11 @@ def _instance_query(
     )
 
 
-def _metric(rows: list[Row]) -> Metric | None:
+def _metric(rows: list[Row]) -> CatalogueMetric | None:
     row = rows[0]
     if "metric" not in row:
         return None
-    return Metric(
+    return CatalogueMetric(
         iri=row["metric"].value,
         db_name=_first([row], "db"),
         semantics=_first([row], "semantics"),
@@ -175,9 +181,9 @@ def _metric(rows: list[Row]) -> Metric | None:
     )
 
 
-def _plans(rows: list[Row]) -> tuple[Plan, ...]:
+def _plans(rows: list[Row]) -> tuple[MetricPlan, ...]:
     found = {
-        row["plan"].value: Plan(
+        row["plan"].value: MetricPlan(
             row["plan"].value, _first([row], "name"), float(row["period"].value)
         )
         for row in rows

@@ -8,11 +8,11 @@ import httpx
 from fastapi import Depends, Request
 
 from api.access.audit import RefusalLog
-from api.access.authenticator import Gate
+from api.access.authenticator import Authenticator
 from api.dashboards.feeds import Feeds
-from api.dashboards.ranges import Reader
-from api.dashboards.specs import Specs
-from api.observations.observing import Observing
+from api.dashboards.ranges import PanelReader
+from api.dashboards.specs import DashboardCache
+from api.observations.observing import RunManagerService
 from core.settings.accounts import fuseki_account, store_read_account
 from core.settings.settings import Settings
 from core.stores import fuseki
@@ -35,7 +35,7 @@ class Services:
     """
 
     settings: Settings
-    gate: Gate
+    authenticator: Authenticator
     refusals: RefusalLog
     iris: Iris
     sparql: GraphStore
@@ -43,10 +43,10 @@ class Services:
     history: GraphStore
     store: SeriesStore
     bridge_state: Path
-    reader: Reader
-    specs: Specs
+    reader: PanelReader
+    specs: DashboardCache
     feeds: Feeds
-    observing: Observing
+    observing: RunManagerService
 
     async def aclose(self) -> None:
         """Close all connections, and log the refusals that are still pending."""
@@ -67,10 +67,13 @@ def make_services(settings: Settings) -> Services:
     store = SeriesStore(
         _store_client(settings), settings.store_read, settings.retention
     )
-    reader, specs = Reader(store, settings.query_timeout), Specs(graph, iris, settings)
+    reader, specs = (
+        PanelReader(store, settings.query_timeout),
+        DashboardCache(graph, iris, settings),
+    )
     return Services(
         settings=settings,
-        gate=Gate(settings),
+        authenticator=Authenticator(settings),
         refusals=RefusalLog(settings.home),
         iris=iris,
         sparql=GraphStore(fuseki.client(account), url, settings.query_timeout, limit),
@@ -83,7 +86,7 @@ def make_services(settings: Settings) -> Services:
         reader=reader,
         specs=specs,
         feeds=Feeds(reader, specs),
-        observing=Observing(settings),
+        observing=RunManagerService(settings),
     )
 
 

@@ -69,7 +69,7 @@ _BODY = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class SparqlRequest:
     """One query of the protocol, with the graphs that it is limited to."""
 
     query: str
@@ -104,21 +104,23 @@ async def sparql_post(request: Request, services: Use) -> Response:
 async def run(
     request: Request,
     services: Services,
-    asked: Asked,
+    sparql_request: SparqlRequest,
     media_type: str,
     dataset: str = "twin",
 ) -> bytes:
     """Return the complete answer in one media type; cancel it if the client leaves."""
     upstream = formats.upstream_type(media_type)
     store = services.history if dataset == "history" else services.sparql
-    work = store.query(asked.query, upstream, asked.graphs)
+    work = store.query(sparql_request.query, upstream, sparql_request.graphs)
     return await while_connected(request, work)
 
 
-async def _answer(request: Request, services: Services, asked: Asked) -> Response:
-    form = read_form(asked.query)
+async def _answer(
+    request: Request, services: Services, sparql_request: SparqlRequest
+) -> Response:
+    form = read_form(sparql_request.query)
     media_type = formats.answer_type(form, request.headers.getlist("accept"))
-    body = await run(request, services, asked, media_type)
+    body = await run(request, services, sparql_request, media_type)
     return response(body, media_type)
 
 
@@ -132,7 +134,7 @@ def response(body: bytes | str, media_type: str) -> Response:
     return Response(body, headers=headers)
 
 
-async def _read_body(request: Request) -> Asked:
+async def _read_body(request: Request) -> SparqlRequest:
     sent = request.headers.get("content-type", "")
     media_type = sent.partition(";")[0].strip().lower()
     if media_type == _UPDATE:
@@ -148,10 +150,12 @@ async def _read_body(request: Request) -> Asked:
     body = await read_body(request, MAX_QUERY_BYTES, "query")
     if media_type == _FORM:
         return _read_parameters(body)
-    return Asked(_decoded(body), _graphs(read_pairs(request.scope["query_string"])))
+    return SparqlRequest(
+        _decoded(body), _graphs(read_pairs(request.scope["query_string"]))
+    )
 
 
-def _read_parameters(text: bytes) -> Asked:
+def _read_parameters(text: bytes) -> SparqlRequest:
     if len(text) > MAX_QUERY_BYTES:
         raise too_large(MAX_QUERY_BYTES, "query")
     pairs = read_pairs(text)
@@ -161,7 +165,7 @@ def _read_parameters(text: bytes) -> Asked:
     if len(queries) != 1:
         detail = f"{len(queries)} parameters named query; send exactly one"
         raise BadQueryError("one-query", "Send exactly one query", detail)
-    return Asked(queries[0], _graphs(pairs))
+    return SparqlRequest(queries[0], _graphs(pairs))
 
 
 def _graphs(pairs: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

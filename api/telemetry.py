@@ -15,11 +15,11 @@ from api.connection import while_connected
 from api.nodes import Node
 from api.observations.search import rows
 from api.processes.instances import runs_as
-from api.series import Series
+from api.series import SeriesInfo
 from api.services import Services, Use
 from api.twin import CHART_OPTIONS, Segment, accepted, decoded, node_response
 from core.errors import ApiError, NotFoundError
-from core.stores.series_store import Sample, StoreError
+from core.stores.series_store import StoredSample, StoreError
 from ingest.describe.plan import COUNTER_PREFIX
 from ontology.iris import NO_INSTANCE
 from ontology.terms import QUDT, ST
@@ -30,10 +30,10 @@ router = APIRouter(tags=["Telemetry"])
 
 
 @dataclass(frozen=True)
-class Reading:
+class TelemetryReading:
     """The last sample of a series in the store, or why it cannot be read."""
 
-    sample: Sample | None = None
+    sample: StoredSample | None = None
     reason: str = ""
 
 
@@ -57,12 +57,12 @@ async def telemetry(
     return await node_response(request, services, node, media_type)
 
 
-async def read(services: Services, selector: str) -> Reading:
+async def read(services: Services, selector: str) -> TelemetryReading:
     """Read the last sample of a series; if the store is down, return the reason."""
     try:
-        return Reading(await services.store.last(selector))
+        return TelemetryReading(await services.store.last(selector))
     except StoreError as error:
-        return Reading(reason=error.detail)
+        return TelemetryReading(reason=error.detail)
 
 
 async def _described(
@@ -85,14 +85,14 @@ async def _described(
     return node
 
 
-async def _is_there(services: Services, found: Series) -> bool:
+async def _is_there(services: Services, found: SeriesInfo) -> bool:
     """Whether the instance is in the graph, or is a process that runs now."""
     if found.instance_known or not found.known or found.instance is None:
         return found.instance_known
     return await runs_as(services, found.host, found.known.domain, found.instance)
 
 
-async def _refusal(services: Services, found: Series) -> ApiError | None:
+async def _refusal(services: Services, found: SeriesInfo) -> ApiError | None:
     """Say why the series cannot exist; None if it can.
 
     An instance that is resolved at fetch need not be in the graph.
@@ -117,13 +117,13 @@ async def _refusal(services: Services, found: Series) -> ApiError | None:
     return None
 
 
-def _unknown_instance(found: Series, hint: str) -> NotFoundError:
-    asked = NO_INSTANCE if found.instance is None else found.instance
-    detail = f"metric {found.metric!r} has no instance {asked!r}; {hint}"
+def _unknown_instance(found: SeriesInfo, hint: str) -> NotFoundError:
+    requested = NO_INSTANCE if found.instance is None else found.instance
+    detail = f"metric {found.metric!r} has no instance {requested!r}; {hint}"
     return NotFoundError("unknown-instance", "Unknown instance", detail)
 
 
-def _add_series(node: Node, found: Series, services: Services) -> None:
+def _add_series(node: Node, found: SeriesInfo, services: Services) -> None:
     graph, iri, known = node.graph, node.iri, found.known
     assert known is not None  # noqa: S101
     graph.add((iri, RDF.type, URIRef(found.explicit_type or _kind(found))))
@@ -150,18 +150,18 @@ def _add_series(node: Node, found: Series, services: Services) -> None:
         graph.add((URIRef(plan.iri), ST.period, period))
 
 
-def _kind(found: Series) -> URIRef:
+def _kind(found: SeriesInfo) -> URIRef:
     """Return the class of a series that is not a node in the graph."""
     counted = found.metric.startswith(COUNTER_PREFIX)
     return ST.HWTelemetry if counted else ST.SWTelemetry
 
 
-async def _add_event(node: Node, found: Series, services: Services) -> None:
+async def _add_event(node: Node, found: SeriesInfo, services: Services) -> None:
     """Add the PMU event of a series that is not a node in the graph."""
     if found.explicit_type or _kind(found) != ST.HWTelemetry:
         return
-    asked = {"host": found.host, "metric": found.metric}
-    event = event_of_rows(found.metric, await rows(services, METRIC_EVENT, asked))
+    requested = {"host": found.host, "metric": found.metric}
+    event = event_of_rows(found.metric, await rows(services, METRIC_EVENT, requested))
     node.graph.add((node.iri, ST.pmuName, Literal(event.name)))
     _add(node.graph, node.iri, ST.ofEvent, event.iri or "")
 
@@ -171,7 +171,7 @@ def _add(graph: Graph, iri: URIRef, link: URIRef, value: str) -> None:
         graph.add((iri, link, URIRef(value)))
 
 
-def _add_reading(node: Node, reading: Reading, found: Series) -> None:
+def _add_reading(node: Node, reading: TelemetryReading, found: SeriesInfo) -> None:
     graph, iri, sample = node.graph, node.iri, reading.sample
     if sample is not None:
         of_texts = found.known is not None and found.known.of_texts
@@ -186,7 +186,7 @@ def _add_reading(node: Node, reading: Reading, found: Series) -> None:
         graph.add((iri, ST.storeReason, Literal(reason)))
 
 
-def _value(sample: Sample) -> Literal:
+def _value(sample: StoredSample) -> Literal:
     """Return the stored text, typed as a number if JSON and XSD can represent it."""
     if not math.isfinite(float(sample.value)):
         return Literal(sample.value)

@@ -178,12 +178,14 @@ def accepted(request: Request) -> str:
 
     `?format=` overrides `Accept`, for links that a browser follows.
     """
-    asked = request.query_params.get("format")
-    if asked in formats.NODE_FORMATS:
-        return formats.NODE_FORMATS[asked]
-    if asked is not None:
+    format_name = request.query_params.get("format")
+    if format_name in formats.NODE_FORMATS:
+        return formats.NODE_FORMATS[format_name]
+    if format_name is not None:
         known = list(formats.NODE_FORMATS)
-        detail = f"format={asked[:40]!r} is not served; there are: {', '.join(known)}"
+        detail = (
+            f"format={format_name[:40]!r} is not served; there are: {', '.join(known)}"
+        )
         raise NotAcceptableError(detail, known)
     return negotiate(request.headers.getlist("accept"), formats.NODES, _WHAT)
 

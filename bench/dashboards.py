@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Page
 
 from bench.table import Figure
 from core.stores.endpoint import Endpoint
-from core.stores.results import Rows
-from dashboards.build import Question, build, run
+from core.stores.results import TermRows
+from dashboards.build import BoundQuery, build, run
 from dashboards.catalogue import load_dashboards
 from dashboards.grafana import render
 from tests.browser import chromium, watched_page
@@ -93,7 +93,7 @@ def _generation(endpoint: Endpoint, base: str) -> Figure:
     """All dashboards of a host, each from its queries to Grafana's JSON."""
     asking: list[float] = []
 
-    def ask(question: Question) -> Rows:
+    def ask(question: BoundQuery) -> TermRows:
         started = time.perf_counter()
         rows = endpoint.select(question.sparql)
         asking[-1] += time.perf_counter() - started

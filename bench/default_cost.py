@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 
 from sampling.cost.estimate import estimate_all
-from sampling.cost.load import Load
-from sampling.cost.model import BUSY, DEFAULT, Model, load_model, save_model
+from sampling.cost.load import SamplingLoad
+from sampling.cost.model import BUSY, DEFAULT, CostModel, load_model, save_model
 
 # Cores of one decade differ by about so much in speed; memory and bytes on disk hang on
 # releases, on the memory there is, and on how much values vary.
@@ -47,7 +47,7 @@ def main() -> None:
     print(json.dumps(document["spread"], indent=1))
 
 
-def _costs(model: Model, load: Load) -> dict[str, float]:
+def _costs(model: CostModel, load: SamplingLoad) -> dict[str, float]:
     cost = estimate_all(model, load)
     memory = sum(of.value for of in cost.memory.values())
     return {"cpu": cost.cpu_total.value, "memory": memory, "disk": cost.disk.value}

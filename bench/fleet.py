@@ -25,7 +25,7 @@ from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.description import describe
 from ingest.load.catalogues import Catalogues, read_catalogues
-from ingest.load.publish import Store, publish
+from ingest.load.publish import TwinStores, publish
 from ingest.machine_files import hwloc_file, probe_file
 from ingest.pmu.store import publish_roles
 from ingest.probe import probe
@@ -90,14 +90,14 @@ class OwnFuseki(Server):
 
 
 @contextmanager
-def own_store() -> Iterator[tuple[OwnFuseki, Store]]:
+def own_store() -> Iterator[tuple[OwnFuseki, TwinStores]]:
     with (
         tempfile.TemporaryDirectory(prefix="supertwin-bench-") as folder,
         OwnFuseki(Path(folder)) as server,
         Endpoint(f"{server.url}/twin") as twin,
         Endpoint(f"{server.url}/history") as history,
     ):
-        yield server, Store(twin, history)
+        yield server, TwinStores(twin, history)
 
 
 def zen4_figures(stack: Stack) -> list[Figure]:
@@ -119,28 +119,28 @@ def zen4_figures(stack: Stack) -> list[Figure]:
     return figures
 
 
-def _from_file(store: Store, path: Path, host: str) -> tuple[float, int]:
+def _from_file(store: TwinStores, path: Path, host: str) -> tuple[float, int]:
     started = time.monotonic()
     load(store, hwloc_file(path, host), None)
     return time.monotonic() - started, _own(store, host)
 
 
 def _full(
-    store: Store, facts: dict[str, Any], path: Path, host: str
+    store: TwinStores, facts: dict[str, Any], path: Path, host: str
 ) -> tuple[float, int]:
     started = time.monotonic()
     load(store, scaled_document(facts | {"host": host}, path.read_bytes()), None)
     return time.monotonic() - started, _own(store, host)
 
 
-def _own(store: Store, host: str) -> int:
+def _own(store: TwinStores, host: str) -> int:
     graph = Iris(Settings().base).twin_graph(host)
     text = f"SELECT (COUNT(*) AS ?n) {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}"
     return int(store.twin.select(text).values()[0][0])
 
 
 def load(
-    store: Store, document: dict[str, Any], known: Catalogues | None
+    store: TwinStores, document: dict[str, Any], known: Catalogues | None
 ) -> Catalogues:
     """What `supertwin ingest` does with a document."""
     iris = Iris(Settings().base)
@@ -213,7 +213,7 @@ def _one_by_one(fleet: Fleet) -> tuple[float, tuple[bytes, bytes]]:
 
 
 def _each(
-    store: Store, paths: Sequence[Path], known: Catalogues | None
+    store: TwinStores, paths: Sequence[Path], known: Catalogues | None
 ) -> Catalogues | None:
     for path in paths:
         known = load(store, probe_file(path), known)

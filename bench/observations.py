@@ -10,7 +10,7 @@ from bench.table import Figure
 from core.settings.settings import Settings
 from ingest.triples import Triples, quads
 from observations.describe import describe_observation
-from observations.record import Asked, Observation, Run, Summary
+from observations.record import Observation, Run, RunSpec, Summary
 from observations.statistics import Span, Statistics
 from ontology.iris import Iris, series_name
 from ontology.terms import ST
@@ -113,7 +113,7 @@ def _runs_of(kind: int) -> bytes:
 def _observation(kind: int) -> Observation:
     start = _START_MS + kind * _DAY_MS
     program = f"/opt/bin/solver-{kind % 20}"
-    asked = Asked(
+    asked = RunSpec(
         "HOSTNAME",
         (program, "-n", str(kind)),
         (0, 1),

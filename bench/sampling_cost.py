@@ -9,9 +9,9 @@ from bench.table import Figure
 from core.settings.settings import Settings
 from sampling.calibration.calibration import calibrate
 from sampling.cost.estimate import estimate_all
-from sampling.cost.load import Size
-from sampling.cost.model import Disk, Model
-from sampling.cost.runs import Asking, Run, designed_runs
+from sampling.cost.load import FetchSize
+from sampling.cost.model import CostModel, DiskModel
+from sampling.cost.runs import FetchRequest, SamplingRun, designed_runs
 from supertwin.stack.private_stack import private_stack
 
 _MEMORY = ("size", "rss", "textrss", "datrss")
@@ -27,29 +27,38 @@ def cost_figures() -> list[Figure]:
     return [*_cpu(fitted, model), *_disk(model)]
 
 
-def _with_others(sizes: Mapping[str, Size], process: str | None) -> list[Run]:
-    return [*designed_runs(sizes, process)[:-1], *_others(sizes), Run("idle", ())]
+def _with_others(
+    sizes: Mapping[str, FetchSize], process: str | None
+) -> list[SamplingRun]:
+    return [
+        *designed_runs(sizes, process)[:-1],
+        *_others(sizes),
+        SamplingRun("idle", ()),
+    ]
 
 
 def _titles() -> set[str]:
     return {run.title for run in _others({})}
 
 
-def _others(sizes: Mapping[str, Size]) -> list[Run]:
+def _others(sizes: Mapping[str, FetchSize]) -> list[SamplingRun]:
     memory = tuple(name for name in sizes if name.startswith("mem.util."))
     disks = tuple(name for name in sizes if name.startswith("disk.dev."))
     processes = tuple(f"proc.memory.{end}" for end in _MEMORY)
     return [
-        Run("memory every 30 ms", (Asking(memory, 30),)),
-        Run(
+        SamplingRun("memory every 30 ms", (FetchRequest(memory, 30),)),
+        SamplingRun(
             "disks every 200 ms, memory of processes every 600 ms",
-            (Asking(disks, 200), Asking(processes, 600)),
+            (FetchRequest(disks, 200), FetchRequest(processes, 600)),
         ),
-        Run("CPU time of all CPUs every 5 ms", (Asking(("kernel.all.cpu.user",), 5),)),
+        SamplingRun(
+            "CPU time of all CPUs every 5 ms",
+            (FetchRequest(("kernel.all.cpu.user",), 5),),
+        ),
     ]
 
 
-def _cpu(fitted: Model, model: Model) -> list[Figure]:
+def _cpu(fitted: CostModel, model: CostModel) -> list[Figure]:
     figures = []
     for run in model.runs:
         if run.title in _titles():
@@ -70,11 +79,11 @@ def _cpu(fitted: Model, model: Model) -> list[Figure]:
     return figures
 
 
-def _disk(model: Model) -> list[Figure]:
+def _disk(model: CostModel) -> list[Figure]:
     """Half of the store's parts, by the fit of the other half."""
     parts = sorted(model.disk.parts)
     even, odd = parts[::2], parts[1::2]
-    fit = Disk(even, 0.0, 0.0).fit
+    fit = DiskModel(even, 0.0, 0.0).fit
     predicted = sum(fit.predict((part.points, part.blocks)).value for part in odd)
     return [
         Figure(

@@ -11,7 +11,7 @@ import httpx
 from bench.table import Figure
 from core.stores.endpoint import Endpoint
 from ingest.description import Description, describe
-from ingest.load.publish import Store, publish
+from ingest.load.publish import TwinStores, publish
 from ingest.probe import probe
 from ontology.iris import Iris
 from sampling.plan_file.monitor import load_monitor, plan_names
@@ -106,10 +106,10 @@ def _bare_load(stack: Stack, description: Description) -> float:
 
 
 @contextmanager
-def _store(stack: Stack) -> Iterator[Store]:
+def _store(stack: Stack) -> Iterator[TwinStores]:
     url = stack.fuseki
     with Endpoint(f"{url}/twin") as twin, Endpoint(f"{url}/history") as history:
-        yield Store(twin, history)
+        yield TwinStores(twin, history)
 
 
 def _timed(action: Callable[[], T]) -> tuple[T, float]:

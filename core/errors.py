@@ -3,7 +3,7 @@
 SuperTwinError      exit 1: a failure
 ├─ StartError       a child process does not come up; includes its last output
 ├─ SeriesError      the series store returns no points
-└─ MendableError    exit 2: the user can fix it; the message says how
+└─ UserError    exit 2: the user can fix it; the message says how
 
 ApiError            an error shown to a client, with its HTTP status (RFC 9457)
 ├─ BadQueryError    400
@@ -25,7 +25,7 @@ class StartError(SuperTwinError):
     """A part of the stack does not come up."""
 
 
-class MendableError(SuperTwinError):
+class UserError(SuperTwinError):
     """An error that the user can fix."""
 
     exit_code = 2

@@ -16,11 +16,11 @@ from core.stores.errors import (
     EndpointUnreachableError,
     QueriesError,
 )
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from dashboards.catalogue import Definition, definition
 from dashboards.components import QUERY as COMPONENTS
 from dashboards.components import read_components, read_threads
-from dashboards.errors import UnknownHostError
+from dashboards.errors import UnknownDashboardHostError
 from dashboards.header import PanelHeader
 from dashboards.missing import (
     host_question,
@@ -28,16 +28,16 @@ from dashboards.missing import (
     metric_question,
     reasons,
 )
-from dashboards.panels import Draft, Place, Surroundings, draw
-from dashboards.questions import Answer, Question
+from dashboards.panels import DashboardContext, Draft, PanelRow, draw
+from dashboards.questions import Answer, BoundQuery
 from dashboards.spec import Component, Dashboard, Panel, Section
 from queries.catalogue import SavedQuery
 from queries.errors import ParameterError
 from queries.natural_order import hosts_in_order, natural
 
-__all__ = ["Answer", "Batches", "Question", "build", "run", "run_all"]
+__all__ = ["Answer", "Batches", "BoundQuery", "build", "run", "run_all"]
 
-Batches = Generator[list[Question], list[Answer], Dashboard]
+Batches = Generator[list[BoundQuery], list[Answer], Dashboard]
 # Keys of questions that belong to no panel.
 _HOSTS = "all hosts"
 _REASON = "why the host has no series"
@@ -47,13 +47,13 @@ def build(name: str, host: str, base: str, folder: Path | None = None) -> Batche
     """Build the dashboard of a host, or of all hosts if the dashboard allows that.
 
     ``base`` is the beginning of instance IRIs. Raises UnknownDashboardError and
-    UnknownHostError; a saved query that fails affects only its own panels.
+    UnknownDashboardHostError; a saved query that fails affects only its own panels.
     """
     found = definition(name, folder)
     return _build(found, host, base)
 
 
-def run(batches: Batches, ask: Callable[[Question], Rows]) -> Dashboard:
+def run(batches: Batches, ask: Callable[[BoundQuery], TermRows]) -> Dashboard:
     """Run a build to its end, one question at a time.
 
     Raises EndpointUnreachableError and AccountRefusedError; any other error of ``ask``
@@ -63,7 +63,7 @@ def run(batches: Batches, ask: Callable[[Question], Rows]) -> Dashboard:
 
 
 def run_all(
-    builds: Sequence[Batches], ask: Callable[[Question], Rows], at_once: int
+    builds: Sequence[Batches], ask: Callable[[BoundQuery], TermRows], at_once: int
 ) -> list[Dashboard]:
     """Run several builds to their ends together, as `run` does.
 
@@ -85,10 +85,10 @@ def run_all(
 
 
 def _continued(
-    wanted: Mapping[Batches, Sequence[Question]],
+    wanted: Mapping[Batches, Sequence[BoundQuery]],
     known: Mapping[str, Answer],
     made: dict[Batches, Dashboard],
-) -> Iterator[tuple[Batches, list[Question]]]:
+) -> Iterator[tuple[Batches, list[BoundQuery]]]:
     """Yield builds with their next questions; put finished ones into `made`."""
     for batches, questions in wanted.items():
         try:
@@ -97,7 +97,7 @@ def _continued(
             made[batches] = end.value
 
 
-def _answer(ask: Callable[[Question], Rows], question: Question) -> Answer:
+def _answer(ask: Callable[[BoundQuery], TermRows], question: BoundQuery) -> Answer:
     try:
         return ask(question)
     except (EndpointUnreachableError, AccountRefusedError):
@@ -107,8 +107,8 @@ def _answer(ask: Callable[[Question], Rows], question: Question) -> Answer:
 
 
 def _build(found: Definition, host: str, base: str) -> Batches:
-    asked = _first_questions(found, host)
-    answers = dict(zip(asked, (yield list(asked.values())), strict=True))
+    questions = _first_questions(found, host)
+    answers = dict(zip(questions, (yield list(questions.values())), strict=True))
     hosts = _hosts(answers[_HOSTS])
     if hosts or not isinstance(answers[_HOSTS], str):
         _check_host(found, host, hosts)
@@ -116,7 +116,7 @@ def _build(found: Definition, host: str, base: str) -> Batches:
     drafts = [
         draft
         for panel in found.panels
-        for draft in _drafts(panel, asked, answers, around)
+        for draft in _drafts(panel, questions, answers, around)
     ]
     panels = yield from _explained(drafts, host, answers)
     return Dashboard(
@@ -131,33 +131,37 @@ def _build(found: Definition, host: str, base: str) -> Batches:
     )
 
 
-def _first_questions(found: Definition, host: str) -> dict[str, Question]:
+def _first_questions(found: Definition, host: str) -> dict[str, BoundQuery]:
     """The first questions, each once; the key is the saved query's name."""
     if found.about_one_host and not host:
-        raise UnknownHostError(f"dashboard {found.name} is about one host: name it")
+        raise UnknownDashboardHostError(
+            f"dashboard {found.name} is about one host: name it"
+        )
     try:
         sound = [panel for panel in found.panels if not panel.problem]
-        asked = {panel.saved.name: _bound(panel, host, found.given) for panel in sound}
-        asked[_HOSTS] = Question.of("inventory/names", {})
+        questions = {
+            panel.saved.name: _bound(panel, host, found.given) for panel in sound
+        }
+        questions[_HOSTS] = BoundQuery.of("inventory/names", {})
         if found.about_one_host:
-            asked[COMPONENTS] = Question.of(COMPONENTS, {"host": host})
-            asked[_REASON] = host_question(host)
+            questions[COMPONENTS] = BoundQuery.of(COMPONENTS, {"host": host})
+            questions[_REASON] = host_question(host)
     except ParameterError as error:
-        raise UnknownHostError(f"no host has such a name: {error}") from error
-    return asked
+        raise UnknownDashboardHostError(f"no host has such a name: {error}") from error
+    return questions
 
 
 def _drafts(
     panel: PanelHeader,
-    asked: Mapping[str, Question],
+    questions: Mapping[str, BoundQuery],
     answers: Mapping[str, Answer],
-    around: Surroundings,
+    around: DashboardContext,
 ) -> list[Draft]:
     if panel.problem:
         return draw(panel, panel.problem, "", around)
     name = panel.saved.name
     answer = _in_order(panel.saved, answers[name])
-    return draw(panel, answer, asked[name].sparql, around)
+    return draw(panel, answer, questions[name].sparql, around)
 
 
 def _in_order(saved: SavedQuery, answer: Answer) -> Answer:
@@ -165,13 +169,13 @@ def _in_order(saved: SavedQuery, answer: Answer) -> Answer:
         return answer
     at = {name: number for number, name in enumerate(answer.columns)}
     rows = hosts_in_order(saved, answer.rows, lambda row, name: row[at[name]])
-    return Rows(answer.columns, rows)
+    return TermRows(answer.columns, rows)
 
 
-def _bound(panel: PanelHeader, host: str, given: Mapping[str, str]) -> Question:
+def _bound(panel: PanelHeader, host: str, given: Mapping[str, str]) -> BoundQuery:
     takes_host = "host" in panel.saved.params
     own = {"host": host or None} if takes_host else {}
-    return Question.of(panel.saved, {**own, **given})
+    return BoundQuery.of(panel.saved, {**own, **given})
 
 
 def _hosts(answer: Answer) -> tuple[str, ...]:
@@ -185,19 +189,19 @@ def _check_host(found: Definition, host: str, hosts: Sequence[str]) -> None:
     if host and host not in hosts:
         known = ", ".join(hosts[:20]) or "none: describe one with `supertwin ingest`"
         more = f" and {len(hosts) - 20} more" if len(hosts) > 20 else ""
-        raise UnknownHostError(
+        raise UnknownDashboardHostError(
             f"the twin knows no host {host[:80]!r}; it knows: {known}{more}"
         )
 
 
 def _surroundings(
     answer: Answer, host: str
-) -> tuple[tuple[Component, ...], Surroundings]:
+) -> tuple[tuple[Component, ...], DashboardContext]:
     if isinstance(answer, str):
-        return (), Surroundings(host, frozenset())
+        return (), DashboardContext(host, frozenset())
     components = read_components(answer)
     longest = max((_size(component) for component in components), default=0)
-    return components, Surroundings(host, read_threads(answer), longest)
+    return components, DashboardContext(host, read_threads(answer), longest)
 
 
 def _size(component: Component) -> int:
@@ -207,7 +211,7 @@ def _size(component: Component) -> int:
 
 def _explained(
     drafts: Sequence[Draft], host: str, answers: dict[str, Answer]
-) -> Generator[list[Question], list[Answer], list[Panel]]:
+) -> Generator[list[BoundQuery], list[Answer], list[Panel]]:
     """The panels, with the reasons for missing metrics."""
     reason = host_reason(answers.get(_REASON, ""), host)
     if reason:
@@ -226,7 +230,7 @@ def _with_why(panel: Panel, why: tuple[str, ...]) -> Panel:
 
 def _sections(drafts: Sequence[Draft], panels: Sequence[Panel]) -> tuple[Section, ...]:
     """The panels by section, in order of first appearance; ids are unique."""
-    found: dict[Place, list[Panel]] = {}
+    found: dict[PanelRow, list[Panel]] = {}
     used: set[str] = set()
     for draft, panel in zip(drafts, panels, strict=True):
         id_, number = panel.id, 1

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from dashboards.spec import Component
 
 QUERY = "monitor/components"
@@ -12,7 +12,7 @@ QUERY = "monitor/components"
 _ALWAYS = ("socket", "numa")
 
 
-def read_components(rows: Rows) -> tuple[Component, ...]:
+def read_components(rows: TermRows) -> tuple[Component, ...]:
     """The choices, in the query's order.
 
     Components with one thread are left out, and so are those with the same threads as
@@ -22,7 +22,7 @@ def read_components(rows: Rows) -> tuple[Component, ...]:
     return tuple(_telling(choices))
 
 
-def read_threads(rows: Rows) -> frozenset[str]:
+def read_threads(rows: TermRows) -> frozenset[str]:
     """The IRIs of the hardware threads to which a component can be narrowed."""
     return frozenset(
         thread for row in rows.records() for thread in str(row["threads"] or "").split()

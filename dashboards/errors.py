@@ -5,7 +5,8 @@ DashboardError
 ├── UnitError               a unit that cannot be drawn
 ├── RowError                a row of a saved query that is not a valid series
 ├── UnknownDashboardError   no saved query names this dashboard
-└── UnknownHostError        the twin has no host of this name, or none was named
+└── UnknownDashboardHostError        the twin has no host of this name, or none was
+named
 
 A failure while a dashboard is built is not an error: its panel shows it.
 """
@@ -31,5 +32,5 @@ class UnknownDashboardError(DashboardError):
     """No dashboard has this name."""
 
 
-class UnknownHostError(DashboardError):
+class UnknownDashboardHostError(DashboardError):
     """The twin does not know this host."""

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dashboards import grafana_sparql
-from dashboards.grafana_fields import Place
+from dashboards.grafana_fields import PanelContext
 from dashboards.grafana_panels import grafana_panel, without_placement
 from dashboards.grafana_sdk import (
     DashboardCursorSync,
@@ -185,7 +185,7 @@ def _laid_out(dashboard: Dashboard) -> Iterator[dict[str, Any]]:
 def _section(
     grid: _Grid, section: Section, dashboard: Dashboard, closed: bool
 ) -> Sequence[dict[str, Any]]:
-    place = Place(dashboard.base, dashboard.host, section)
+    place = PanelContext(dashboard.base, dashboard.host, section)
     made = sdk.Row(plain(section.title)).collapsed(closed)
     row = grid.place(document(made.build()), GRID, 1)
     grid.new_line()

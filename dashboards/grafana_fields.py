@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboards import grafana_targets
-from dashboards.grafana_targets import Named
+from dashboards.grafana_targets import NamedSeries
 from dashboards.grafana_text import is_address, link, plain
 from dashboards.spec import Panel, Section
 from ontology.iris import Iris
@@ -19,7 +19,7 @@ PALETTE = (
 
 
 @dataclass(frozen=True)
-class Place:
+class PanelContext:
     """The context of a panel: the base of all IRIs, its host (or none), its section."""
 
     base: str
@@ -27,7 +27,9 @@ class Place:
     section: Section
 
 
-def field_config(panel: Panel, place: Place, given: dict[str, Any]) -> dict[str, Any]:
+def field_config(
+    panel: Panel, place: PanelContext, given: dict[str, Any]
+) -> dict[str, Any]:
     defaults: dict[str, Any] = {**given.get("defaults", {})}
     if panel.unit:
         defaults["unit"] = panel.unit.grafana
@@ -71,7 +73,7 @@ def _series_colors(panel: Panel) -> list[str]:
     return [PALETTE[places[key] % len(PALETTE)] for key in keys]
 
 
-def _labels(named: Sequence[Named]) -> list[str]:
+def _labels(named: Sequence[NamedSeries]) -> list[str]:
     """The name of each series: its label in the twin, extended if it is not unique."""
     labels = [one.series.label for one in named]
     twice = Counter(labels)
@@ -87,7 +89,9 @@ def _labels(named: Sequence[Named]) -> list[str]:
     ]
 
 
-def _override(one: Named, label: str, color: str, place: Place) -> dict[str, Any]:
+def _override(
+    one: NamedSeries, label: str, color: str, place: PanelContext
+) -> dict[str, Any]:
     series = one.series
     telemetry = Iris(place.base).telemetry(place.host, series.metric, series.instname)
     links = [

@@ -22,7 +22,7 @@ from grafana_foundation_sdk.models.heatmap import HeatmapColorMode, HeatmapColor
 from grafana_foundation_sdk.models.text import TextMode
 
 from dashboards import grafana_sparql, grafana_targets
-from dashboards.grafana_fields import PALETTE, Place, field_config
+from dashboards.grafana_fields import PALETTE, PanelContext, field_config
 from dashboards.grafana_sdk import (
     DataTransformerConfig,
     DynamicConfigValue,
@@ -50,7 +50,7 @@ _LEGEND_FITS = 16
 _NOTHING_IS_BELOW = -1e18
 
 
-def grafana_panel(panel: Panel, place: Place) -> dict[str, Any]:
+def grafana_panel(panel: Panel, place: PanelContext) -> dict[str, Any]:
     """One panel without its id and its position on the grid."""
     built: dict[str, Any]
     if panel.problem or not (panel.series or panel.table):
@@ -87,7 +87,7 @@ def _description(panel: Panel) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _links(panel: Panel, place: Place) -> list[dashboard.DashboardLink]:
+def _links(panel: Panel, place: PanelContext) -> list[dashboard.DashboardLink]:
     host = f"?host={quote(place.host, safe='')}" if place.host else ""
     query = f"{place.base}/queries/{panel.query}{host}"
     found = [_link("The saved query", query)]
@@ -185,7 +185,7 @@ _PICTURES: dict[str, Callable[[Panel], Any]] = {
 # ---- tables -------------------------------------------------------------------------
 
 
-def _table(panel: Panel, place: Place) -> table.Panel:
+def _table(panel: Panel, place: PanelContext) -> table.Panel:
     assert panel.table  # noqa: S101
     made = table.Panel().datasource(grafana_sparql.DATASOURCE)
     made.cell_options(TableAutoCellOptions())

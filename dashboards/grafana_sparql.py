@@ -11,7 +11,7 @@ from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models.common import DataSourceRef
 
 from dashboards import grafana_text
-from dashboards.spec import Column, Table
+from dashboards.spec import TableColumn, TableData
 from queries.sparql_text import tokenise, values_rows
 
 PLUGIN = "flandersmake-sparql-datasource"
@@ -44,7 +44,7 @@ class SparqlQuery(Dataquery):
 class SparqlTarget(Builder[SparqlQuery]):
     """The query of a table; with ``all_hosts`` the drop-down selects the host."""
 
-    def __init__(self, table: Table, all_hosts: bool) -> None:
+    def __init__(self, table: TableData, all_hosts: bool) -> None:
         text = grafana_text.sparql(table.query)
         self._query = SparqlQuery(_with_host(text) if all_hosts else text)
 
@@ -53,7 +53,7 @@ class SparqlTarget(Builder[SparqlQuery]):
         return self._query
 
 
-def chooses_host(table: Table) -> bool:
+def chooses_host(table: TableData) -> bool:
     """Whether its query has an open parameter ``host``."""
     return _with_host(table.query) != table.query
 
@@ -69,7 +69,7 @@ def _with_host(query: str) -> str:
     return query
 
 
-def transformations(table: Table) -> list[dict[str, Any]]:
+def transformations(table: TableData) -> list[dict[str, Any]]:
     """Convert texts to numbers, and order the columns as in the query."""
     numeric = [column.name for column in table.columns if column.numeric]
     order = {column.name: place for place, column in enumerate(table.columns)}
@@ -92,7 +92,7 @@ def _conversion(columns: list[str]) -> dict[str, Any]:
     return {"conversions": conversions, "fields": {}}
 
 
-def overrides(table: Table) -> list[dict[str, Any]]:
+def overrides(table: TableData) -> list[dict[str, Any]]:
     """The unit of each numeric column, the link of each column of IRIs."""
     found = [
         (column, _properties(table, place, column))
@@ -105,7 +105,9 @@ def overrides(table: Table) -> list[dict[str, Any]]:
     ]
 
 
-def _properties(table: Table, place: int, column: Column) -> list[dict[str, Any]]:
+def _properties(
+    table: TableData, place: int, column: TableColumn
+) -> list[dict[str, Any]]:
     if column.numeric:
         unit = column.unit.grafana if column.unit else "none"
         return [{"id": "unit", "value": unit}]

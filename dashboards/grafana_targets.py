@@ -9,7 +9,7 @@ from grafana_foundation_sdk.models.common import DataSourceRef
 
 from dashboards import grafana_text
 from dashboards.grafana_sdk import prometheus
-from dashboards.spec import Panel, Series, Target
+from dashboards.spec import Panel, PanelSeries, Target
 from ontology.selectors import escaped
 
 DATASOURCE = DataSourceRef("prometheus", "${metrics}")
@@ -22,10 +22,10 @@ _POSITION = "position"
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedSeries:
     """A series and the name that Grafana gives it before any override."""
 
-    series: Series
+    series: PanelSeries
     field: str
 
 
@@ -37,7 +37,7 @@ def ref_id(index: int) -> str:
 
 def targets(panel: Panel) -> list[prometheus.Dataquery]:
     """One query per expression of a panel."""
-    members: list[list[Series]] = [[] for _ in panel.targets]
+    members: list[list[PanelSeries]] = [[] for _ in panel.targets]
     for one in panel.series:
         members[one.target].append(one)
     prefixes = _prefixes(panel.targets)
@@ -47,14 +47,14 @@ def targets(panel: Panel) -> list[prometheus.Dataquery]:
     ]
 
 
-def names(panel: Panel) -> list[Named]:
+def names(panel: Panel) -> list[NamedSeries]:
     """Grafana's name of each series, from the legends of ``targets``."""
     prefixes = _prefixes(panel.targets)
-    return [Named(one, _field(prefixes[one.target], one)) for one in panel.series]
+    return [NamedSeries(one, _field(prefixes[one.target], one)) for one in panel.series]
 
 
 def _target(
-    panel: Panel, index: int, prefix: str, members: Sequence[Series]
+    panel: Panel, index: int, prefix: str, members: Sequence[PanelSeries]
 ) -> prometheus.Dataquery:
     text = _ordered(panel.targets[index].expression, members)
     return (
@@ -67,13 +67,13 @@ def _target(
     )
 
 
-def _legend(prefix: str, target: Target, members: Sequence[Series]) -> str:
+def _legend(prefix: str, target: Target, members: Sequence[PanelSeries]) -> str:
     if any(one.instname is not None for one in members):
         return f"{prefix} {{{{instname}}}}".strip()
     return prefix or target.metric
 
 
-def _field(prefix: str, series: Series) -> str:
+def _field(prefix: str, series: PanelSeries) -> str:
     if series.instname is None:
         return prefix or series.metric
     return f"{prefix} {series.instname}".strip()
@@ -92,7 +92,7 @@ def _prefixes(all_: Sequence[Target]) -> list[str]:
     ]
 
 
-def _ordered(expression: str, members: Sequence[Series]) -> str:
+def _ordered(expression: str, members: Sequence[PanelSeries]) -> str:
     """The expression with its results in the twin's order.
 
     By default the store returns series in alphabetical order of their names. Instances

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from dashboards.errors import PanelError, UnitError
-from dashboards.spec import SERIES_PICTURES, Column, Picture, Unit
+from dashboards.spec import SERIES_PICTURES, Picture, TableColumn, Unit
 from dashboards.units import drawn_unit
 from queries.catalogue import SavedQuery
 
@@ -70,10 +70,10 @@ class PanelHeader:
         return self.picture in SERIES_PICTURES
 
     @property
-    def table_columns(self) -> tuple[Column, ...]:
+    def table_columns(self) -> tuple[TableColumn, ...]:
         """The columns of its table, as the query returns them."""
         return tuple(
-            Column(name, name in self.columns, self.columns.get(name))
+            TableColumn(name, name in self.columns, self.columns.get(name))
             for name in self.saved.returns
         )
 

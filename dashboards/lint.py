@@ -229,9 +229,9 @@ def _datasources(panel: Item, document: Item) -> Iterator[Finding]:
         for one in variables(document)
         if one.get("type") == "datasource"
     }
-    asked = [target.get("datasource") for target in panel.get("targets", [])]
+    datasources = [target.get("datasource") for target in panel.get("targets", [])]
     own = [panel["datasource"]] if panel.get("datasource") else []
-    for one in [*own, *asked]:
+    for one in [*own, *datasources]:
         reference = one or {}
         if kinds.get(str(reference.get("uid")), "") != reference.get("type"):
             yield "datasource-fixed", repr(one)

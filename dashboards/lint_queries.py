@@ -61,9 +61,9 @@ def _expression(target: Item, variables: Sequence[Item]) -> Iterator[Finding]:
     component = [one for one in variables if one.get("name") == "component"]
     values = [in_string(value) for one in component for value in choices(one)]
     longest = max(values, key=len, default="")
-    asked = grafana_text.interpolate(text, {"component": longest})
-    if len(asked.encode()) > LONGEST:
-        yield "expression-long", f"{len(asked.encode())} bytes of {LONGEST}"
+    expanded = grafana_text.interpolate(text, {"component": longest})
+    if len(expanded.encode()) > LONGEST:
+        yield "expression-long", f"{len(expanded.encode())} bytes of {LONGEST}"
 
 
 def _names(panel: Item, targets: Sequence[Item]) -> Iterator[Finding]:
@@ -88,10 +88,10 @@ def _names(panel: Item, targets: Sequence[Item]) -> Iterator[Finding]:
 
 
 def _sparql(panel: Item, text: str, variables: Sequence[Item]) -> Iterator[Finding]:
-    asked = grafana_text.interpolate(text, chosen(variables))
+    expanded = grafana_text.interpolate(text, chosen(variables))
     try:
-        prepareQuery(asked)
-        tokens = tokenise(asked)
+        prepareQuery(expanded)
+        tokens = tokenise(expanded)
         columns = projection(tokens)
     except Exception as error:
         # rdflib raises plain exceptions for prefixes and scopes.

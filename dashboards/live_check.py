@@ -20,7 +20,7 @@ _SPAN = 60.0
 
 
 @dataclass
-class Checked:
+class LiveCheckResult:
     """The number of queries and of empty results, and the problems found."""
 
     panels: int = 0
@@ -30,12 +30,12 @@ class Checked:
     findings: list[str] = field(default_factory=list)
 
 
-def check(document: Item, ask_store: AskStore, ask_graph: AskGraph) -> Checked:
+def check(document: Item, ask_store: AskStore, ask_graph: AskGraph) -> LiveCheckResult:
     """Run every query of a dashboard, for all components and for the largest one.
 
     An expression without series is counted but is not a finding: the host may be off.
     """
-    checked = Checked()
+    checked = LiveCheckResult()
     defined = variables(document)
     for panel in panels(document):
         checked.panels += 1
@@ -52,7 +52,7 @@ def check(document: Item, ask_store: AskStore, ask_graph: AskGraph) -> Checked:
 
 
 def _expression(
-    target: Item, defined: Sequence[Item], ask: AskStore, checked: Checked
+    target: Item, defined: Sequence[Item], ask: AskStore, checked: LiveCheckResult
 ) -> str:
     end = time.time()
     for place, expression in enumerate(expressions(target, defined)):

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dashboards.questions import Answer, Question
-from queries.diagnosis import Known, finding, of_host, read_known
+from dashboards.questions import Answer, BoundQuery
+from queries.diagnosis import MetricFacts, finding, of_host, read_known
 
 _QUERY = "why/no-data"
 _PATTERN_QUERY = "telemetry/names"
 
 
-def host_question(host: str) -> Question:
+def host_question(host: str) -> BoundQuery:
     """The question about PCP on a host, for any metric."""
-    return Question.of(_QUERY, {"host": host})
+    return BoundQuery.of(_QUERY, {"host": host})
 
 
 def host_reason(answer: Answer, host: str) -> str:
@@ -23,24 +23,24 @@ def host_reason(answer: Answer, host: str) -> str:
     return found.reason if found else ""
 
 
-def metric_question(host: str, pattern: str) -> Question:
+def metric_question(host: str, pattern: str) -> BoundQuery:
     """The question about a metric, or about all metrics of a pattern such as a.*."""
     if "*" in pattern:
-        return Question.of(_PATTERN_QUERY, {"host": host, "pattern": pattern})
-    return Question.of(_QUERY, {"host": host, "metric": pattern})
+        return BoundQuery.of(_PATTERN_QUERY, {"host": host, "pattern": pattern})
+    return BoundQuery.of(_QUERY, {"host": host, "metric": pattern})
 
 
 def reasons(
     host: str, patterns: Iterable[str], answers: Mapping[str, Answer]
 ) -> tuple[str, ...]:
     """One line per reason, with all patterns that share it."""
-    alike: dict[Known | str, list[str]] = {}
+    alike: dict[MetricFacts | str, list[str]] = {}
     for pattern in patterns:
         alike.setdefault(_known(answers[pattern], pattern), []).append(pattern)
     return tuple(_reason(host, known, names) for known, names in alike.items())
 
 
-def _known(answer: Answer, pattern: str) -> Known | str:
+def _known(answer: Answer, pattern: str) -> MetricFacts | str:
     if isinstance(answer, str):
         return answer
     if "*" in pattern:
@@ -48,9 +48,9 @@ def _known(answer: Answer, pattern: str) -> Known | str:
     return read_known(answer)
 
 
-def _known_of_pattern(rows: Sequence[Mapping[str, Any]]) -> Known:
+def _known_of_pattern(rows: Sequence[Mapping[str, Any]]) -> MetricFacts:
     """The facts that hold for at least one metric of a pattern."""
-    return Known(
+    return MetricFacts(
         host=True,
         pcp_asked=True,
         metric=bool(rows),
@@ -59,7 +59,7 @@ def _known_of_pattern(rows: Sequence[Mapping[str, Any]]) -> Known:
     )
 
 
-def _reason(host: str, known: Known | str, names: Sequence[str]) -> str:
+def _reason(host: str, known: MetricFacts | str, names: Sequence[str]) -> str:
     if isinstance(known, str):
         return f"{', '.join(names)}: {known}"
     found = finding(known, host, names)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from dashboards.errors import RowError, UnitError
 from dashboards.expressions import (
     Instances,
@@ -15,7 +15,7 @@ from dashboards.expressions import (
 )
 from dashboards.header import GRID, PanelHeader
 from dashboards.rows import SeriesRow, cells, matching, missing, read_series
-from dashboards.spec import Panel, Series, Table, Target, Unit
+from dashboards.spec import Panel, PanelSeries, TableData, Target, Unit
 from dashboards.units import drawn_unit, one_unit
 from ontology.limits import greatest_rate
 from ontology.terms import UNIT
@@ -24,7 +24,7 @@ _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True)
-class Place:
+class PanelRow:
     """The row of a dashboard that contains a panel."""
 
     title: str
@@ -35,13 +35,13 @@ class Place:
 class Draft:
     """A panel, its place, and the metrics of its header without a row."""
 
-    place: Place
+    place: PanelRow
     panel: Panel
     missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class DashboardContext:
     """The common inputs of all panels of a dashboard.
 
     ``threads`` are the IRIs of the host's hardware threads, ``longest`` the bytes of
@@ -54,15 +54,15 @@ class Surroundings:
 
 
 def draw(
-    header: PanelHeader, answer: Rows | str, text: str, around: Surroundings
+    header: PanelHeader, answer: TermRows | str, text: str, around: DashboardContext
 ) -> list[Draft]:
     """Draw the panels of one header; ``text`` is the query that gave the answer."""
-    place, panel = Place(header.section), _blank(header)
+    place, panel = PanelRow(header.section), _blank(header)
     if isinstance(answer, str):
         return [Draft(place, replace(panel, problem=answer))]
     if header.draws_series:
         return _draw_series(header, answer, around)
-    table = Table(header.table_columns, cells(answer), text)
+    table = TableData(header.table_columns, cells(answer), text)
     why = () if table.rows else (header.empty,)
     return [Draft(place, replace(panel, table=table, why=why))]
 
@@ -89,18 +89,18 @@ def _own(header: PanelHeader) -> tuple[str, ...]:
 
 
 def _draw_series(
-    header: PanelHeader, answer: Rows, around: Surroundings
+    header: PanelHeader, answer: TermRows, around: DashboardContext
 ) -> list[Draft]:
     try:
         rows = matching(header.metrics, read_series(answer))
     except RowError as error:
         panel = replace(_blank(header), problem=str(error))
-        return [Draft(Place(header.section), panel)]
+        return [Draft(PanelRow(header.section), panel)]
     lacking = missing(header.metrics, rows)
     if not rows:
         why = () if lacking else (header.empty,)
         panel = replace(_blank(header), why=why)
-        return [Draft(Place(header.section), panel, lacking)]
+        return [Draft(PanelRow(header.section), panel, lacking)]
     groups = _grouped(header, rows)
     wide = _widths(header, list(groups))
     return [
@@ -111,21 +111,21 @@ def _draw_series(
 
 def _grouped(
     header: PanelHeader, rows: Sequence[SeriesRow]
-) -> dict[tuple[Place, str], list[SeriesRow]]:
+) -> dict[tuple[PanelRow, str], list[SeriesRow]]:
     """The rows of each panel, by its place and its title within the header."""
-    found: dict[tuple[Place, str], list[SeriesRow]] = {}
+    found: dict[tuple[PanelRow, str], list[SeriesRow]] = {}
     for row in rows:
-        place = Place(row.section or header.section, row.section_component)
+        place = PanelRow(row.section or header.section, row.section_component)
         title = row.panel if header.split else ""
         found.setdefault((place, title), []).append(row)
     return found
 
 
 def _widths(
-    header: PanelHeader, places: Sequence[tuple[Place, str]]
-) -> dict[Place, int]:
+    header: PanelHeader, places: Sequence[tuple[PanelRow, str]]
+) -> dict[PanelRow, int]:
     """The header's width, or more if a split has few panels per row."""
-    counts: dict[Place, int] = {}
+    counts: dict[PanelRow, int] = {}
     for place, title in places:
         counts[place] = counts.get(place, 0) + bool(title)
     return {
@@ -136,11 +136,11 @@ def _widths(
 
 def _panel(
     header: PanelHeader,
-    place: Place,
+    place: PanelRow,
     title: str,
     width: int,
     rows: Sequence[SeriesRow],
-    around: Surroundings,
+    around: DashboardContext,
 ) -> Panel:
     where = place.title if place.title != header.section else ""
     panel = replace(_blank(header, where, title), width=width)
@@ -155,7 +155,7 @@ def _filled(
     panel: Panel,
     header: PanelHeader,
     rows: Sequence[SeriesRow],
-    around: Surroundings,
+    around: DashboardContext,
 ) -> Panel:
     """The panel with its unit, expressions and series."""
     units = [_unit(header, row) for row in rows]
@@ -225,7 +225,7 @@ def _targets(
     rows: Sequence[SeriesRow],
     scale: Fraction,
     narrows: bool,
-    around: Surroundings,
+    around: DashboardContext,
 ) -> Iterator[tuple[Target, list[SeriesRow]]]:
     """The expressions of one metric with their rows; one unless it is too long."""
     first = rows[0]
@@ -242,8 +242,8 @@ def _targets(
         yield target, [row for row in rows if row.instname in set(portion)]
 
 
-def _series(row: SeriesRow, target: int) -> Series:
-    return Series(
+def _series(row: SeriesRow, target: int) -> PanelSeries:
+    return PanelSeries(
         label=row.label,
         component=row.component,
         metric=row.metric,

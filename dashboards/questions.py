@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from queries.binding import Scalar
 from queries.catalogue import SavedQuery, saved_query
 
 # A text is an error message of one line.
-Answer = Rows | str
+Answer = TermRows | str
 
 
 @dataclass(frozen=True)
-class Question:
+class BoundQuery:
     """A saved query with its values; ``sparql`` is the text with them bound."""
 
     query: str

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
 
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from dashboards.errors import RowError
 from dashboards.spec import Cell
 from dashboards.units import local_name
@@ -40,7 +40,7 @@ class SeriesRow:
     cpus: int | None = None
 
 
-def read_series(rows: Rows) -> list[SeriesRow]:
+def read_series(rows: TermRows) -> list[SeriesRow]:
     """The series of an answer, in order, each once per place; see SeriesRow.
 
     Raises RowError.
@@ -49,7 +49,7 @@ def read_series(rows: Rows) -> list[SeriesRow]:
     return list(dict.fromkeys(found))
 
 
-def cells(rows: Rows) -> tuple[tuple[Cell, ...], ...]:
+def cells(rows: TermRows) -> tuple[tuple[Cell, ...], ...]:
     """The rows as a table shows them."""
     return tuple(tuple(_cell(value) for value in row) for row in rows.values())
 

@@ -33,7 +33,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Series:
+class PanelSeries:
     """One line of a picture: a series of the store, and its component.
 
     ``target`` is the index of the panel's expression that returns it; ``instname``
@@ -62,7 +62,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """One column of a table; a ``numeric`` one has a unit, or counts."""
 
     name: str
@@ -71,13 +71,13 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableData:
     """A saved query's answer: cells in the order of the columns, IRIs as text.
 
     ``query`` is the saved query with its parameters bound, which returns these rows.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[Cell, ...], ...]
     query: str
 
@@ -108,8 +108,8 @@ class Panel:
     height: int = 8
     narrows: bool = False
     targets: tuple[Target, ...] = ()
-    series: tuple[Series, ...] = ()
-    table: Table | None = None
+    series: tuple[PanelSeries, ...] = ()
+    table: TableData | None = None
     why: tuple[str, ...] = ()
     problem: str = ""
 

@@ -111,8 +111,8 @@ class Contents:
         }
         if many:
             kinds, unit = ["Property"], {}
-        said = {"value": all_to_json(values, self._base), **ours}
-        yield element(kinds, VALUE, dtdl | unit, said, self._version)
+        own_fields = {"value": all_to_json(values, self._base), **ours}
+        yield element(kinds, VALUE, dtdl | unit, own_fields, self._version)
 
     def _schema(
         self, property_: URIRef, values: list[Object]

@@ -2,7 +2,7 @@
 
 DtdlError
 ├── NotExportableError  a graph that cannot be written as DTDL
-└── DocumentError       a file that is not a complete export of ours
+└── DtdlDocumentError       a file that is not a complete export of ours
     └── DtmiError       a DTMI that we did not write
 """
 
@@ -15,9 +15,9 @@ class NotExportableError(DtdlError):
     """A graph that cannot be written as DTDL."""
 
 
-class DocumentError(DtdlError):
+class DtdlDocumentError(DtdlError):
     """A file that is not a complete export of ours."""
 
 
-class DtmiError(DocumentError):
+class DtmiError(DtdlDocumentError):
     """A DTMI that we did not write."""

@@ -6,9 +6,9 @@ from rdflib import URIRef
 
 from core.settings.settings import Settings
 from core.stores.datasets import Progress, writing
-from dtdl.errors import DocumentError
-from dtdl.named_graphs import METRICS, PLANS, PROBE, TWIN, Places, with_variants
-from dtdl.read import Document
+from dtdl.errors import DtdlDocumentError
+from dtdl.named_graphs import METRICS, PLANS, PROBE, TWIN, GraphLocator, with_variants
+from dtdl.read import DtdlDocument
 from ingest.describe.metrics import Catalogue
 from ingest.description import Description
 from ingest.hwloc.topology_file import keep_topology
@@ -21,7 +21,7 @@ from ontology.terms import PROV, ST
 
 
 def load_dtdl(
-    settings: Settings, read: Document, progress: Progress, confirm: bool = False
+    settings: Settings, read: DtdlDocument, progress: Progress, confirm: bool = False
 ) -> None:
     """Publish a document as the twin of its host, as `supertwin ingest` does."""
     iris, started = Iris(settings.base), time.monotonic()
@@ -40,22 +40,22 @@ def load_dtdl(
     progress(f"{len(made)} triples validated and {verb} ({seconds:.1f} s)")
 
 
-def description_of(read: Document, iris: Iris, catalogue: Catalogue) -> Description:
+def description_of(read: DtdlDocument, iris: Iris, catalogue: Catalogue) -> Description:
     """A document as a description; ``catalogue`` holds the metrics in the store."""
     host = iris.host(read.host)
     triples = with_variants(read.triples, iris, catalogue)
-    places = Places(triples, iris)
+    places = GraphLocator(triples, iris)
     graphs: dict[URIRef, Triples] = {}
     for triple in triples:
         graphs.setdefault(places.of(triple), Triples()).append(triple)
     own = [graphs.pop(part, Triples()) for part in (TWIN, PROBE, METRICS, PLANS)]
     twin, probe, metrics, plans = own
-    said = [str(o) for s, p, o in twin if (s, p) == (host, ST.digest)]
+    recorded_digest = [str(o) for s, p, o in twin if (s, p) == (host, ST.digest)]
     twin = Triples(t for t in twin if (t[0], t[1]) != (host, ST.digest))
     digested = digest([twin, metrics, *graphs.values(), plans])
-    if read.whole and said and triples == read.triples:
-        digested = said[0]
+    if read.whole and recorded_digest and triples == read.triples:
+        digested = recorded_digest[0]
     if not any(p == PROV.wasGeneratedBy for _, p, _ in probe):
-        raise DocumentError(f"no probe saw {read.host}: export it again, whole")
+        raise DtdlDocumentError(f"no probe saw {read.host}: export it again, whole")
     twin.link(host, {ST.digest: digested})
     return Description(read.host, host, digested, twin, probe, metrics, graphs, plans)

@@ -98,8 +98,8 @@ class _Export:
             ours["fingerprint"] = self._fingerprint()
             contents = [*self._of_host(taken), *contents]
         dtdl = {"@context": self._version.context, "@id": dtmi, **heading}
-        said = types | iri | ours
-        made = element(["Interface"], co_type, dtdl, said, self._version)
+        own_fields = types | iri | ours
+        made = element(["Interface"], co_type, dtdl, own_fields, self._version)
         return {"@context": made.pop("@context"), **made}, contents
 
     def _fingerprint(self) -> str:

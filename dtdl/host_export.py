@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from rdflib import RDF
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.accounts import fuseki_account
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
@@ -19,7 +19,7 @@ _AT_ONCE = 3
 
 
 def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
-    """The twin of a host as a DTDL document; raises MendableError without one."""
+    """The twin of a host as a DTDL document; raises UserError without one."""
     iris = Iris(settings.base)
     found: set[Triple] = set()
     # Fuseki works on one query while the answer to another is read.
@@ -28,7 +28,7 @@ def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
             # The graph of a host has neither blank nodes nor literals as subjects.
             found.update((s, p, o) for s, p, o in answer.rows)  # type: ignore[misc]
     if (iris.host(host), RDF.type, ST.ComputeNode) not in found:
-        raise MendableError(
+        raise UserError(
             f"no host {host!r} in the twin: `supertwin query inventory/hosts` lists "
             "those that are"
         )

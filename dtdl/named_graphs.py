@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from rdflib import RDF, URIRef
 
-from dtdl.errors import DocumentError
+from dtdl.errors import DtdlDocumentError
 from dtdl.nodes import Object, Triple
-from ingest.describe.metrics import SEMANTICS, Catalogue, Descriptor, variant_iri
+from ingest.describe.metrics import SEMANTICS, Catalogue, MetricSignature, variant_iri
 from ontology.iris import IdError, Iris, decode_id
 from ontology.terms import PROV, ST
 
@@ -23,7 +23,7 @@ _PARTS = {
 _NAMES = {term: name for name, term in SEMANTICS.items()}
 
 
-class Places:
+class GraphLocator:
     """Finds the part, or the graph of a catalogue or run, that triples belong to."""
 
     def __init__(self, triples: Sequence[Triple], iris: Iris) -> None:
@@ -83,10 +83,10 @@ def with_variants(
 
 def _descriptor(
     metric: dict[URIRef, Object], facts: dict[URIRef, dict[URIRef, Object]]
-) -> Descriptor:
+) -> MetricSignature:
     domain = metric.get(ST.instanceDomain)
     id_ = facts.get(URIRef(domain), {}).get(ST.domainId) if domain else None
-    return Descriptor(
+    return MetricSignature(
         str(metric.get(ST.valueType, "")),
         _NAMES.get(URIRef(metric.get(ST.semantics, "")), ""),
         str(metric.get(ST.pcpUnits, "")),
@@ -98,4 +98,4 @@ def _decoded(segments: Sequence[str], subject: URIRef) -> str:
     try:
         return decode_id(segments[0] if segments else "")
     except IdError:
-        raise DocumentError(f"{subject} is no IRI that SuperTwin writes") from None
+        raise DtdlDocumentError(f"{subject} is no IRI that SuperTwin writes") from None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rdflib import RDF, RDFS, Literal, URIRef
 
-from dtdl.errors import DocumentError
+from dtdl.errors import DtdlDocumentError
 from dtdl.export import CATALOGUE, PAGE, fingerprint
 from dtdl.names import from_dtmi
 from dtdl.nodes import HOMES, Object, Triple
@@ -37,7 +37,7 @@ _NO_FACTS = frozenset(
 
 
 @dataclass(frozen=True)
-class Document:
+class DtdlDocument:
     """A document's facts about one host; ``whole`` if unchanged since its export."""
 
     host: str
@@ -45,21 +45,23 @@ class Document:
     whole: bool
 
 
-def read(text: bytes, base: str, host: str | None = None) -> Document:
+def read(text: bytes, base: str, host: str | None = None) -> DtdlDocument:
     """Read the triples of a document; ``host`` renames the host in it.
 
-    Raises DocumentError if it is not a lossless export of one host.
+    Raises DtdlDocumentError if it is not a lossless export of one host.
     """
     base = base.rstrip("/")
     interfaces = interfaces_of(text)
     node = host_of(interfaces, base)
     found = list(_Reader(interfaces, node, base).triples())
-    said = next(i.get("fingerprint") for i in interfaces if _iri(i, base) == node)
-    whole = said == fingerprint(found, base)
+    recorded_digest = next(
+        i.get("fingerprint") for i in interfaces if _iri(i, base) == node
+    )
+    whole = recorded_digest == fingerprint(found, base)
     name = _hostname(found, node, base)
     if host and host != name:
         found = _renamed(found, node, name, host, base)
-    return Document(host or name, found, whole)
+    return DtdlDocument(host or name, found, whole)
 
 
 class _Reader:
@@ -75,7 +77,7 @@ class _Reader:
         for interface in self._interfaces:
             node = self._iris.get(owner(interface))
             if node is None:
-                raise DocumentError(
+                raise DtdlDocumentError(
                     f"{interface['@id']} continues {owner(interface)[:150]!r}, which "
                     "is not in the file"
                 )
@@ -114,7 +116,9 @@ class _Reader:
         """A node that is a content: one fact from its place, others from members."""
         node, class_ = _iri(content, self._base), class_of(co_type(content))
         if class_ not in HOMES:
-            raise DocumentError(f"{content['@id']}: no {co_type(content)} is a content")
+            raise DtdlDocumentError(
+                f"{content['@id']}: no {co_type(content)} is a content"
+            )
         yield from self._header(content, node)
         if home != URIRef(f"{self._base}/metric"):
             yield node, HOMES[class_], home
@@ -123,7 +127,9 @@ class _Reader:
         for name, values in content.items():
             if name not in _NO_FACTS and name not in (WHOLE_LABEL, WHOLE_COMMENT):
                 if name not in properties():
-                    raise DocumentError(f"{content['@id']}: {name[:60]!r} is no member")
+                    raise DtdlDocumentError(
+                        f"{content['@id']}: {name[:60]!r} is no member"
+                    )
                 yield from self._facts(node, properties()[name], values)
         more = content.get("more", {})
         for name, values in more.items() if isinstance(more, dict) else ():
@@ -142,13 +148,13 @@ class _Reader:
             return expand(predicate, self._base)
         known = property_of(content["name"])
         if known is None:
-            raise DocumentError(f"{content['name'][:60]!r} is no property of ours")
+            raise DtdlDocumentError(f"{content['name'][:60]!r} is no property of ours")
         return known
 
     def _target(self, content: Element) -> URIRef:
         target = content.get("target")
         if not isinstance(target, str) or target not in self._iris:
-            raise DocumentError(
+            raise DtdlDocumentError(
                 f"{content['name']} leads to {str(target)[:150]!r}, which is not in "
                 "the file"
             )
@@ -177,7 +183,7 @@ def _hostname(triples: list[Triple], node: URIRef, base: str) -> str:
             return names[0]
     except IdError:
         pass
-    raise DocumentError(f"{node} has the hostnames {names[:3]}, expected its own")
+    raise DtdlDocumentError(f"{node} has the hostnames {names[:3]}, expected its own")
 
 
 def _renamed(

@@ -5,7 +5,7 @@ from typing import Any
 
 from rdflib import URIRef
 
-from dtdl.errors import DocumentError
+from dtdl.errors import DtdlDocumentError
 from dtdl.export import PAGE
 from dtdl.names import MAX_ID, checked_iri, from_dtmi, to_dtmi
 from dtdl.terms import class_name, expand
@@ -22,14 +22,14 @@ _SHARED = ("metric", "indom", "pmu")
 
 
 def interfaces_of(text: bytes) -> list[Element]:
-    """The Interfaces in a file; raises DocumentError for the first invalid one."""
+    """The Interfaces in a file; raises DtdlDocumentError for the first invalid one."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DocumentError(f"no JSON ({error}): {_CURE}") from None
+        raise DtdlDocumentError(f"no JSON ({error}): {_CURE}") from None
     found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list) or not found:
-        raise DocumentError(f"no list of Interfaces: {_CURE}")
+        raise DtdlDocumentError(f"no list of Interfaces: {_CURE}")
     seen: set[str] = set()
     for interface in found:
         _check_interface(interface, seen)
@@ -51,10 +51,10 @@ def host_of(interfaces: list[Element], base: str) -> URIRef:
     """The only host in a document, to which every described node must belong."""
     hosts = [i["@id"] for i in interfaces if co_type(i) == _HOST]
     if len(hosts) != 1:
-        raise DocumentError(f"{len(hosts)} hosts ({_HOST}), expected one: {_CURE}")
+        raise DtdlDocumentError(f"{len(hosts)} hosts ({_HOST}), expected one: {_CURE}")
     host = from_dtmi(hosts[0], base)
     if host is None or not host.startswith(f"{base}/twin/"):
-        raise DocumentError(f"{hosts[0]} is no host: {_CURE}")
+        raise DtdlDocumentError(f"{hosts[0]} is no host: {_CURE}")
     for interface in interfaces:
         for element in (interface, *interface.get("contents", [])):
             if "@id" in element and co_type(element) != PAGE:
@@ -66,10 +66,12 @@ def own_dtmi(element: Element, base: str) -> URIRef:
     """The IRI that an element states itself, if its DTMI is a hash."""
     iri = element.get("iri")
     if not isinstance(iri, str):
-        raise DocumentError(f"{element['@id']} has no iri, which its hash stands for")
+        raise DtdlDocumentError(
+            f"{element['@id']} has no iri, which its hash stands for"
+        )
     found = expand(iri, base)
     if element["@id"] not in (to_dtmi(found, base), to_dtmi(found, base, MAX_ID)):
-        raise DocumentError(f"{element['@id']} is not the hash of {iri[:100]!r}")
+        raise DtdlDocumentError(f"{element['@id']} is not the hash of {iri[:100]!r}")
     return checked_iri(found)
 
 
@@ -77,24 +79,24 @@ def _check_of_host(element: Element, host: URIRef, base: str) -> None:
     iri = from_dtmi(element["@id"], base) or own_dtmi(element, base)
     roots = (f"{host}/", *(f"{base}/{kind}/" for kind in _SHARED))
     if not f"{iri}/".startswith(roots):
-        raise DocumentError(f"{element['@id']} is not of {host}: {_CURE}")
+        raise DtdlDocumentError(f"{element['@id']} is not of {host}: {_CURE}")
 
 
 def _check_interface(interface: Any, seen: set[str]) -> None:
     if not isinstance(interface, dict):
-        raise DocumentError(f"{str(interface)[:60]!r} is no Interface: {_CURE}")
+        raise DtdlDocumentError(f"{str(interface)[:60]!r} is no Interface: {_CURE}")
     _check_version(interface.get("@context"))
     _check_element(interface, "an Interface", seen)
     if "Interface" not in interface["@type"] or "@id" not in interface:
-        raise DocumentError(f"an element is no Interface with an @id: {_CURE}")
+        raise DtdlDocumentError(f"an element is no Interface with an @id: {_CURE}")
     if not co_type(interface):
-        raise DocumentError(
+        raise DtdlDocumentError(
             f"{interface['@id']} has DTDL's own type only, so it is no export of "
             f"ours: {_CURE}"
         )
     contents = interface.get("contents", [])
     if not isinstance(contents, list):
-        raise DocumentError(f"{interface['@id']}: contents is no list: {_CURE}")
+        raise DtdlDocumentError(f"{interface['@id']}: contents is no list: {_CURE}")
     names: set[str] = set()
     for content in contents:
         _check_content(content, interface["@id"], names, seen)
@@ -105,19 +107,23 @@ def _check_version(context: Any) -> None:
         return
     for number, version in VERSIONS.items():
         if context == version.context:
-            raise DocumentError(
+            raise DtdlDocumentError(
                 f"DTDL version {number} has no room for what a graph needs: {_CURE}"
             )
-    raise DocumentError(f"@context is {str(context)[:80]!r}, which is unknown: {_CURE}")
+    raise DtdlDocumentError(
+        f"@context is {str(context)[:80]!r}, which is unknown: {_CURE}"
+    )
 
 
 def _check_content(content: Any, where: str, names: set[str], seen: set[str]) -> None:
     if not isinstance(content, dict):
-        raise DocumentError(f"{where}: a content is {str(content)[:60]!r}: {_CURE}")
+        raise DtdlDocumentError(f"{where}: a content is {str(content)[:60]!r}: {_CURE}")
     _check_element(content, f"a content of {where}", seen)
     name = content.get("name")
     if not isinstance(name, str) or name in names:
-        raise DocumentError(f"{where}: two contents have the name {str(name)[:64]!r}")
+        raise DtdlDocumentError(
+            f"{where}: two contents have the name {str(name)[:64]!r}"
+        )
     names.add(name)
 
 
@@ -125,13 +131,13 @@ def _check_element(element: Element, what: str, seen: set[str]) -> None:
     kinds = element.get("@type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if not all(isinstance(kind, str) for kind in kinds) or _DTDL.isdisjoint(kinds):
-        raise DocumentError(f"{what} has the @type {str(kinds)[:80]}: {_CURE}")
+        raise DtdlDocumentError(f"{what} has the @type {str(kinds)[:80]}: {_CURE}")
     if not all(str(kind).isalnum() for kind in kinds):
-        raise DocumentError(f"{what} has the @type {str(kinds)[:80]}: {_CURE}")
+        raise DtdlDocumentError(f"{what} has the @type {str(kinds)[:80]}: {_CURE}")
     if "@id" in element:
         id_ = element["@id"]
         if not isinstance(id_, str):
-            raise DocumentError(f"{what} has an @id that is no text: {_CURE}")
+            raise DtdlDocumentError(f"{what} has an @id that is no text: {_CURE}")
         if id_ in seen:
-            raise DocumentError(f"{id_[:150]} is described twice: {_CURE}")
+            raise DtdlDocumentError(f"{id_[:150]} is described twice: {_CURE}")
         seen.add(id_)

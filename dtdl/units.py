@@ -67,11 +67,15 @@ def literal_schema(datatype: URIRef | None) -> str:
 @cache
 def property_unit(predicate: URIRef) -> URIRef | None:
     """The unit of all values of a property, from the ontology."""
-    said = definitions().get(predicate.removeprefix(str(ST)), "")
-    found = _UNIT.search(said)
+    definition = definitions().get(predicate.removeprefix(str(ST)), "")
+    found = _UNIT.search(definition)
     return UNIT[found[1]] if found else None
 
 
 def own_properties() -> list[URIRef]:
     """Every property of our vocabulary."""
-    return sorted(ST[name] for name, said in definitions().items() if _KIND.match(said))
+    return sorted(
+        ST[name]
+        for name, definition in definitions().items()
+        if _KIND.match(definition)
+    )

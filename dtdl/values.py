@@ -12,7 +12,7 @@ from typing import Any
 
 from rdflib import XSD, Literal, URIRef
 
-from dtdl.errors import DocumentError, NotExportableError
+from dtdl.errors import DtdlDocumentError, NotExportableError
 from dtdl.terms import compact, expand
 from ontology.texts import writable
 
@@ -50,7 +50,7 @@ def all_to_json(terms: Iterable[Object], base: str) -> Any:
 
 
 def from_json(value: Any, base: str, schema: str = "") -> Object:
-    """The term that to_json wrote; raises DocumentError for anything else.
+    """The term that to_json wrote; raises DtdlDocumentError for anything else.
 
     ``schema`` identifies a decimal that another program has written as 1 instead of
     1.0.
@@ -70,7 +70,7 @@ def from_json(value: Any, base: str, schema: str = "") -> Object:
             return expand(text, base)
         case {"@value": str(text)} if value.keys() <= _VALUE:
             return _literal(text, value, base)
-    raise DocumentError(f"{str(value)[:60]!r} is no value that an export holds")
+    raise DtdlDocumentError(f"{str(value)[:60]!r} is no value that an export holds")
 
 
 def all_from_json(value: Any, base: str, schema: str = "") -> list[Object]:
@@ -99,22 +99,22 @@ def _literal(text: str, value: dict[str, Any], base: str) -> Literal:
         try:
             return Literal(text, lang=language)
         except ValueError as error:
-            raise DocumentError(f"{language[:40]!r}: {error}") from None
+            raise DtdlDocumentError(f"{language[:40]!r}: {error}") from None
     if isinstance(datatype, str) and language is None:
         return _typed(text, expand(datatype, base))
     if language is None and datatype is None:
         return Literal(text)
-    raise DocumentError(f"{text[:60]!r} has a type and a language that are none")
+    raise DtdlDocumentError(f"{text[:60]!r} has a type and a language that are none")
 
 
 def _typed(text: str, datatype: URIRef) -> Literal:
     """The literal, without the traceback on stderr that rdflib logs for a wrong one."""
     logger = logging.getLogger("rdflib.term")
-    said, logger.disabled = logger.disabled, True
+    was_disabled, logger.disabled = logger.disabled, True
     try:
         made = Literal(text, datatype=datatype, normalize=False)
     finally:
-        logger.disabled = said
+        logger.disabled = was_disabled
     if made.ill_typed:
-        raise DocumentError(f"{text[:60]!r} is no {datatype.rpartition('#')[2]}")
+        raise DtdlDocumentError(f"{text[:60]!r} is no {datatype.rpartition('#')[2]}")
     return made

@@ -20,21 +20,21 @@ def element(
     made = {"@type": types if len(types) > 1 else types[0], **dtdl}
     if version.lossless:
         return made | ours
-    said = {"a": co_type, **ours}
-    return made | {"comment": comment(said)}
+    own_fields = {"a": co_type, **ours}
+    return made | {"comment": comment(own_fields)}
 
 
-def comment(said: Element) -> str:
+def comment(own_fields: Element) -> str:
     """The members as complete JSON within the limit of a comment.
 
     A text or a list that is too long ends with ``…``; after that, the last members are
     left out.
     """
-    kept = {name: _shorter(value) for name, value in said.items()}
+    kept = {name: _shorter(value) for name, value in own_fields.items()}
     while len(text := _json(kept)) > TEXT:
         kept.pop("…", None)
         kept.popitem()
-        kept["…"] = len(said) - len(kept)
+        kept["…"] = len(own_fields) - len(kept)
     return text
 
 

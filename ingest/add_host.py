@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux.ssh.address import parse_address
 from core.settings.running import pmcd_address
 from core.settings.settings import Settings
@@ -14,7 +14,7 @@ from ingest.load.register import Registration
 from ingest.loading import load_document
 from ingest.monitoring import Monitoring
 from ingest.probe import probe
-from ingest.remote_hosts import probe_far
+from ingest.remote_hosts import probe_remote_host
 from queries.names import LOCAL, is_ip, ssh_address
 from queries.run import saved_rows
 
@@ -41,7 +41,7 @@ def add_host(
     """Probe a machine and load its twin and plan; return its name in the twin.
 
     If the machine cannot be probed or described, nothing is stored. Raises
-    AddressError, MendableError, IngestError and what the stores raise.
+    AddressError, UserError, IngestError and what the stores raise.
     """
     where = _address(new.address)
     name = _name(settings, where, new.host)
@@ -68,20 +68,20 @@ def _name(settings: Settings, where: str, host: str) -> str | None:
         return check_host(host)
     if where == LOCAL:
         return check_host(settings.host)
-    there = urlsplit(where).hostname or ""
+    host_part = urlsplit(where).hostname or ""
     known = [row for row in _called(settings, where) if row["by"] == "address"]
     if known:
         return str(known[0]["host"])
-    return None if is_ip(there) else check_host(there)
+    return None if is_ip(host_part) else check_host(host_part)
 
 
 def _check_alias(settings: Settings, alias: str, host: str | None) -> None:
-    """Raise MendableError if another host has the alias; a None host skips this."""
+    """Raise UserError if another host has the alias; a None host skips this."""
     if not alias or host is None:
         return
     for row in _called(settings, check_host(alias)):
         if row["host"] != host and row["by"] in ("hostname", "alias"):
-            raise MendableError(
+            raise UserError(
                 f"{alias} is the {row['by']} of {row['host']} already: give another "
                 "--alias"
             )
@@ -98,4 +98,4 @@ def _probed(
 ) -> dict[str, Any]:
     if new.address == LOCAL:
         return probe(host or settings.host, pmcd_address(settings), progress)
-    return probe_far(settings, new.address, host, progress, new.sudo)
+    return probe_remote_host(settings, new.address, host, progress, new.sudo)

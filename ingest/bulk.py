@@ -10,13 +10,18 @@ from core.settings.settings import Settings
 from core.stores.datasets import Progress, writing
 from core.stores.errors import EndpointError, QuerySyntaxError, UpdateRefusedError
 from ingest.hwloc.topology_file import keep_xml, topology_of
-from ingest.load.bulk import Job, Monitored, Ready, prepared
+from ingest.load.bulk import LoadJob, Monitored, PreparedFile, prepared
 from ingest.load.catalogues import Catalogues, read_catalogues
-from ingest.load.fast_load import Packed, mingled, send, untouched
-from ingest.load.publish import Published, Store, publish
-from ingest.load.register import Signs, read_signs, same_elsewhere
+from ingest.load.fast_load import (
+    PackedHost,
+    hosts_with_mixed_graphs,
+    send,
+    unknown_hosts,
+)
+from ingest.load.publish import Published, TwinStores, publish
+from ingest.load.register import Signs, read_signs, same_machine_warnings
 from ingest.loading import open_store
-from ingest.machine_folder import MachineFile, files_in, recognise, twice
+from ingest.machine_folder import MachineFile, duplicate_reasons, files_in, recognise
 from ingest.pmu.store import publish_roles
 from ontology.iris import Iris
 from queries.natural_order import natural
@@ -85,7 +90,7 @@ def _recognised(
             found.append(file)
         else:
             progress(f"{path} is not about a machine: left out")
-    refused = twice(found)
+    refused = duplicate_reasons(found)
     for why in refused.values():
         outcome.refused += 1
         progress(f"refused: {why}")
@@ -105,7 +110,7 @@ class _Loader:
     def __init__(
         self,
         settings: Settings,
-        store: Store,
+        store: TwinStores,
         monitored: Monitored,
         outcome: Outcome,
         progress: Progress,
@@ -117,7 +122,7 @@ class _Loader:
         self._iris = Iris(settings.base)
         self._catalogues: Catalogues | None = None
         self._signs: Signs | None = None
-        self._batch: list[Ready] = []
+        self._batch: list[PreparedFile] = []
 
     def load(self, files: list[MachineFile]) -> list[MachineFile]:
         """Load files until the catalogues grow; return the files that are left."""
@@ -129,13 +134,13 @@ class _Loader:
         self._flush(job)
         return []
 
-    def _job(self, files: Sequence[MachineFile]) -> Job:
+    def _job(self, files: Sequence[MachineFile]) -> LoadJob:
         twin, history, iris = self._store.twin, self._store.history, self._iris
         self._catalogues = read_catalogues(twin, iris, self._catalogues)
-        new = untouched(twin, history, iris, [file.host for file in files])
-        return Job(iris, self._catalogues, frozenset(new), self._monitored)
+        new = unknown_hosts(twin, history, iris, [file.host for file in files])
+        return LoadJob(iris, self._catalogues, frozenset(new), self._monitored)
 
-    def _take(self, ready: Ready, job: Job) -> bool:
+    def _take(self, ready: PreparedFile, job: LoadJob) -> bool:
         """Load one file or add it to the batch; return whether the catalogues grew."""
         if ready.error:
             _refuse(ready.file.path, ready.error, self._outcome, self._progress)
@@ -151,7 +156,7 @@ class _Loader:
             return self._catalogues is not before
         return False
 
-    def _flush(self, job: Job) -> None:
+    def _flush(self, job: LoadJob) -> None:
         """Write the batch in one transaction; publish what fails one by one."""
         batch, self._batch = self._batch, []
         if not batch:
@@ -165,28 +170,28 @@ class _Loader:
             else:
                 self._written(ready)
 
-    def _sent(self, packed: list[Packed]) -> set[str]:
+    def _sent(self, packed: list[PackedHost]) -> set[str]:
         """Send hosts in one batch; return those that must be published one by one."""
         twin, history = self._store.twin, self._store.history
         hosts = {one.host: one for one in packed}
         with ExitStack() as turns:
             for host in sorted(hosts, key=natural):
                 turns.enter_context(writing(self._settings, host, self._progress))
-            new = untouched(twin, history, self._iris, hosts)
+            new = unknown_hosts(twin, history, self._iris, hosts)
             try:
                 send(twin, history, [hosts[host] for host in hosts if host in new])
             except (UpdateRefusedError, QuerySyntaxError):
                 return {*hosts}
-            return ({*hosts} - new) | mingled(twin, self._iris, new)
+            return ({*hosts} - new) | hosts_with_mixed_graphs(twin, self._iris, new)
 
-    def _written(self, ready: Ready) -> None:
+    def _written(self, ready: PreparedFile) -> None:
         host, signs = ready.file.host, self._signs or {}
-        told = [*ready.told, *same_elsewhere(host, ready.signs, signs)]
+        told = [*ready.told, *same_machine_warnings(host, ready.signs, signs)]
         signs[host] = ready.signs
         size = ready.packed.size if ready.packed else 0
         self._done(ready.file, Published(True, told, size), ready.xml)
 
-    def _publish(self, file: MachineFile, job: Job) -> None:
+    def _publish(self, file: MachineFile, job: LoadJob) -> None:
         """Load one file by itself, as `supertwin ingest` does."""
         told: list[str] = []
         self._signs = None

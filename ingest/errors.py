@@ -2,10 +2,10 @@
 
 IngestError
 ├── HostNameError               not a valid host name
-├── DocumentError               a file without valid probe facts
+├── ProbeDocumentError               a file without valid probe facts
 ├── BundleError                 a copy of a machine that is truncated or hostile
 ├── RemoteError                 a host refused the login, or sent no copy
-│   └── BrokenOffError          the connection to it ended half-way
+│   └── ConnectionLostError          the connection to it ended half-way
 ├── NotConformingError          a description that violates the shapes
 ├── OtherMachineError           the name belongs to another machine
 ├── PmuError                    a PMU model that libpfm4 does not know
@@ -13,7 +13,7 @@ IngestError
 ├── PlanRequestError            a sampling plan that no host can carry out
 ├── ProcessNameError            a name or expression that cannot match a process
 ├── NoSuchStateError            a host was never in the requested state
-└── SourceError                 a source gave no facts
+└── ProbeSourceError                 a source gave no facts
     ├── SourceMissingError      its tool, library or file is not on this machine
     ├── SourceRefusedError      it exists, but failed, hung or was not permitted
     └── MalformedSourceError    its answer cannot be read
@@ -29,19 +29,19 @@ class HostNameError(IngestError):
     """Not a valid host name."""
 
 
-class SourceError(IngestError):
+class ProbeSourceError(IngestError):
     """A source gave no facts."""
 
 
-class SourceMissingError(SourceError):
+class SourceMissingError(ProbeSourceError):
     """The tool, library or file that a source reads is not on this machine."""
 
 
-class SourceRefusedError(SourceError):
+class SourceRefusedError(ProbeSourceError):
     """A source exists, but failed, took too long or was not permitted."""
 
 
-class MalformedSourceError(SourceError):
+class MalformedSourceError(ProbeSourceError):
     """A source's answer cannot be read."""
 
 
@@ -49,7 +49,7 @@ class TopologyError(MalformedSourceError):
     """hwloc's XML is truncated, hostile or inconsistent."""
 
 
-class DocumentError(IngestError):
+class ProbeDocumentError(IngestError):
     """A file without valid probe facts."""
 
 
@@ -61,7 +61,7 @@ class RemoteError(IngestError):
     """A remote host refused the login, or sent no copy of itself."""
 
 
-class BrokenOffError(RemoteError):
+class ConnectionLostError(RemoteError):
     """The connection to a remote host ended half-way."""
 
 

@@ -6,27 +6,27 @@ from dataclasses import dataclass
 
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
-from ingest.history.changes import Change, changes, deltas_query
-from ingest.history.states import State, pair, read_states, states_query
-from ingest.load.publish import Store
+from ingest.history.changes import TwinChange, changes, deltas_query
+from ingest.history.states import HostState, pair, read_states, states_query
+from ingest.load.publish import TwinStores
 from ingest.loading import open_store
 from ontology.iris import IdError, Iris
 from queries.errors import UnknownHostError
-from queries.names import Found, choose
+from queries.names import ResolvedHost, choose
 from queries.run import saved_rows
 
 
 @dataclass(frozen=True)
-class Comparison:
+class HostComparison:
     """The changes of a host from one state to another."""
 
     host: str
-    older: State
-    newer: State
-    changes: Sequence[Change]
+    older: HostState
+    newer: HostState
+    changes: Sequence[TwinChange]
 
 
-def find_host(twin: Endpoint, text: str) -> Found:
+def find_host(twin: Endpoint, text: str) -> ResolvedHost:
     """Find a host by name, alias or address.
 
     Raises UnknownHostError, which names the nearest, and AmbiguousHostError.
@@ -36,23 +36,25 @@ def find_host(twin: Endpoint, text: str) -> Found:
 
 def compare(
     settings: Settings, name: str, first: str = "", last: str = ""
-) -> Comparison:
+) -> HostComparison:
     """Compare two states of a host, by default the last two.
 
     Raises UnknownHostError and NoSuchStateError.
     """
     iris = Iris(settings.base)
     with open_store(settings) as store:
-        host, states = past(store, iris, name)
+        host, states = find_past_host(store, iris, name)
         older, newer = pair(states, host, first, last)
         rows = store.history.select(
             deltas_query(iris, host, older.number, newer.number)
         )
     found = changes(rows, iris, host, {state.number: state for state in states})
-    return Comparison(host, older, newer, found)
+    return HostComparison(host, older, newer, found)
 
 
-def past(store: Store, iris: Iris, name: str) -> tuple[str, list[State]]:
+def find_past_host(
+    store: TwinStores, iris: Iris, name: str
+) -> tuple[str, list[HostState]]:
     """Find a host in the twin, or only in the history, and its states.
 
     Raises UnknownHostError.
@@ -68,5 +70,5 @@ def past(store: Store, iris: Iris, name: str) -> tuple[str, list[State]]:
     return host, _states(store, iris, host)
 
 
-def _states(store: Store, iris: Iris, host: str) -> list[State]:
+def _states(store: TwinStores, iris: Iris, host: str) -> list[HostState]:
     return read_states(store.history.select(states_query(iris, host)))

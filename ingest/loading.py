@@ -13,7 +13,7 @@ from ingest.describe.plan import MONITOR
 from ingest.host_name import check_host
 from ingest.hwloc.topology_file import keep_topology
 from ingest.load.catalogues import read_catalogues
-from ingest.load.publish import Store, publish
+from ingest.load.publish import TwinStores, publish
 from ingest.load.register import Registration
 from ingest.monitoring import Monitoring
 from ingest.pmu.store import publish_roles
@@ -73,7 +73,7 @@ def load_document(
     """Publish a probe document as the twin of its host, with what users say of it."""
     iris = Iris(settings.base)
     near = document["host"] == settings.host
-    if near or _is_far(document):
+    if near or _is_remote(document):
         document = monitoring.with_bridge(document, near)
     with writing(settings, document["host"], progress), open_store(settings) as store:
         _load(iris, store, document, monitoring, progress, confirm, registration)
@@ -82,21 +82,21 @@ def load_document(
     monitoring.notify()
 
 
-def _is_far(document: dict[str, Any]) -> bool:
+def _is_remote(document: dict[str, Any]) -> bool:
     """Whether the facts come from a host that the bridge can reach, too."""
     return str(document.get("address", "")).startswith("ssh://")
 
 
 @contextmanager
-def open_store(settings: Settings) -> Iterator[Store]:
+def open_store(settings: Settings) -> Iterator[TwinStores]:
     """Open the two Fuseki datasets of this installation."""
     with dataset(settings, "twin") as twin, dataset(settings, "history") as history:
-        yield Store(twin, history)
+        yield TwinStores(twin, history)
 
 
 def _load(
     iris: Iris,
-    store: Store,
+    store: TwinStores,
     document: dict[str, Any],
     monitoring: Monitoring,
     progress: Progress,

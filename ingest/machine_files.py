@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import DocumentError, TopologyError
+from ingest.errors import ProbeDocumentError, TopologyError
 from ingest.gaps import collected_gaps
 from ingest.host_name import check_host
 from ingest.hwloc.host import host_facts
@@ -20,7 +20,7 @@ from ingest.sources.files import read_file
 def hwloc_file(path: Path, host: str) -> dict[str, Any]:
     """Read hwloc's XML as the document of a host with the given name.
 
-    Raises HostNameError, SourceError and DocumentError.
+    Raises HostNameError, SourceError and ProbeDocumentError.
     """
     check_host(host)
     try:
@@ -40,8 +40,8 @@ def original_file(path: Path, host: str | None = None) -> dict[str, Any]:
     try:
         with collected_gaps() as gaps:
             facts = parse_original(read_file(path))
-    except DocumentError as error:
-        raise DocumentError(f"{path}: {error}") from error
+    except ProbeDocumentError as error:
+        raise ProbeDocumentError(f"{path}: {error}") from error
     name = check_host(host or facts["os"]["hostname"] or "")
     return _checked(path, name, facts, {"original": gaps})
 
@@ -54,9 +54,9 @@ def probe_file(path: Path, host: str | None = None) -> dict[str, Any]:
     try:
         document = json.loads(read_file(path))
     except (ValueError, RecursionError) as error:
-        raise DocumentError(f"{path} is no JSON: {error}") from error
+        raise ProbeDocumentError(f"{path} is no JSON: {error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DocumentError(
+        raise ProbeDocumentError(
             f"{path} is no probe file: `supertwin probe --out FILE` writes them"
         )
     document |= {"host": check_host(host or str(document.get("host", "")))}
@@ -96,6 +96,6 @@ def _checked(
 def _check(path: Path, document: dict[str, Any]) -> dict[str, Any]:
     try:
         check_document(document)
-    except DocumentError as error:
-        raise DocumentError(f"{path}: {error}") from None
+    except ProbeDocumentError as error:
+        raise ProbeDocumentError(f"{path}: {error}") from None
     return document

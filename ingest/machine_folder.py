@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ingest.errors import DocumentError
+from ingest.errors import ProbeDocumentError
 from ingest.host_name import check_host
 from ingest.machine_files import hwloc_file, original_file, probe_file
 from ingest.original.probe_file import MARKS
@@ -42,16 +42,18 @@ class MachineFile:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder by name, without hidden ones; raises DocumentError."""
+    """The files of a folder by name, without hidden ones; raises ProbeDocumentError."""
     try:
         found = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
     except OSError as error:
-        raise DocumentError(
+        raise ProbeDocumentError(
             f"{folder} cannot be read ({error.strerror}): give a folder of files"
         ) from None
     files = [path for path in found if not path.is_dir()]
     if not files:
-        raise DocumentError(f"{folder} holds no files: give a folder of machine files")
+        raise ProbeDocumentError(
+            f"{folder} holds no files: give a folder of machine files"
+        )
     return files
 
 
@@ -72,14 +74,14 @@ def recognise(path: Path) -> MachineFile | None:
     if kind:
         return _file(path, kind, host)
     if path.suffix in _SUFFIXES:
-        raise DocumentError(
+        raise ProbeDocumentError(
             f"{path} is no file about a machine: give hwloc's XML, or JSON that "
             "`supertwin probe --out` or the original SuperTwin wrote"
         )
     return None
 
 
-def twice(files: Sequence[MachineFile]) -> dict[Path, str]:
+def duplicate_reasons(files: Sequence[MachineFile]) -> dict[Path, str]:
     """Explain for each file why it is refused if another file has the same host."""
     by_host: dict[str, list[Path]] = {}
     for file in files:
@@ -103,7 +105,7 @@ def _file(path: Path, kind: str, host: str) -> MachineFile:
 
 
 def _no_file(path: Path) -> Any:
-    raise DocumentError(f"{path} is no regular file: take it out of the folder")
+    raise ProbeDocumentError(f"{path} is no regular file: take it out of the folder")
 
 
 def _json(path: Path) -> tuple[str, str]:
@@ -111,7 +113,7 @@ def _json(path: Path) -> tuple[str, str]:
     try:
         content = orjson.loads(read_file(path))
     except ValueError as error:
-        raise DocumentError(
+        raise ProbeDocumentError(
             f"{path} is no JSON: {error}: write or copy it anew"
         ) from None
     if not isinstance(content, dict):

@@ -121,7 +121,7 @@ def rebind(
     """
     result, running = [], None
     for one in named:
-        if _stands(one, root):
+        if _is_same_process(one, root):
             result.append(one)
             continue
         running = list(find_processes(root)) if running is None else running
@@ -158,7 +158,7 @@ def _identity(bound: str | None) -> Identity | None:
     return parse_identity(bound.rpartition("/")[2]) if bound else None
 
 
-def _stands(named: NamedProcess, root: Path) -> bool:
+def _is_same_process(named: NamedProcess, root: Path) -> bool:
     """Whether the bound process runs and still matches the name's expression."""
     if named.bound is None:
         return False

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from core.linux import pmapi
-from ingest.errors import SourceError, SourceMissingError
+from ingest.errors import ProbeSourceError, SourceMissingError
 from ingest.gaps import collected_gaps
 from ingest.host_name import check_host
 from ingest.hwloc.host import host_facts
@@ -129,12 +129,12 @@ def _ask_all(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     pmapi.read_settings()
     with ThreadPoolExecutor(max_workers=len(reads)) as pool:
-        asked: dict[Future[Any], str] = {
+        pending: dict[Future[Any], str] = {
             pool.submit(_ask, name, read, machine): name for name, read in reads.items()
         }
-        for done in as_completed(asked):
-            progress(_line(asked[done], done.result()[0]))
-        answers = {name: future.result() for future, name in asked.items()}
+        for done in as_completed(pending):
+            progress(_line(pending[done], done.result()[0]))
+        answers = {name: future.result() for future, name in pending.items()}
     outcomes = {name: outcome for name, (outcome, _) in answers.items()}
     facts = {name: found for name, (out, found) in answers.items() if out["ok"]}
     return outcomes, facts
@@ -146,7 +146,7 @@ def _ask(name: str, read: Read, machine: Machine) -> tuple[dict[str, Any], Any]:
     with collected_gaps() as gaps:
         try:
             found = read()
-        except SourceError as error:
+        except ProbeSourceError as error:
             reason = _there(str(error), machine)
         except Exception as error:
             # A defect in one source must not lose the facts of the others.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux.signals import ended_in_order
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
@@ -12,18 +12,18 @@ from queries.names import LOCAL
 
 
 def address_of(twin: Endpoint, host: str) -> str:
-    """The address with which a host was added; raises MendableError without one."""
+    """The address with which a host was added; raises UserError without one."""
     rows = twin.select(saved_query("fleet/find").bind({})).values()
     found = [name for name, of, by, _ in rows if (of, by) == (host, "address")]
     if not found or found[0] == LOCAL:
-        raise MendableError(
+        raise UserError(
             f"no way to {host} is known: add it with `supertwin add ssh://… --host "
             f"{host}`"
         )
     return str(found[0])
 
 
-def probe_far(
+def probe_remote_host(
     settings: Settings, address: str, host: str | None, progress: Progress, sudo: bool
 ) -> dict[str, Any]:
     """Run ``probe_remote`` with the settings of this installation.

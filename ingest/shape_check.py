@@ -9,7 +9,7 @@ from rdflib.term import Node
 
 from core.stores.endpoint import Endpoint
 from ingest.triples import Triples
-from shapes.validate import Elsewhere, validate
+from shapes.validate import ExternalNodes, validate
 from shapes.wording import short
 
 
@@ -34,7 +34,7 @@ def first_fault(
     held: dict[Node, set[Node]] = defaultdict(set)
     for subject, _, held_by in classes:
         held[held_by].add(subject)
-    report = validate(triples, Elsewhere(held, lambda: classes))
+    report = validate(triples, ExternalNodes(held, lambda: classes))
     named = tuple(f"{short(subject)} " for subject in own if subject.startswith(of))
     return next((line for line in report.lines if line.startswith(named)), "")
 

@@ -95,7 +95,7 @@ def signs(facts: Facts) -> list[str]:
     ]
 
 
-class Verdict(Enum):
+class SignMatch(Enum):
     """Whether two sets of signs belong to the same machine."""
 
     SAME = "same"
@@ -107,7 +107,7 @@ class Verdict(Enum):
 class Judgement:
     """The verdict, and the kinds that agree and differ, strongest first."""
 
-    verdict: Verdict
+    verdict: SignMatch
     agree: tuple[str, ...]
     differ: tuple[str, ...]
 
@@ -125,11 +125,11 @@ def judge(known: Iterable[str], seen: Iterable[str]) -> Judgement:
     return Judgement(_verdict(shared, differ), agree, differ)
 
 
-def _verdict(shared: list[str], differ: tuple[str, ...]) -> Verdict:
+def _verdict(shared: list[str], differ: tuple[str, ...]) -> SignMatch:
     for tier in TIERS:
         if decisive := set(tier) & set(shared):
-            return Verdict.OTHER if decisive & set(differ) else Verdict.SAME
-    return Verdict.UNKNOWN
+            return SignMatch.OTHER if decisive & set(differ) else SignMatch.SAME
+    return SignMatch.UNKNOWN
 
 
 def by_kind(texts: Iterable[str]) -> Signs:
@@ -141,7 +141,7 @@ def by_kind(texts: Iterable[str]) -> Signs:
     return found
 
 
-def unseen(known: Iterable[str], seen: Iterable[str]) -> list[str]:
+def unseen_signs(known: Iterable[str], seen: Iterable[str]) -> list[str]:
     """The known signs of kinds that this probe could not see; these are kept."""
     kinds = by_kind(seen)
     return sorted(text for text in known if text.partition(":")[0] not in kinds)

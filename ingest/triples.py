@@ -72,7 +72,7 @@ def insertion(graphs: Mapping[URIRef, Triples]) -> str:
     Fuseki spends most of an update on reading IRIs: with prefixes, and each subject
     written once, it takes less than half the time of N-Triples.
     """
-    short = _Short()
+    short = _TermShortener()
     blocks = [
         f"GRAPH <{graph}> {{\n{_grouped(triples, short)}}}\n"
         for graph, triples in graphs.items()
@@ -80,7 +80,7 @@ def insertion(graphs: Mapping[URIRef, Triples]) -> str:
     return f"{short.prefixes()}INSERT DATA {{\n{''.join(blocks)}}}"
 
 
-class _Short:
+class _TermShortener:
     """Abbreviates IRIs with a prefix for the part up to the last `/` or `#`."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class _Short:
         return f"{self._names.setdefault(space, f'n{len(self._names)}:')}{local}"
 
 
-def _grouped(triples: Triples, short: _Short) -> str:
+def _grouped(triples: Triples, short: _TermShortener) -> str:
     parts, last = [], None
     for s, p, o in triples:
         lead = "; " if s == last else f"{'. ' if last else ''}\n{short(s)} "

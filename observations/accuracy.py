@@ -14,7 +14,7 @@ from ontology.terms import ST
 
 
 @dataclass(frozen=True)
-class Pair:
+class AccuracyPair:
     """What a run executed and what an event counted in it; ``run`` is its IRI."""
 
     run: str
@@ -40,7 +40,7 @@ class Accuracy:
 
 
 def accuracy_of(
-    pmu: str, event: str, role: str, kernel: str, pairs: Sequence[Pair]
+    pmu: str, event: str, role: str, kernel: str, pairs: Sequence[AccuracyPair]
 ) -> Accuracy | None:
     """Compute the accuracy of an event; None if no pair has anything to count."""
     known = [pair for pair in pairs if pair.expected]

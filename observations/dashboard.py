@@ -17,8 +17,8 @@ def dashboard_address(iris: Iris, host: str, span: Span) -> Literal:
     address.
     """
     first, last = math.floor(span.start_ms / 1000), math.ceil(span.end_ms / 1000)
-    asked = {"host": host, "from": _time(first), "to": _time(max(last, first + 1))}
-    address = f"{iris.base.rstrip('/')}/dashboards/monitor?{urlencode(asked)}"
+    parameters = {"host": host, "from": _time(first), "to": _time(max(last, first + 1))}
+    address = f"{iris.base.rstrip('/')}/dashboards/monitor?{urlencode(parameters)}"
     return Literal(address, datatype=XSD.anyURI)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from observations.errors import NotCountedError
-from observations.record import Derived, Summary
+from observations.record import DerivedFigure, Summary
 from ontology.figures import figures
 
 _UNIT = "http://qudt.org/vocab/unit/"
@@ -21,7 +21,7 @@ Series = Mapping[tuple[str, str | None], Summary]
 
 
 @dataclass(frozen=True)
-class Term:
+class WeightedEvent:
     """An event of a role: its weight, and PCP's metrics of its value and duty cycle."""
 
     event: str
@@ -31,7 +31,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Role:
+class HostRole:
     """A role on the host of a run: a weighted sum over events and instances.
 
     ``instances`` None means all of them. ``reason`` says why the host cannot count the
@@ -40,7 +40,7 @@ class Role:
 
     name: str
     unit: str = ""
-    terms: tuple[Term, ...] = ()
+    terms: tuple[WeightedEvent, ...] = ()
     instances: frozenset[str] | None = None
     reason: str = ""
 
@@ -91,8 +91,8 @@ def less_is_better(name: str) -> bool | None:
 
 
 def derive(
-    roles: Iterable[Role], summaries: Iterable[Summary], seconds: float
-) -> list[Derived]:
+    roles: Iterable[HostRole], summaries: Iterable[Summary], seconds: float
+) -> list[DerivedFigure]:
     """Return the total of each role in a run of ``seconds``, and derived figures."""
     series = {(one.metric, one.instance): one for one in summaries}
     totals = {role.name: _total(role, series, seconds) for role in roles}
@@ -104,10 +104,12 @@ def derive(
     return [*totals.values(), *follows]
 
 
-def _figure(figure: Figure, totals: Mapping[str, Derived], seconds: float) -> Derived:
+def _figure(
+    figure: Figure, totals: Mapping[str, DerivedFigure], seconds: float
+) -> DerivedFigure:
     parts = [totals[name] for name in figure.roles]
     unit = f"{_UNIT}{figure.unit}" if figure.unit else ""
-    found = Derived(figure.name, tuple(figure.roles), unit)
+    found = DerivedFigure(figure.name, tuple(figure.roles), unit)
     if reason := next((part.reason for part in parts if part.reason), ""):
         return replace(found, reason=reason)
     whole = parts[0]
@@ -123,8 +125,8 @@ def _figure(figure: Figure, totals: Mapping[str, Derived], seconds: float) -> De
     )
 
 
-def _total(role: Role, series: Series, seconds: float) -> Derived:
-    found = Derived(role.name, (role.name,), role.unit, reason=role.reason)
+def _total(role: HostRole, series: Series, seconds: float) -> DerivedFigure:
+    found = DerivedFigure(role.name, (role.name,), role.unit, reason=role.reason)
     if role.reason:
         return found
     try:
@@ -144,7 +146,7 @@ def _total(role: Role, series: Series, seconds: float) -> Derived:
 
 
 def _counted(
-    term: Term, role: Role, series: Series, seconds: float
+    term: WeightedEvent, role: HostRole, series: Series, seconds: float
 ) -> Iterator[Summary]:
     """Yield the counted summaries of an event; raises NotCountedError."""
     names = role.instances
@@ -159,7 +161,7 @@ def _counted(
         yield one
 
 
-def _check_time(term: Term, covered: float, seconds: float) -> None:
+def _check_time(term: WeightedEvent, covered: float, seconds: float) -> None:
     if covered < seconds - 0.001:
         raise NotCountedError(
             f"{term.event} was counted for {_exact(covered)} s of {_exact(seconds)} s"
@@ -176,7 +178,7 @@ def _exact(seconds: float) -> str:
     return figures(round(seconds, 3), 15)
 
 
-def _dutycycle(term: Term, counted: Summary, series: Series) -> float:
+def _dutycycle(term: WeightedEvent, counted: Summary, series: Series) -> float:
     """Return the share of the time with a counter; raises NotCountedError."""
     one = series.get((term.dutycycle, counted.instance))
     figures = one.figures if one else None

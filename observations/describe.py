@@ -9,7 +9,7 @@ from rdflib import PROV, Literal, URIRef
 from ingest.triples import Triples, Value
 from observations.dashboard import dashboard_address
 from observations.origin import describe_origin
-from observations.record import Derived, Observation, Run, Summary, time_literal
+from observations.record import DerivedFigure, Observation, Run, Summary, time_literal
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST
 
@@ -47,10 +47,10 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
             **_ran(observation.run),
             **_observed(observation.metrics),
             ST.dashboard: dashboard_address(
-                iris, observation.asked.host, observation.run.span
+                iris, observation.spec.host, observation.run.span
             ),
         },
-        label=observation.asked.command[:200],
+        label=observation.spec.command[:200],
     )
     if observation.run.about:
         surroundings = iris.observation_part(observation.id, "surroundings")
@@ -65,27 +65,27 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
 
 
 def _asked(observation: Observation, iris: Iris) -> Properties:
-    asked = observation.asked
-    threads = [iris.component(asked.host, "thread", str(cpu)) for cpu in asked.cpus]
+    spec = observation.spec
+    threads = [iris.component(spec.host, "thread", str(cpu)) for cpu in spec.cpus]
     return {
-        ST.ofHost: iris.host(asked.host),
-        ST.ranOn: asked.host,
-        ST.command: asked.command,
-        ST.argumentVector: asked.vector,
-        ST.workingDirectory: asked.cwd,
-        ST.observationTag: asked.tags,
+        ST.ofHost: iris.host(spec.host),
+        ST.ranOn: spec.host,
+        ST.command: spec.command,
+        ST.argumentVector: spec.vector,
+        ST.workingDirectory: spec.cwd,
+        ST.observationTag: spec.tags,
         ST.involvesThread: threads,
         ST.threadCount: len(threads) or None,
-        ST.pinningPolicy: asked.policy,
-        ST.observationPeriod: Literal(Decimal(asked.period_ms) / 1000),
-        ST.runGroup: asked.group,
-        ST.repetition: asked.repetition if asked.group else None,
-        ST.requestedRuns: asked.repeat if asked.group else None,
-        ST.requestedMetric: asked.metrics,
-        ST.requestedRole: map(iris.role, asked.roles),
-        ST.requestedEvent: asked.events,
-        ST.addedVariable: asked.variables,
-        ST.timeLimit: _decimal(asked.timeout, 6),
+        ST.pinningPolicy: spec.policy,
+        ST.observationPeriod: Literal(Decimal(spec.period_ms) / 1000),
+        ST.runGroup: spec.group,
+        ST.repetition: spec.repetition if spec.group else None,
+        ST.requestedRuns: spec.repeat if spec.group else None,
+        ST.requestedMetric: spec.metrics,
+        ST.requestedRole: map(iris.role, spec.roles),
+        ST.requestedEvent: spec.events,
+        ST.addedVariable: spec.variables,
+        ST.timeLimit: _decimal(spec.timeout, 6),
     }
 
 
@@ -163,7 +163,7 @@ def _summarise(
 ) -> None:
     instance = "~" if summary.instance is None else summary.instance
     part = iris.observation_part(observation.id, "summary", summary.metric, instance)
-    host, figures = observation.asked.host, summary.figures
+    host, figures = observation.spec.host, summary.figures
     triples.link(node, {ST.hasSummary: part})
     triples.node(
         part,
@@ -181,7 +181,7 @@ def _summarise(
 
 
 def _derive(
-    triples: Triples, iris: Iris, id_: str, node: URIRef, figure: Derived
+    triples: Triples, iris: Iris, id_: str, node: URIRef, figure: DerivedFigure
 ) -> None:
     part = iris.observation_part(id_, "figure", figure.name)
     triples.link(node, {ST.hasFigure: part})

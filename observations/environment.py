@@ -61,7 +61,7 @@ class Elf(NamedTuple):
     build_id: str | None
 
 
-class Surroundings:
+class CommandEnvironment:
     """The environment of a command; opens its program now, because it may change later.
 
     The command is given by its argument vector, environment, folder and CPUs.
@@ -81,7 +81,10 @@ class Surroundings:
     def facts(self) -> dict[str, Any]:
         """Return kernel, frequency control, environment, and path of the program."""
         if self._facts is None:
-            self._facts = {**_settings(self._cpus), "environment": _told(self._env)}
+            self._facts = {
+                **_settings(self._cpus),
+                "environment": _disclosed(self._env),
+            }
         return {**self._facts, "program": self._program and self._program.place()}
 
     def whole(self) -> dict[str, Any]:
@@ -168,8 +171,8 @@ def _settings(cpus: Iterable[int]) -> dict[str, Any]:
     }
 
 
-def _told(env: Mapping[str, str]) -> dict[str, str]:
-    return {k: v for k, v in sorted(env.items()) if _is_told(k, v)}
+def _disclosed(env: Mapping[str, str]) -> dict[str, str]:
+    return {k: v for k, v in sorted(env.items()) if _is_disclosed(k, v)}
 
 
 def is_secret(name: str, value: str) -> bool:
@@ -177,7 +180,7 @@ def is_secret(name: str, value: str) -> bool:
     return bool(_SECRET.search(name) or _PASSWORD.search(value))
 
 
-def _is_told(name: str, value: str) -> bool:
+def _is_disclosed(name: str, value: str) -> bool:
     return bool(_VARIABLES.fullmatch(name)) and not is_secret(name, value)
 
 

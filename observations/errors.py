@@ -5,7 +5,7 @@ class ObservationError(Exception):
     """Root of the errors of this package."""
 
 
-class TakenError(ObservationError):
+class CpusTakenError(ObservationError):
     """Another observation holds the CPUs."""
 
 
@@ -21,7 +21,7 @@ class BenchmarkError(ObservationError):
     """A benchmark did not print what it executed."""
 
 
-class SaidError(ObservationError):
+class RunnerEventError(ObservationError):
     """A line is not a valid event of a runner."""
 
 

@@ -20,8 +20,8 @@ from pydantic import (
     ValidationError,
 )
 
-from observations.errors import SaidError
-from observations.launch import Event
+from observations.errors import RunnerEventError
+from observations.launch import RunnerEvent
 
 STREAMS = ("stdout", "stderr")
 # In base64: a runner keeps and sends at most 1 MiB at once.
@@ -31,11 +31,11 @@ _BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 Printed = Mapping[str, Mapping[str, Any]]
 
 
-class Line(NamedTuple):
+class EventLine(NamedTuple):
     """A line and the event in it."""
 
     text: bytes
-    event: Event
+    event: RunnerEvent
 
 
 _FIRST, _LAST = ("started", "refused"), ("ended", "refused")
@@ -150,20 +150,23 @@ _EVENT: TypeAdapter[_Said] = TypeAdapter(
 )
 
 
-def event_of(line: bytes) -> Event:
-    """Parse a line; raises SaidError if it is not a valid event of a runner."""
+def event_of(line: bytes) -> RunnerEvent:
+    """Parse a line; raises RunnerEventError if it is not a valid event of a runner."""
     try:
-        found: Event = orjson.loads(line)
+        found: RunnerEvent = orjson.loads(line)
         _EVENT.validate_python(found)
     except orjson.JSONDecodeError as error:
-        raise SaidError(f"a line is no JSON: {error}") from None
+        raise RunnerEventError(f"a line is no JSON: {error}") from None
     except ValidationError as error:
-        raise SaidError(f"a line is no event of a runner: {_first(error)}") from None
+        raise RunnerEventError(
+            f"a line is no event of a runner: {_first(error)}"
+        ) from None
     return found
 
 
-def check_order(last: Event, events: Iterable[Event]) -> None:
-    """Raise SaidError if an event precedes the start of its run, or it starts twice.
+def check_order(last: RunnerEvent, events: Iterable[RunnerEvent]) -> None:
+    """Raise RunnerEventError if an event precedes the start of its run, or it starts
+    twice.
 
     ``last`` is the event before these; empty if there is none.
     """
@@ -171,20 +174,20 @@ def check_order(last: Event, events: Iterable[Event]) -> None:
     for event in events:
         name = event["event"]
         if is_over and name not in _FIRST:
-            raise SaidError(f"{name!r} comes before its run has started")
+            raise RunnerEventError(f"{name!r} comes before its run has started")
         if name == "started" and not is_over:
-            raise SaidError("a run starts that has started already")
+            raise RunnerEventError("a run starts that has started already")
         is_over = name in _LAST
 
 
-def kept_lines(text: bytes) -> Iterator[Line]:
+def kept_lines(text: bytes) -> Iterator[EventLine]:
     """Yield the lines of a file that hold an event; a full disk may truncate a line."""
     for line in filter(None, text.split(b"\n")):
-        with suppress(SaidError):
-            yield Line(line, event_of(line))
+        with suppress(RunnerEventError):
+            yield EventLine(line, event_of(line))
 
 
-def printed(events: Iterable[Event]) -> Printed:
+def printed(events: Iterable[RunnerEvent]) -> Printed:
     """Return what was printed on each stream, even if the run was interrupted.
 
     For each stream: the number of ``bytes``, the first and the last of them in base64

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 
 from observations.errors import LaunchError
 from observations.orphan_reaper import end_orphans
-from observations.program import beginning
+from observations.program import program_start
 
-Event = Mapping[str, Any]
+RunnerEvent = Mapping[str, Any]
 
 PIECE = 1 << 20
 # Arguments of the runner, as in runner.py. HELD: the end of its input cancels the run.
@@ -37,13 +37,13 @@ _COMPLAINT_BYTES = 4096
 _LAST_SECONDS = 10.0
 
 
-class Running(Protocol):
+class RunnerHandle(Protocol):
     """A running runner."""
 
     def read(self) -> bytes:
         """Return its new output, at least one byte; empty once it has ended."""
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Tell the runner that the counters were read, so it can reap the command."""
 
     def cancel(self) -> None:
@@ -53,7 +53,7 @@ class Running(Protocol):
         """Return the last line of error output after its end, or nothing."""
 
 
-def events(running: Running, uid: int | None = None) -> Iterator[Event]:
+def events(running: RunnerHandle, uid: int | None = None) -> Iterator[RunnerEvent]:
     """Yield a runner's events up to the one that says how the command ended.
 
     ``uid`` is the user that the runner runs as, if it is not ours. If the runner ends
@@ -61,8 +61,8 @@ def events(running: Running, uid: int | None = None) -> Iterator[Event]:
     on this machine and raise LaunchError.
     """
     rest = b""
-    started: Event = {}
-    last: Event = {}
+    started: RunnerEvent = {}
+    last: RunnerEvent = {}
     while piece := running.read():
         *lines, rest = (rest + piece).split(b"\n")
         for event in filter(None, map(_event, lines)):
@@ -78,7 +78,7 @@ def events(running: Running, uid: int | None = None) -> Iterator[Event]:
     raise LaunchError(f"the run broke off before its command had ended{why}")
 
 
-def _event(line: bytes) -> Event | None:
+def _event(line: bytes) -> RunnerEvent | None:
     """Parse a line of the runner; None for other lines, such as a login banner."""
     try:
         found = json.loads(line)
@@ -87,7 +87,7 @@ def _event(line: bytes) -> Event | None:
     return found if isinstance(found, dict) and "event" in found else None
 
 
-class _Here:
+class _ChildRunner:
     """A runner on this machine."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
@@ -101,7 +101,7 @@ class _Here:
         """Return its new output."""
         return os.read(self._out.fileno(), PIECE)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Tell the runner that the counters were read."""
         with suppress(OSError, ValueError):
             self._in.write(b"\n")
@@ -119,11 +119,11 @@ class _Here:
 
 
 @contextmanager
-def ahead(
+def prestarted_runner(
     environment: Mapping[str, str],
     before: Sequence[str] = (),
     source: int | None = None,
-) -> Iterator[Callable[[bytes], Running]]:
+) -> Iterator[Callable[[bytes], RunnerHandle]]:
     """Start a process ahead of time that later runs a given program on this machine.
 
     The process and its command are ended when the block ends. ``before`` holds the
@@ -144,7 +144,7 @@ def ahead(
     assert process.stdout  # noqa: S101
     with suppress(OSError):  # the user's limit may be lower
         fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIECE)
-    _say(process, sent(beginning()))
+    _say(process, framed(program_start()))
     with process:
         try:
             yield partial(_begun, process)
@@ -155,9 +155,9 @@ def ahead(
             process.terminate()
 
 
-def _begun(process: subprocess.Popen[bytes], text: bytes) -> Running:
-    _say(process, sent(text))
-    return _Here(process)
+def _begun(process: subprocess.Popen[bytes], text: bytes) -> RunnerHandle:
+    _say(process, framed(text))
+    return _ChildRunner(process)
 
 
 def _say(process: subprocess.Popen[bytes], text: bytes) -> None:
@@ -167,7 +167,7 @@ def _say(process: subprocess.Popen[bytes], text: bytes) -> None:
         process.stdin.flush()
 
 
-def sent(text: bytes) -> bytes:
+def framed(text: bytes) -> bytes:
     """Encode a part as START reads it; more parts may follow."""
     return b"%d\n%s" % (len(text), text)
 

@@ -27,7 +27,7 @@ _THREAD = re.compile(r"running on hwthread (\d+) - Vector length (\d+)")
 
 
 @dataclass(frozen=True)
-class Work:
+class LikwidWork:
     """What a run executed, by role name, and the hardware thread that it ran on."""
 
     done: Mapping[str, float]
@@ -48,7 +48,7 @@ def command(kernel: str, iterations: int) -> list[str]:
     return [PROGRAM, "-t", kernel, "-w", f"N:{SIZE}:1", "-i", str(iterations)]
 
 
-def read_work(printed: str) -> Work:
+def read_work(printed: str) -> LikwidWork:
     """Read from a kernel's output what it executed; raises BenchmarkError."""
     said = {name: float(value) for name, value in _LINE.findall(printed)}
     threads = _THREAD.findall(printed)
@@ -66,4 +66,4 @@ def read_work(printed: str) -> Work:
         }
     except KeyError as error:
         raise BenchmarkError(f"{PROGRAM} printed no {error.args[0]!r}") from None
-    return Work(done, int(cpu))
+    return LikwidWork(done, int(cpu))

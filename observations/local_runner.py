@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from observations.errors import LaunchError
-from observations.launch import HELD, PIECE, Running, last_line
+from observations.launch import HELD, PIECE, RunnerHandle, last_line
 
 # As in runner.py.
 CANCEL = b"cancel\n"
@@ -28,7 +28,7 @@ _PATH, _UMASK = "/usr/local/bin:/usr/bin:/bin", 0o022
 _READ = "exec(compile(open({}, 'rb').read(), 'run.py', 'exec'))"
 
 
-class _Beside:
+class _LocalRunner:
     """A runner that reads and writes files in a folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -45,7 +45,7 @@ class _Beside:
                 return piece
             time.sleep(_LOOK_SECONDS)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Tell the runner that the counters were read."""
         self._tell(b"\n")
 
@@ -79,22 +79,22 @@ class _Beside:
                 os.close(pipe)
 
 
-def is_begun(folder: Path) -> bool:
+def was_started(folder: Path) -> bool:
     """Whether a runner was started in a folder and not followed to its end."""
     return (folder / _SAID).exists()
 
 
 @contextmanager
-def beside(
+def local_runner(
     folder: Path, name: str, environment: Mapping[str, str], user: str = ""
-) -> Iterator[Running]:
+) -> Iterator[RunnerHandle]:
     """Follow the program ``name`` in a folder; start it first if that has not happened.
 
     With ``user``, that user runs it, in a fresh environment. If the block fails, the
     command is ended.
     """
-    process = None if is_begun(folder) else _start(folder, name, environment, user)
-    running = _Beside(folder)
+    process = None if was_started(folder) else _start(folder, name, environment, user)
+    running = _LocalRunner(folder)
     try:
         yield running
     except BaseException:

@@ -13,19 +13,19 @@ from platform import machine
 from shutil import which
 from typing import Any, Protocol
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.settings.settings import Settings
 from core.stores.datasets import Progress
 from core.stores.endpoint import Endpoint
 from observations import likwid
-from observations.accuracy import Accuracy, Pair, accuracy_of, keep_accuracy
-from observations.likwid import Work, read_work
+from observations.accuracy import Accuracy, AccuracyPair, accuracy_of, keep_accuracy
+from observations.likwid import LikwidWork, read_work
 from ontology.figures import figures
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 from sampling.counters.perfevent import prepare
 from sampling.events.choice import RoleFormula
-from sampling.events.event import Event
+from sampling.events.event import PmuEvent
 
 # Only roles that consist of one event, so that the error is that of the event. Of two
 # alternatives, the first that qualifies is used.
@@ -48,10 +48,10 @@ class Api(Protocol):
         """Yield the events of an event stream until it ends."""
 
 
-def judged_events(twin: Endpoint, host: str) -> dict[str, Event]:
+def judged_events(twin: Endpoint, host: str) -> dict[str, PmuEvent]:
     """Return the event of each role that can be measured on a host.
 
-    Raises MendableError with the reason if there is none.
+    Raises UserError with the reason if there is none.
     """
     names = [name for either in WANTED for name in either]
     choice = prepare(twin, host, names, (), multiplex=True).choice
@@ -60,7 +60,7 @@ def judged_events(twin: Endpoint, host: str) -> dict[str, Event]:
     found = {name: formulas[name].terms[0][1] for name in chosen if name}
     if not found:
         why = choice.refused.get("Instructions") or "no role of it is one event"
-        raise MendableError(f"accuracy needs hardware counters: {why}")
+        raise UserError(f"accuracy needs hardware counters: {why}")
     return found
 
 
@@ -79,11 +79,11 @@ def measure(
 ) -> list[Accuracy]:
     """Run kernels on a host, measure its events' accuracy and store it in the graph.
 
-    Raises MendableError if something is missing, and the errors of the API.
+    Raises UserError if something is missing, and the errors of the API.
     """
     events = judged_events(twin, host)
     if host == settings.host and which(likwid.PROGRAM) is None:
-        raise MendableError(f"no {likwid.PROGRAM} here: {likwid.cure(machine())}")
+        raise UserError(f"no {likwid.PROGRAM} here: {likwid.cure(machine())}")
     found: list[Accuracy] = []
     for kernel in kernels:
         progress(f"{kernel}, {repeat} times on one thread of {host}")
@@ -95,7 +95,11 @@ def measure(
 
 
 def judge(
-    twin: Endpoint, iris: Iris, kernel: str, events: Mapping[str, Event], runs: Printed
+    twin: Endpoint,
+    iris: Iris,
+    kernel: str,
+    events: Mapping[str, PmuEvent],
+    runs: Printed,
 ) -> Iterator[Accuracy]:
     """Compare what recorded runs counted with what they printed; ``runs`` is by id.
 
@@ -110,13 +114,15 @@ def judge(
             yield found
 
 
-def _pair(run: str, work: Work, role: str, totals: Mapping[str, Any]) -> Pair:
+def _pair(
+    run: str, work: LikwidWork, role: str, totals: Mapping[str, Any]
+) -> AccuracyPair:
     row = totals[role]
     if row["value"] is None:
         raise SuperTwinError(f"{run}: {row['reason']}")
     if float(row["dutycycle"]) < _ALWAYS:
         raise SuperTwinError(f"{run}: {role} shared its counter with other events")
-    return Pair(run, work.done[role], float(row["value"]))
+    return AccuracyPair(run, work.done[role], float(row["value"]))
 
 
 def _totals(twin: Endpoint, run: str, roles: Sequence[str]) -> dict[str, Any]:
@@ -137,7 +143,7 @@ def _run(
     api: Api, host: str, kernel: str, roles: Iterable[str], repeat: int
 ) -> Printed:
     """Run a kernel under observation; return the output of each run by its id."""
-    wish = {
+    body = {
         "argv": likwid.command(kernel, likwid.KERNELS[kernel]),
         "host": host,
         "pin": "compact",
@@ -147,14 +153,14 @@ def _run(
         "repeat": repeat,
         "tags": [TAG, kernel],
     }
-    begun = api.ask("POST", "/observations", json.dumps(wish).encode())
-    path = f"/observations/{begun['id']}"
+    session = api.ask("POST", "/observations", json.dumps(body).encode())
+    path = f"/observations/{session['id']}"
     try:
-        printed = _followed(api.events(f"{path}/events"))
+        printed = _follow_events(api.events(f"{path}/events"))
     except KeyboardInterrupt:
         api.ask("DELETE", path)
         raise
-    _check_place(printed, begun["cpus"])
+    _check_place(printed, session["cpus"])
     return printed
 
 
@@ -165,7 +171,7 @@ def _check_place(printed: Printed, cpus: Sequence[int]) -> None:
             raise SuperTwinError(f"{likwid.PROGRAM} ran on CPU {cpu}, not on {cpus}")
 
 
-def _followed(events: Iterable[Mapping[str, Any]]) -> Printed:
+def _follow_events(events: Iterable[Mapping[str, Any]]) -> Printed:
     printed: dict[str, bytes] = {}
     for event in events:
         if event["event"] == "output" and event["stream"] == "stdout":
@@ -178,7 +184,7 @@ def _followed(events: Iterable[Mapping[str, Any]]) -> Printed:
 
 def _check_ended(closed: Mapping[str, Any]) -> None:
     if closed["problem"]:
-        raise MendableError(str(closed["problem"]))
+        raise UserError(str(closed["problem"]))
     for run in closed["runs"]:
         if run["outcome"] != "completed":
             raise SuperTwinError(f"{likwid.PROGRAM} {run['outcome']}: {run['node']}")

@@ -14,14 +14,14 @@ _SOFTWARE = f"SuperTwin {VERSION}"
 
 def describe_origin(triples: Triples, iris: Iris, run: Observation) -> None:
     """Link a run to its origins, and describe those that no other graph describes."""
-    asked, node = run.asked, iris.observation(run.id)
-    chosen_by = [URIRef(address) for address in asked.pinning_queries]
-    process = process_of(iris, asked.host, run.run)
+    spec, node = run.spec, iris.observation(run.id)
+    chosen_by = [URIRef(address) for address in spec.pinning_queries]
+    process = process_of(iris, spec.host, run.run)
     surroundings = iris.observation_part(run.id, "surroundings")
     triples.link(
         node,
         {
-            PROV.used: [iris.host(asked.host), *chosen_by],
+            PROV.used: [iris.host(spec.host), *chosen_by],
             ST.pinningQuery: chosen_by,
             ST.ranProcess: process,
         },
@@ -53,11 +53,11 @@ def _describe_process(triples: Triples, process: URIRef, run: Observation) -> No
             ST.startTicks: identity.start,
             ST.bootId: identity.boot,
             ST.processStart: time_literal(run.run.span.start_ms),
-            ST.commandLine: run.asked.command,
+            ST.commandLine: run.spec.command,
             ST.executable: program.get("path"),
             ST.userName: run.run.started.get("user"),
         },
-        label=f"{run.asked.argv[0].rpartition('/')[2]} ({identity.pid})",
+        label=f"{run.spec.argv[0].rpartition('/')[2]} ({identity.pid})",
     )
 
 
@@ -65,12 +65,12 @@ def _describe_agents(
     triples: Triples, iris: Iris, node: URIRef, run: Observation
 ) -> None:
     """Describe who requested the run, and the software that sampled it by a plan."""
-    software, asked = iris.agent(_SOFTWARE), run.asked
+    software, spec = iris.agent(_SOFTWARE), run.spec
     triples.node(software, PROV.SoftwareAgent, {}, label=_SOFTWARE)
     triples.link(node, {PROV.wasAssociatedWith: software})
-    if asked.by:
-        who = iris.agent(asked.by)
-        triples.node(who, PROV.Agent, {}, label=asked.by)
+    if spec.by:
+        who = iris.agent(spec.by)
+        triples.node(who, PROV.Agent, {}, label=spec.by)
         triples.link(node, {PROV.wasAssociatedWith: who})
     if not run.metrics:
         return
@@ -80,7 +80,7 @@ def _describe_agents(
     triples.node(
         association, PROV.Association, {PROV.agent: software, PROV.hadPlan: plan}
     )
-    triples.node(plan, PROV.Plan, {RDFS.label: plan_of(asked.group or run.id)})
+    triples.node(plan, PROV.Plan, {RDFS.label: plan_of(spec.group or run.id)})
 
 
 def plan_of(id_: str) -> str:

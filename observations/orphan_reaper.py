@@ -21,7 +21,7 @@ _SAME_SECONDS = 60.0
 _ENDED = b"ZX"
 
 
-class Process(NamedTuple):
+class ProcessStat(NamedTuple):
     """The fields of a process that the kernel reports."""
 
     state: bytes
@@ -56,21 +56,23 @@ class Orphans:
             time.sleep(_PAUSE_SECONDS)
 
     def _living(self) -> list[int]:
-        there = _processes(self._uid)
-        found = {pid for pid, process in there.items() if self._is_known(pid, process)}
+        processes = _processes(self._uid)
+        found = {
+            pid for pid, process in processes.items() if self._is_known(pid, process)
+        }
         before = -1
         while before < len(found):
             before = len(found)
-            sessions = {there[pid].session for pid in found}
+            sessions = {processes[pid].session for pid in found}
             found |= {
                 pid
-                for pid, process in there.items()
+                for pid, process in processes.items()
                 if process.session in sessions or process.parent in found
             }
-        self._starts |= {pid: there[pid].start for pid in found}
-        return [pid for pid in found if there[pid].state not in _ENDED]
+        self._starts |= {pid: processes[pid].start for pid in found}
+        return [pid for pid in found if processes[pid].state not in _ENDED]
 
-    def _is_known(self, pid: int, process: Process) -> bool:
+    def _is_known(self, pid: int, process: ProcessStat) -> bool:
         is_told = self._starts.get(pid) == process.start
         return is_told or (
             process.session == self._leader and process.start in self._began
@@ -89,7 +91,7 @@ def end_orphans(
         Orphans(started, last, uid).end()
 
 
-def _processes(uid: int | None) -> dict[int, Process]:
+def _processes(uid: int | None) -> dict[int, ProcessStat]:
     found = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208
         with suppress(OSError):
@@ -98,7 +100,7 @@ def _processes(uid: int | None) -> dict[int, Process]:
             fields = (
                 Path(f"/proc/{name}/stat").read_bytes().rpartition(b") ")[2].split()
             )
-            found[int(name)] = Process(
+            found[int(name)] = ProcessStat(
                 fields[0], int(fields[1]), int(fields[3]), int(fields[19])
             )
     return found

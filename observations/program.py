@@ -7,7 +7,7 @@ from pathlib import Path
 _FUTURE = "from __future__ import annotations\n"
 # Read as text, so that callers need not import these modules.
 _PARTS = ("environment.py", "runner.py")
-_ABOUT = "Surroundings"
+_ABOUT = "CommandEnvironment"
 
 
 def program(request: Mapping[str, object]) -> bytes:
@@ -15,16 +15,16 @@ def program(request: Mapping[str, object]) -> bytes:
 
     The request is embedded as data: no part of it is executed as Python.
     """
-    return beginning() + ending(request)
+    return program_start() + program_end(request)
 
 
-def beginning() -> bytes:
+def program_start() -> bytes:
     """Return the common start of all programs; alone it does nothing."""
     # The future import may appear only once, at the start.
     return "".join([_FUTURE, *map(_source, _PARTS)]).encode()
 
 
-def ending(request: Mapping[str, object], about: str = _ABOUT) -> bytes:
+def program_end(request: Mapping[str, object], about: str = _ABOUT) -> bytes:
     """Return the end of a program; ``about`` names what describes the command."""
     text = json.dumps(dict(request), sort_keys=True)
     # All output is written by then and the caller waits for the exit: skip cleanup.

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 
 from observations.environment import is_secret
-from observations.program import ending
+from observations.program import program_end
 
 # The last line of a program. Older versions wrote the class name in lower case.
 _REQUEST = re.compile(
     rb"\n\nos\._exit\(run\(json\.loads\(('(?:[^'\\\n]|\\.)*')\), "
-    rb"([Ss]urroundings)\)\)\n\Z"
+    rb"([Ss]urroundings|CommandEnvironment)\)\)\n\Z"
 )
 _NEEDS = """
 
@@ -47,5 +47,5 @@ def _without(program: bytes, hides: Callable[[str, str], bool]) -> bytes | None:
     if not secret:
         return program
     told = {name: value for name, value in env.items() if name not in secret}
-    last = ending({**request, "env": told}, found[2].decode())
+    last = program_end({**request, "env": told}, found[2].decode())
     return program[: found.start()] + _NEEDS.format(secret).encode() + last

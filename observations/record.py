@@ -10,7 +10,7 @@ from typing import Any
 from rdflib import XSD, Literal
 
 from observations.environment import is_secret
-from observations.launch import Event
+from observations.launch import RunnerEvent
 from observations.statistics import Span, Statistics
 
 COMPLETED, FAILED, KILLED = "completed", "failed", "killed"
@@ -19,7 +19,7 @@ OUTCOMES = (COMPLETED, FAILED, KILLED, TIMED_OUT, CANCELLED, BROKE_OFF)
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunSpec:
     """What a user asked to run and observe.
 
     ``pinning_queries`` are the addresses of the saved queries that chose the CPUs, and
@@ -80,7 +80,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedFigure:
     """A figure derived from totals of ``roles``, or the reason why it is missing.
 
     ``covered``: seconds that the totals cover. ``dutycycle``: the smallest share of
@@ -103,9 +103,9 @@ class Run:
     ``broken`` says why the end is missing; the span then ends at the last sign of life.
     """
 
-    started: Event
+    started: RunnerEvent
     span: Span
-    ended: Event | None = None
+    ended: RunnerEvent | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     broken: str = ""
 
@@ -128,14 +128,14 @@ class Observation:
     """One run and what was sampled during it; ``metrics`` maps PCP names to IRIs."""
 
     id: str
-    asked: Asked
+    spec: RunSpec
     run: Run
     metrics: Mapping[str, str]
     summaries: Sequence[Summary]
-    derived: Sequence[Derived] = ()
+    derived: Sequence[DerivedFigure] = ()
 
 
-def run_of(events: Sequence[Event], broken: str = "") -> Run:
+def run_of(events: Sequence[RunnerEvent], broken: str = "") -> Run:
     """Build a run from all events of its runner; the first event is its start."""
     started = events[0]
     named = {event["event"]: event for event in events}

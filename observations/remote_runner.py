@@ -9,13 +9,13 @@ from core.linux.ssh.address import Address
 from core.linux.ssh.client import OPTIONS, Ssh, ssh_argv
 from core.linux.ssh.reasons import explain, printable
 from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
-from observations.launch import HELD, PIECE, START, Running, last_line, sent
+from observations.launch import HELD, PIECE, START, RunnerHandle, framed, last_line
 
 _LAST_SECONDS = 5.0
 _SSH_FAILED = 255
 
 
-class _There:
+class _RemoteRunner:
     """A runner reached over ssh."""
 
     def __init__(self, ssh: Ssh, address: Address) -> None:
@@ -27,13 +27,13 @@ class _There:
         """Return its new output."""
         return os.read(self._out.fileno(), PIECE)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Tell the runner that the counters were read."""
         self._ssh.say(b"\n")
 
     def cancel(self) -> None:
         """End the command."""
-        self._ssh.let_go()
+        self._ssh.release()
 
     def complaint(self) -> str:
         """Say why ssh failed, or return the last line that came over it."""
@@ -46,7 +46,9 @@ class _There:
 
 
 @contextmanager
-def there(text: bytes, address: Address, config: Path | None) -> Iterator[Running]:
+def remote_runner(
+    text: bytes, address: Address, config: Path | None
+) -> Iterator[RunnerHandle]:
     """Start a program in a login over ssh; end it when the block ends.
 
     Raises SshMissingError, SshNotStartedError.
@@ -54,10 +56,10 @@ def there(text: bytes, address: Address, config: Path | None) -> Iterator[Runnin
     script = f'{FIND_PYTHON}exec "$p" -ISB -c "{START}" {HELD}'
     words = (*ssh_argv(address, config, OPTIONS), f"exec sh -c '{script}'")
     # The whole program is known already, so there is no part to execute ahead.
-    ssh = Ssh(words, address, sent(b"") + sent(text), hold=True)
+    ssh = Ssh(words, address, framed(b"") + framed(text), hold=True)
     try:
-        yield _There(ssh, address)
+        yield _RemoteRunner(ssh, address)
     finally:
-        ssh.let_go()
+        ssh.release()
         ssh.wait(_LAST_SECONDS)
         ssh.end()

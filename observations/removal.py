@@ -6,13 +6,13 @@ import shutil
 from collections.abc import Sequence, Set
 from pathlib import Path
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from observations.comparison.baselines import baseline_rows
 from observations.comparison.comparing import UnknownRunError, find_runs
-from observations.session.repetition import WISH
-from observations.session.session_journal import left_open, set_aside
+from observations.session.repetition import SPEC
+from observations.session.session_journal import open_requests, set_aside_path
 from ontology.iris import Iris
 from queries.run import Row
 
@@ -23,7 +23,7 @@ def forget_runs(settings: Settings, twin: Endpoint, ids: Sequence[str]) -> list[
     """Remove runs, or groups of repetitions, for good; return the ids of the runs.
 
     A run that was never recorded is found by its folder. Samples stay in the series
-    store until their retention ends. If anything is wrong, raises MendableError and
+    store until their retention ends. If anything is wrong, raises UserError and
     removes nothing.
     """
     iris = Iris(settings.base)
@@ -60,7 +60,7 @@ def _stored(home: Path, id_: str) -> set[str]:
         return set()
     folder = home / "observations"
     found = {path.name for path in folder.glob(f"{id_}-*") if _group(path) == id_}
-    if (folder / id_).is_dir() or set_aside(home, id_).exists():
+    if (folder / id_).is_dir() or set_aside_path(home, id_).exists():
         found.add(id_)
     return found
 
@@ -68,7 +68,7 @@ def _stored(home: Path, id_: str) -> set[str]:
 def _group(folder: Path) -> str:
     """Return the group that a run belongs to; empty if its folder does not say."""
     try:
-        return str(json.loads((folder / WISH).read_bytes()).get("group", ""))
+        return str(json.loads((folder / SPEC).read_bytes()).get("group", ""))
     except (OSError, ValueError, AttributeError):
         return ""
 
@@ -77,7 +77,7 @@ def _remove(home: Path, name: str) -> None:
     folder = home / "observations" / name
     if folder.is_dir():
         shutil.rmtree(folder)
-    set_aside(home, name).unlink(missing_ok=True)
+    set_aside_path(home, name).unlink(missing_ok=True)
 
 
 def _id(row: Row) -> str:
@@ -85,15 +85,15 @@ def _id(row: Row) -> str:
 
 
 def _check_over(settings: Settings, names: Set[str]) -> None:
-    for id_, _ in left_open(settings.home):
+    for id_, _ in open_requests(settings.home):
         if id_ in names:
-            raise MendableError(f"{id_} still runs: wait for its end, or cancel it")
+            raise UserError(f"{id_} still runs: wait for its end, or cancel it")
 
 
 def _check_no_baseline(twin: Endpoint, runs: Set[str]) -> None:
     for row in baseline_rows(twin):
         if row["run"] in runs:
-            raise MendableError(
+            raise UserError(
                 f"{row['run']} is one of the baseline {row['name']}: "
                 f"`supertwin baseline remove {row['name']}` first"
             )

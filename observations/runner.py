@@ -55,7 +55,7 @@ _RUSAGE = {
 }
 
 
-class Around(Protocol):
+class CommandSetup(Protocol):
     """Describes what a command runs in and is made of."""
 
     def facts(self) -> dict[str, Any]:
@@ -66,14 +66,16 @@ class Around(Protocol):
 
 
 # Takes the argument vector, environment, folder and CPUs of a command.
-About = Callable[[List[str], Dict[str, str], Optional[str], Iterable[int]], Around]
+About = Callable[
+    [List[str], Dict[str, str], Optional[str], Iterable[int]], CommandSetup
+]
 
 
 class Refused(Exception):
     """The command cannot be started; nothing has run."""
 
 
-class Kept:
+class TruncatedStream:
     """The first and the last ``most`` bytes of a stream, and its size so far.
 
     The first bytes, or with ``show_all`` all bytes, are reported immediately.
@@ -109,7 +111,7 @@ class Kept:
         }
 
 
-class Run:
+class CommandRun:
     """One command, from its start to the end of every process that it started."""
 
     def __init__(self, request: dict[str, Any], about: About | None) -> None:
@@ -136,8 +138,8 @@ class Run:
         assert self._process.stdout
         assert self._process.stderr
         self._streams = {
-            "stdout": Kept(self._process.stdout.fileno(), most, show_all),
-            "stderr": Kept(self._process.stderr.fileno(), most, show_all),
+            "stdout": TruncatedStream(self._process.stdout.fileno(), most, show_all),
+            "stderr": TruncatedStream(self._process.stderr.fileno(), most, show_all),
         }
 
     def follow(self) -> None:
@@ -166,7 +168,7 @@ class Run:
             output={name: kept.document() for name, kept in self._streams.items()},
         )
 
-    def _asked(self, about: About) -> Around:
+    def _asked(self, about: About) -> CommandSetup:
         """Collect facts about the command; keeps its program open as it is now."""
         request = self._request
         cpus = request.get("cpus") or os.sched_getaffinity(0)
@@ -362,7 +364,7 @@ def run(request: dict[str, Any], about: About | None = None) -> int:
     about the command.
     """
     try:
-        Run(request, about).follow()
+        CommandRun(request, about).follow()
     except Refused as error:
         _tell("refused", reason=str(error))
         return 2

@@ -58,7 +58,7 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class Growth:
+class CounterGrowth:
     """The growth of a counter between two readings around a run, seconds apart."""
 
     total: float
@@ -68,7 +68,7 @@ class Growth:
 def of_counter(
     points: Points,
     span: Span,
-    growth: Growth | None = None,
+    growth: CounterGrowth | None = None,
     resolution: float | None = None,
     greatest: float | None = None,
 ) -> Statistics:

@@ -14,7 +14,7 @@ from ontology.terms import ST
 def keep_observation(observation: Observation, twin: Endpoint, iris: Iris) -> None:
     """Write an observation; raises ObservationError if it violates the shapes."""
     triples = describe_observation(observation, iris)
-    signs = signs_of_host(twin, iris.host(observation.asked.host))
+    signs = signs_of_host(twin, iris.host(observation.spec.host))
     triples.link(iris.observation(observation.id), {ST.hostSign: signs})
     check_shapes(triples, twin)
     twin.update(insertion({iris.observation_graph(observation.id): triples}))

@@ -56,7 +56,7 @@ Phrase = tuple[Piece, ...]
 
 
 @dataclass(frozen=True)
-class Term:
+class VocabularyTerm:
     """One class, property or individual of the ontology, with everything about it.
 
     ``rows`` are named lists of phrases, in reading order: subclasses, domain, unit.
@@ -81,7 +81,7 @@ class Module:
     iri: str
     title: str
     about: str
-    terms: tuple[Term, ...]
+    terms: tuple[VocabularyTerm, ...]
 
 
 @cache
@@ -101,7 +101,7 @@ def alignments() -> tuple[Module, ...]:
     return tuple(_module(graph, iri, []) for iri, _ in _module_names(graph))
 
 
-def described(graph: Graph, alignment: Graph) -> list[Term]:
+def described(graph: Graph, alignment: Graph) -> list[VocabularyTerm]:
     """Each of our terms in a graph, by kind and name."""
     order = list(KINDS.values())
     found = [
@@ -119,16 +119,16 @@ def _module_names(graph: Graph) -> list[tuple[URIRef, str]]:
     return sorted(named, key=lambda pair: (pair[1] != "core", pair[1]))
 
 
-def _module(graph: Graph, iri: URIRef, terms: list[Term]) -> Module:
+def _module(graph: Graph, iri: URIRef, terms: list[VocabularyTerm]) -> Module:
     name = str(iri).removeprefix(f"{ONTOLOGY}/")
     title = str(graph.value(iri, DCTERMS.title) or name).removeprefix("SuperTwin: ")
     about = str(graph.value(iri, DCTERMS.description) or "")
     return Module(name, str(iri), title[0].upper() + title[1:], about, tuple(terms))
 
 
-def _term(graph: Graph, alignment: Graph, iri: URIRef) -> Term:
+def _term(graph: Graph, alignment: Graph, iri: URIRef) -> VocabularyTerm:
     kinds = set(graph[iri : RDF.type])
-    return Term(
+    return VocabularyTerm(
         iri=str(iri),
         name=iri.removeprefix(str(ST)),
         kind=next(

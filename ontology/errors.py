@@ -1,7 +1,7 @@
 """The exceptions of this folder.
 
 OntologyError
-├── EmptyFolderError         a folder that should hold modules holds none
+├── NoModulesError         a folder that should hold modules holds none
 └── ModuleError              a module that cannot be read
 """
 
@@ -10,7 +10,7 @@ class OntologyError(Exception):
     """Root of all exceptions of the ontology folder except IdError."""
 
 
-class EmptyFolderError(OntologyError):
+class NoModulesError(OntologyError):
     """A folder without modules: nothing would be described."""
 
 

@@ -10,7 +10,7 @@ from rdflib import Graph
 from rdflib.exceptions import ParserError
 from rdflib.plugins.parsers.notation3 import BadSyntax
 
-from ontology.errors import EmptyFolderError, ModuleError
+from ontology.errors import ModuleError, NoModulesError
 
 FOLDER = Path(__file__).parent
 ALIGNMENT_PREFIX = "align-"
@@ -31,19 +31,19 @@ def read_modules(paths: list[Path]) -> Graph:
 
 
 def module_paths(folder: Path = FOLDER) -> list[Path]:
-    """The core modules, sorted; raises EmptyFolderError without any."""
+    """The core modules, sorted; raises NoModulesError without any."""
     found = sorted(folder.glob("*.ttl"))
     core = [path for path in found if not path.name.startswith(ALIGNMENT_PREFIX)]
     if not core:
-        raise EmptyFolderError(f"{folder} holds no *.ttl: reinstall SuperTwin")
+        raise NoModulesError(f"{folder} holds no *.ttl: reinstall SuperTwin")
     return core
 
 
 def alignment_paths(folder: Path = FOLDER) -> list[Path]:
-    """The alignment modules, sorted; raises EmptyFolderError without any."""
+    """The alignment modules, sorted; raises NoModulesError without any."""
     found = sorted(folder.glob(f"{ALIGNMENT_PREFIX}*.ttl"))
     if not found:
-        raise EmptyFolderError(f"{folder} holds no alignments: reinstall SuperTwin")
+        raise NoModulesError(f"{folder} holds no alignments: reinstall SuperTwin")
     return found
 
 

@@ -13,7 +13,7 @@ from core.stores.clients import Clients
 from core.stores.endpoint import JSON_RESULTS
 from core.stores.fuseki import GraphStore
 from ontology.terms import ST
-from pinning.choose import Known
+from pinning.choose import PolicyFacts
 from pinning.devices import core_cpus, near_cpus, with_devices
 from pinning.policy import Policy
 from pinning.thread_load import busy_threads
@@ -29,7 +29,7 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 @dataclass(frozen=True)
-class Asked:
+class PinningInputs:
     """A host's tree, other facts that the policy needs, and the queries used.
 
     ``policy`` has the devices by their names in the graph; None for ranks.
@@ -37,11 +37,11 @@ class Asked:
 
     tree: Tree
     policy: Policy | None
-    known: Known
+    known: PolicyFacts
     queries: tuple[str, ...]
 
 
-async def ask(clients: Clients, host: str, policy: Policy | None) -> Asked:
+async def ask(clients: Clients, host: str, policy: Policy | None) -> PinningInputs:
     """Read all that the choice needs; raises NotFoundError for an unknown host."""
     names = [*TREE, *_more(policy)]
     idle = policy is not None and policy.order == "idle"
@@ -55,7 +55,7 @@ async def ask(clients: Clients, host: str, policy: Policy | None) -> Asked:
     tree = read_tree(host, *(told[name] for name in TREE))
     if policy and policy.near:
         policy = with_devices(policy, told[NEAR])
-    return Asked(tree, policy, _known(host, policy, told, busy), tuple(names))
+    return PinningInputs(tree, policy, _known(host, policy, told, busy), tuple(names))
 
 
 async def check_host(clients: Clients, host: str) -> None:
@@ -81,12 +81,12 @@ def _known(
     policy: Policy | None,
     told: Mapping[str, list[Row]],
     busy: Mapping[int, float],
-) -> Known:
+) -> PolicyFacts:
     if policy is None:
-        return Known()
+        return PolicyFacts()
     near = {one: near_cpus(host, told[NEAR], *one) for one in policy.near}
     cores = core_cpus(host, told[CORES]) if policy.cores else {}
-    return Known(near, {str(kind): cpus for kind, cpus in cores.items()}, busy)
+    return PolicyFacts(near, {str(kind): cpus for kind, cpus in cores.items()}, busy)
 
 
 async def _nothing() -> dict[int, float]:

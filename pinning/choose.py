@@ -8,8 +8,8 @@ from pinning import reason
 from pinning.branches import spread
 from pinning.errors import LimitError, PlaceError, PolicyError
 from pinning.likwid import likwid_cpus
-from pinning.policy import Policy, Share
-from pinning.tree import Domain, Tree
+from pinning.policy import Policy, SharePolicy
+from pinning.tree import ThreadDomain, Tree
 
 # Loads that differ by less than this count as equal.
 LOAD_STEP = 0.05
@@ -17,7 +17,7 @@ MOST_THREADS = 100_000
 
 
 @dataclass(frozen=True)
-class Known:
+class PolicyFacts:
     """Facts other than the tree that a policy may need.
 
     ``near`` are the CPUs nearest to a device by (kind, name); ``cores`` are those of
@@ -40,7 +40,7 @@ class Placement:
 
 
 def choose(
-    tree: Tree, policy: Policy, threads: int | None, known: Known | None = None
+    tree: Tree, policy: Policy, threads: int | None, known: PolicyFacts | None = None
 ) -> Placement:
     """Choose the CPUs for some threads; raises PinningError if that is impossible.
 
@@ -53,7 +53,7 @@ def choose(
             f"the load of {tree.host} is not known: nothing samples "
             "kernel.percpu.cpu.idle there now; leave idle out"
         )
-    chosen = _Choice(tree, policy, known or Known())
+    chosen = _Choice(tree, policy, known or PolicyFacts())
     cpus = chosen.cpus(threads)
     words = reason.sentences(tree, policy, cpus, chosen.notes)
     return Placement(tree.host, policy.text, tuple(cpus), " ".join(words))
@@ -69,7 +69,7 @@ def _check(policy: Policy, threads: int | None) -> None:
 class _Choice:
     """One choice; ``notes`` are parts of the reason that only the algorithm knows."""
 
-    def __init__(self, tree: Tree, policy: Policy, known: Known) -> None:
+    def __init__(self, tree: Tree, policy: Policy, known: PolicyFacts) -> None:
         self.tree, self.policy, self.known = tree, policy, known
         self.notes: list[str] = []
 
@@ -148,7 +148,7 @@ class _Choice:
 
     def _filled(
         self,
-        found: Sequence[Domain],
+        found: Sequence[ThreadDomain],
         candidates: frozenset[int],
         each: int,
         wanted: int,
@@ -169,7 +169,7 @@ class _Choice:
                 return
 
     def _check_alone(
-        self, candidates: frozenset[int], domain: Domain, each: int
+        self, candidates: frozenset[int], domain: ThreadDomain, each: int
     ) -> None:
         """Raise LimitError if a domain has no room even without other threads."""
         try:
@@ -185,7 +185,7 @@ class _Choice:
         return frozenset().union(*(one.cpus for one in found if one))
 
     def _shared(
-        self, candidates: frozenset[int], count: int, share: tuple[Share, ...]
+        self, candidates: frozenset[int], count: int, share: tuple[SharePolicy, ...]
     ) -> list[int]:
         """Use the first domain with room for all threads."""
         if not share:
@@ -196,7 +196,7 @@ class _Choice:
         raise LimitError(self._no_room(candidates, count, share))
 
     def _no_room(
-        self, candidates: frozenset[int], count: int, share: tuple[Share, ...]
+        self, candidates: frozenset[int], count: int, share: tuple[SharePolicy, ...]
     ) -> str:
         for one in share:
             if not self.tree.domains(one.kind):
@@ -213,14 +213,14 @@ class _Choice:
             f"{'the largest' if of is None else 'it'} has {most}, {count} asked"
         )
 
-    def _most(self, candidates: frozenset[int], share: tuple[Share, ...]) -> int:
+    def _most(self, candidates: frozenset[int], share: tuple[SharePolicy, ...]) -> int:
         """The largest number of threads for which there is room."""
         if not share:
             return len(self._reduced(candidates))
         found = (candidates & one.cpus for one in self._sharable(share[0]))
         return max((self._most(inside, share[1:]) for inside in found), default=0)
 
-    def _sharable(self, share: Share) -> list[Domain]:
+    def _sharable(self, share: SharePolicy) -> list[ThreadDomain]:
         if share.of is None:
             return self._ordered(share.kind)
         self._check_named([share.of], f"share:{share.kind}")
@@ -233,7 +233,7 @@ class _Choice:
 
     # ---- in which order
 
-    def _ordered(self, kind: str) -> list[Domain]:
+    def _ordered(self, kind: str) -> list[ThreadDomain]:
         found = self.tree.domains(kind)
         if self.policy.order != "idle":
             return list(found)

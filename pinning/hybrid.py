@@ -24,7 +24,7 @@ FORMATS_OF_RANKS = ("cpus", "rankfile", "srun")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class HybridRequest:
     """The request; by default, map, rank and bind are those of Open MPI 4.1."""
 
     ranks: int
@@ -34,11 +34,11 @@ class Wanted:
     rank: str = ""
     bind: str = ""
 
-    def settled(self) -> "Wanted":
+    def settled(self) -> "HybridRequest":
         """Fill in Open MPI's defaults; raises PolicyError."""
         by, bind = self._defaults()
         by, bind = self.map or by, self.bind or bind
-        made = Wanted(
+        made = HybridRequest(
             self.ranks,
             self.threads,
             self.nodes,
@@ -69,11 +69,11 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RankLayout:
     """All ranks, the lowest first, and the reason for their places."""
 
     host: str
-    wanted: Wanted
+    wanted: HybridRequest
     ranks: tuple[Rank, ...]
     reason: str
 
@@ -83,9 +83,9 @@ class Layout:
         return [cpu for one in self.ranks if one.node == 0 for cpu in one.threads]
 
 
-def lay_out(tree: Tree, asked: Wanted) -> Layout:
+def lay_out(tree: Tree, request: HybridRequest) -> RankLayout:
     """Place the ranks on nodes that are all like the host; raises PinningError."""
-    wanted = asked.settled()
+    wanted = request.settled()
     tree.check()
     each = _split(wanted)
     places = [
@@ -96,7 +96,7 @@ def lay_out(tree: Tree, asked: Wanted) -> Layout:
         Rank(number, node, *places[slot])
         for number, (node, slot) in enumerate(_numbered(wanted.rank, each))
     )
-    return Layout(tree.host, wanted, ranks, _reason(tree, wanted, each))
+    return RankLayout(tree.host, wanted, ranks, _reason(tree, wanted, each))
 
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> str:
@@ -110,7 +110,7 @@ def _positive(what: str, value: int, most: int) -> None:
         raise PolicyError(f"{value} {what}: ask for 1 to {most}")
 
 
-def _split(wanted: Wanted) -> list[int]:
+def _split(wanted: HybridRequest) -> list[int]:
     """The number of ranks per node, as equal as possible, the larger ones first."""
     if wanted.ranks < wanted.nodes:
         raise LimitError(
@@ -127,7 +127,7 @@ def _numbered(by: str, each: Sequence[int]) -> list[tuple[int, int]]:
     return [one for some in turns for one in some if one is not None]
 
 
-def _places(tree: Tree, wanted: Wanted, count: int) -> Iterator[list[int]]:
+def _places(tree: Tree, wanted: HybridRequest, count: int) -> Iterator[list[int]]:
     """The threads of the first `count` ranks of a node."""
     blocks = _blocks(tree, wanted)
     room = sum(map(len, blocks))
@@ -138,7 +138,7 @@ def _places(tree: Tree, wanted: Wanted, count: int) -> Iterator[list[int]]:
         yield threads
 
 
-def _no_room(tree: Tree, wanted: Wanted, room: int, count: int) -> str:
+def _no_room(tree: Tree, wanted: HybridRequest, room: int, count: int) -> str:
     of = f" of {wanted.threads} cores each" if wanted.threads > 1 else ""
     cores = len(_cores(tree, tree.allowed))
     return (
@@ -148,7 +148,7 @@ def _no_room(tree: Tree, wanted: Wanted, room: int, count: int) -> str:
     )
 
 
-def _blocks(tree: Tree, wanted: Wanted) -> list[list[list[int]]]:
+def _blocks(tree: Tree, wanted: HybridRequest) -> list[list[list[int]]]:
     """The cores of each socket, cache, …, in order and in groups for one rank."""
     if wanted.map in ("slot", "node", "core"):
         return [_cut(_cores(tree, tree.allowed), wanted.threads)]
@@ -187,7 +187,7 @@ def _bound(tree: Tree, bind: str, threads: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(held & tree.allowed))
 
 
-def _reason(tree: Tree, wanted: Wanted, each: Sequence[int]) -> str:
+def _reason(tree: Tree, wanted: HybridRequest, each: Sequence[int]) -> str:
     nodes, count = wanted.nodes, wanted.threads
     many = f"{min(each)} to {max(each)}" if min(each) < max(each) else f"{each[0]}"
     on = f"{nodes} nodes like {tree.host}" if nodes > 1 else tree.host
@@ -203,7 +203,7 @@ def _s(count: int) -> str:
     return "" if count == 1 else "s"
 
 
-def _bound_to(wanted: Wanted) -> str:
+def _bound_to(wanted: HybridRequest) -> str:
     if wanted.bind == "none":
         return "They are bound to nothing"
     if wanted.bind == "hwthread":
@@ -220,7 +220,7 @@ def _how(by: str) -> str:
     return f"Mapped to the {reason.noun(by)}s of a node in turn, node after node"
 
 
-def lines(layout: Layout) -> list[str]:
+def lines(layout: RankLayout) -> list[str]:
     """One line per rank: its node, its threads in order, and the CPUs it may use."""
     return [
         f"rank {one.rank} node {one.node} threads {in_order(one.threads)} "
@@ -229,7 +229,7 @@ def lines(layout: Layout) -> list[str]:
     ]
 
 
-def write_ranks(tree: Tree, layout: Layout, name: str) -> str:
+def write_ranks(tree: Tree, layout: RankLayout, name: str) -> str:
     """Write the ranks in a format; raises PolicyError for an unsuitable one."""
     if name == "cpus":
         return "\n".join(lines(layout))
@@ -243,7 +243,7 @@ def write_ranks(tree: Tree, layout: Layout, name: str) -> str:
     raise PolicyError(f"{name} cannot hold ranks: take {', '.join(FORMATS_OF_RANKS)}")
 
 
-def _srun(tree: Tree, layout: Layout) -> str:
+def _srun(tree: Tree, layout: RankLayout) -> str:
     wanted = layout.wanted
     masks = [
         f"{sum(1 << cpu for cpu in one.cpus):#x}"

@@ -96,9 +96,9 @@ def _scattered(tree: Tree, match: re.Match[str], part: str) -> list[int]:
     return threads[:count]
 
 
-def _within(part: str, asked: int, limit: int) -> None:
-    if asked > limit:
-        raise LimitError(f"likwid: {part}: {limit} threads there, {asked} asked")
+def _within(part: str, number: int, limit: int) -> None:
+    if number > limit:
+        raise LimitError(f"likwid: {part}: {limit} threads there, {number} asked")
 
 
 def _domain(tree: Tree, match: re.Match[str], part: str) -> frozenset[int]:

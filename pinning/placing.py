@@ -7,11 +7,11 @@ from typing import Any
 
 from core.errors import ApiError
 from core.stores.clients import Clients
-from pinning.answers import Asked, address, ask, check_host
+from pinning.answers import PinningInputs, address, ask, check_host
 from pinning.choose import choose
 from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
 from pinning.formats import find_format, write
-from pinning.hybrid import Rank, Wanted, lay_out, write_ranks
+from pinning.hybrid import HybridRequest, Rank, lay_out, write_ranks
 from pinning.policy import read_policy
 from pinning.tree import KINDS, Tree
 
@@ -24,7 +24,7 @@ _PROBLEMS = {
 
 
 @dataclass(frozen=True)
-class Wish:
+class PinningRequest:
     """A request, as text: with ``ranks`` for ranks, else for threads."""
 
     host: str
@@ -43,23 +43,32 @@ class Wish:
         return bool(self.ranks or self.nodes or self.map or self.rank or self.bind)
 
 
-async def place(clients: Clients, wish: Wish) -> tuple[dict[str, Any], Tree]:
+async def place(
+    clients: Clients, pin_request: PinningRequest
+) -> tuple[dict[str, Any], Tree]:
     """The placement as a JSON object, and its tree; raises ApiError."""
     try:
-        return await (_ranks if wish.for_ranks else _threads)(clients, wish)
+        return await (_ranks if pin_request.for_ranks else _threads)(
+            clients, pin_request
+        )
     except PinningError as error:
         # If the host is unknown, report only that.
-        await check_host(clients, wish.host)
+        await check_host(clients, pin_request.host)
         status, kind, title = _PROBLEMS[type(error)]
         raise ApiError(status, kind, title, str(error)) from None
 
 
-async def _threads(clients: Clients, wish: Wish) -> tuple[dict[str, Any], Tree]:
-    policy, count = read_policy(wish.policy or "compact"), _count(wish, "threads")
-    form = wish.format or "cpus"
+async def _threads(
+    clients: Clients, pin_request: PinningRequest
+) -> tuple[dict[str, Any], Tree]:
+    policy, count = (
+        read_policy(pin_request.policy or "compact"),
+        _count(pin_request, "threads"),
+    )
+    form = pin_request.format or "cpus"
     find_format(form)
-    asked = await ask(clients, wish.host, policy)
-    made = choose(asked.tree, asked.policy or policy, count, asked.known)
+    inputs = await ask(clients, pin_request.host, policy)
+    made = choose(inputs.tree, inputs.policy or policy, count, inputs.known)
     return {
         "host": made.host,
         "policy": made.policy,
@@ -67,44 +76,46 @@ async def _threads(clients: Clients, wish: Wish) -> tuple[dict[str, Any], Tree]:
         "cpus": made.cpus,
         "reason": made.reason,
         "format": form,
-        "text": write(asked.tree, made.cpus, form),
-        **_told(clients, wish.host, asked),
-        "places": [_where(asked.tree, cpu) for cpu in made.cpus],
-    }, asked.tree
+        "text": write(inputs.tree, made.cpus, form),
+        **_told(clients, pin_request.host, inputs),
+        "places": [_where(inputs.tree, cpu) for cpu in made.cpus],
+    }, inputs.tree
 
 
-async def _ranks(clients: Clients, wish: Wish) -> tuple[dict[str, Any], Tree]:
-    if wish.policy:
+async def _ranks(
+    clients: Clients, pin_request: PinningRequest
+) -> tuple[dict[str, Any], Tree]:
+    if pin_request.policy:
         raise PolicyError("ranks are placed by map, rank and bind: leave policy out")
-    if not wish.ranks:
+    if not pin_request.ranks:
         raise PolicyError("nodes, map, rank and bind are for ranks: say how many ranks")
-    numbers = {name: _count(wish, name) or 1 for name in ("threads", "nodes")}
-    wanted = Wanted(
-        int(_count(wish, "ranks") or 0),
+    numbers = {name: _count(pin_request, name) or 1 for name in ("threads", "nodes")}
+    wanted = HybridRequest(
+        int(_count(pin_request, "ranks") or 0),
         **numbers,
-        map=wish.map,
-        rank=wish.rank,
-        bind=wish.bind,
+        map=pin_request.map,
+        rank=pin_request.rank,
+        bind=pin_request.bind,
     )
     wanted.settled()
-    asked = await ask(clients, wish.host, None)
-    made = lay_out(asked.tree, wanted)
-    form = wish.format or "cpus"
+    inputs = await ask(clients, pin_request.host, None)
+    made = lay_out(inputs.tree, wanted)
+    form = pin_request.format or "cpus"
     return {
         "host": made.host,
         **asdict(made.wanted),
         "cpus": made.cpus,
         "reason": made.reason,
         "format": form,
-        "text": write_ranks(asked.tree, made, form),
-        **_told(clients, wish.host, asked),
+        "text": write_ranks(inputs.tree, made, form),
+        **_told(clients, pin_request.host, inputs),
         "places": [_rank(one) for one in made.ranks],
-    }, asked.tree
+    }, inputs.tree
 
 
-def _count(wish: Wish, name: str) -> int | None:
+def _count(pin_request: PinningRequest, name: str) -> int | None:
     """A number of the request; None if it is left out."""
-    text = str(getattr(wish, name)).strip()
+    text = str(getattr(pin_request, name)).strip()
     if not text:
         return None
     if not _NUMBER.fullmatch(text):
@@ -115,7 +126,9 @@ def _count(wish: Wish, name: str) -> int | None:
     return number
 
 
-def _told(clients: Clients, host: str, asked: Asked) -> Mapping[str, Sequence[Any]]:
+def _told(
+    clients: Clients, host: str, inputs: PinningInputs
+) -> Mapping[str, Sequence[Any]]:
     base = clients.settings.base
     return {
         "queries": [
@@ -124,7 +137,7 @@ def _told(clients: Clients, host: str, asked: Asked) -> Mapping[str, Sequence[An
                 "query": address(base, f"{name}.rq", host),
                 "answer": address(base, name, host),
             }
-            for name in asked.queries
+            for name in inputs.queries
         ]
     }
 

@@ -37,7 +37,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Share:
+class SharePolicy:
     """All threads share one domain of a kind; ``of`` is a CPU that it must contain."""
 
     kind: str
@@ -51,7 +51,7 @@ class Policy:
     text: str
     order: Order | None = None
     distinct: tuple[str, ...] = ()
-    share: tuple[Share, ...] = ()
+    share: tuple[SharePolicy, ...] = ()
     per: tuple[str, int] | None = None
     # Kind and name of each device; the kind is empty if only a name was given.
     near: tuple[tuple[str, str], ...] = ()
@@ -137,7 +137,7 @@ def _share(policy: Policy, value: str, word: str) -> Policy:
         if digits == of or not re.fullmatch("[0-9]{1,6}", digits):
             raise PolicyError(f"{word}: write share:{kind}:of=CPU, such as of=5")
         cpu = int(digits)
-    shared = [Share(_kind(kind, word), cpu)]
+    shared = [SharePolicy(_kind(kind, word), cpu)]
     return replace(policy, share=_once(policy.share, shared, word))
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 
 from pinning.cpu_list import in_order, write_cpus
-from pinning.policy import Policy, Share
-from pinning.tree import KINDS, Domain, Tree
+from pinning.policy import Policy, SharePolicy
+from pinning.tree import KINDS, ThreadDomain, Tree
 
 _ORDERS = {
     "compact": "in the order of the topology tree: SMT siblings, then the next core, "
@@ -31,14 +31,14 @@ def threads(count: int) -> str:
     return f"{count} thread{'' if count == 1 else 's'}"
 
 
-def within(share: Share) -> str:
+def within(share: SharePolicy) -> str:
     """`` in one L3 cache``: the outer domain of a shared one."""
     if share.of is None:
         return f" in one {noun(share.kind)}"
     return f" in the {noun(share.kind)} of CPU {share.of}"
 
 
-def name(tree: Tree, domain: Domain) -> str:
+def name(tree: Tree, domain: ThreadDomain) -> str:
     """The name of one domain: by its number, or by its CPUs."""
     if domain.kind in ("numa", "socket") and domain.number is not None:
         return f"{noun(domain.kind)} {domain.number}"

@@ -27,7 +27,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Domain:
+class ThreadDomain:
     """A core, cache, Group, die, NUMA domain or socket, with all of its threads.
 
     ``number`` is the operating system's, ``memory`` in bytes; both may be unknown.
@@ -47,7 +47,7 @@ class Tree:
     host: str
     cpus: frozenset[int]
     allowed: frozenset[int]
-    things: tuple[Domain, ...]
+    things: tuple[ThreadDomain, ...]
 
     def check(self) -> None:
         """Raise PlaceError if nothing can be placed in the tree."""
@@ -68,8 +68,8 @@ class Tree:
         return {cpu: place for place, cpu in enumerate(leaves(self.root))}
 
     @cached_property
-    def _domains(self) -> dict[str, list[Domain]]:
-        known: dict[str, list[Domain]] = defaultdict(list)
+    def _domains(self) -> dict[str, list[ThreadDomain]]:
+        known: dict[str, list[ThreadDomain]] = defaultdict(list)
         for thing in self.things:
             known[thing.kind].append(thing)
         known["numa"] = _nearest(known["numa"])
@@ -77,7 +77,7 @@ class Tree:
             found.sort(key=lambda one: min(self.order[cpu] for cpu in one.cpus))
         return known
 
-    def domains(self, kind: str) -> Sequence[Domain]:
+    def domains(self, kind: str) -> Sequence[ThreadDomain]:
         """All domains of a kind, in the order of the tree.
 
         A NUMA domain has the threads to which it is nearest: no two share a thread.
@@ -85,13 +85,13 @@ class Tree:
         return self._domains.get(kind, [])
 
     @cached_property
-    def _of(self) -> dict[str, dict[int, Domain]]:
+    def _of(self) -> dict[str, dict[int, ThreadDomain]]:
         return {
             kind: {cpu: one for one in found for cpu in one.cpus}
             for kind, found in self._domains.items()
         }
 
-    def domain(self, kind: str, cpu: int) -> Domain | None:
+    def domain(self, kind: str, cpu: int) -> ThreadDomain | None:
         """The domain of a kind that contains a thread; None without one."""
         return self._of.get(kind, {}).get(cpu)
 
@@ -129,21 +129,21 @@ def _climb(
         name = above[name]
 
 
-def _domain(row: Row, cpus: set[int]) -> Domain:
+def _domain(row: Row, cpus: set[int]) -> ThreadDomain:
     kind = f"l{row['level']}" if row["kind"] == "cache" else str(row["kind"])
-    return Domain(
+    return ThreadDomain(
         kind, str(row["component"]), frozenset(cpus), row["number"], row["memory"]
     )
 
 
-def _nearest(domains: Sequence[Domain]) -> list[Domain]:
+def _nearest(domains: Sequence[ThreadDomain]) -> list[ThreadDomain]:
     """Assign each thread to one domain: the smallest that contains it.
 
     Of two domains with the same threads, take the lower number, which is ordinary
     memory: Linux numbers high-bandwidth and CXL memory after it. Domains without memory
     come last.
     """
-    mine: dict[int, Domain] = {}
+    mine: dict[int, ThreadDomain] = {}
     for one in sorted(domains, key=_nearness):
         for cpu in one.cpus:
             mine.setdefault(cpu, one)
@@ -151,11 +151,11 @@ def _nearest(domains: Sequence[Domain]) -> list[Domain]:
     for cpu, one in mine.items():
         kept[one.iri].add(cpu)
     return [
-        Domain("numa", one.iri, frozenset(kept[one.iri]), one.number, one.memory)
+        ThreadDomain("numa", one.iri, frozenset(kept[one.iri]), one.number, one.memory)
         for one in domains
         if one.iri in kept
     ]
 
 
-def _nearness(one: Domain) -> tuple[int, bool, int]:
+def _nearness(one: ThreadDomain) -> tuple[int, bool, int]:
     return len(one.cpus), one.memory == 0, one.number or 0

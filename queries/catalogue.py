@@ -8,7 +8,7 @@ from typing import Any
 
 from queries.binding import Param, Scalar, serialise
 from queries.errors import CatalogueError, ParameterError, UnknownQueryError
-from queries.header import Header, parse_header
+from queries.header import QueryHeader, parse_header
 from queries.sparql_text import (
     ValuesRow,
     check_prefixes,
@@ -17,7 +17,7 @@ from queries.sparql_text import (
     tokenise,
     values_rows,
 )
-from queries.tokens import Token
+from queries.tokens import SparqlToken
 
 DEFAULT_FOLDER = Path(__file__).parent
 
@@ -161,7 +161,7 @@ def parse_query(name: str, text: str) -> SavedQuery:
     )
 
 
-def _parameter_row(header: Header, tokens: list[Token]) -> ValuesRow | None:
+def _parameter_row(header: QueryHeader, tokens: list[SparqlToken]) -> ValuesRow | None:
     """The only VALUES row with the parameters, found by its variables."""
     names = list(header.params)
     if not names:
@@ -190,7 +190,7 @@ def _in_row_order(row: ValuesRow, params: Mapping[str, Param]) -> list[Param]:
     return [params[name] for name in _param_names(row, list(params)) or ()]
 
 
-def _check_used(row: ValuesRow, tokens: list[Token]) -> None:
+def _check_used(row: ValuesRow, tokens: list[SparqlToken]) -> None:
     for variable in row.variables:
         uses = [token for token in tokens if token.text[1:] == variable]
         if sum(token.kind == "variable" for token in uses) < 2:

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.stores.results import Rows
+from core.stores.results import TermRows
 
 # The saved query's finding for a host without a twin.
 _NO_HOST = "the twin knows no such host"
 
 
 @dataclass(frozen=True)
-class Known:
+class MetricFacts:
     """The graph's facts about a metric on a host; ``period`` is in seconds."""
 
     host: bool = False
@@ -33,12 +33,12 @@ class Finding:
     reason: str
 
 
-def read_known(answer: Rows) -> Known:
+def read_known(answer: TermRows) -> MetricFacts:
     """Read the first row of the saved query ``why/no-data``."""
     if not answer.rows:
-        return Known()
+        return MetricFacts()
     row = dict(zip(answer.columns, answer.values()[0], strict=True))
-    return Known(
+    return MetricFacts(
         host=row["finding"] != _NO_HOST,
         pcp_asked=bool(row["pcpAsked"]),
         metric=bool(row["known"]),
@@ -53,7 +53,7 @@ def read_known(answer: Rows) -> Known:
 
 
 def finding(
-    known: Known, host: str, metrics: Sequence[str], instance: str | None = None
+    known: MetricFacts, host: str, metrics: Sequence[str], instance: str | None = None
 ) -> Finding | None:
     """The first reason why metrics of a host have no data; None without one.
 
@@ -67,7 +67,7 @@ def finding(
     )
 
 
-def of_host(known: Known, host: str) -> Finding | None:
+def of_host(known: MetricFacts, host: str) -> Finding | None:
     """A reason that holds for every metric of a host."""
     if not known.host:
         return Finding("unknown host", f"the twin knows no host {host!r}")
@@ -86,7 +86,9 @@ def failed(reason: str) -> Finding:
     return Finding("no permission" if denied else "PCP error", reason)
 
 
-def _of_metrics(known: Known, host: str, metrics: Sequence[str]) -> Finding | None:
+def _of_metrics(
+    known: MetricFacts, host: str, metrics: Sequence[str]
+) -> Finding | None:
     if not known.metric:
         return Finding("unknown metric", f"no host has a metric {_list(metrics, 'or')}")
     if not known.exposed:
@@ -96,7 +98,7 @@ def _of_metrics(known: Known, host: str, metrics: Sequence[str]) -> Finding | No
 
 
 def _of_instance(
-    known: Known, host: str, metrics: Sequence[str], instance: str | None
+    known: MetricFacts, host: str, metrics: Sequence[str], instance: str | None
 ) -> Finding | None:
     names = _list(metrics, "and")
     have = "has" if len(metrics) == 1 else "have"
@@ -110,7 +112,7 @@ def _of_instance(
     return None
 
 
-def _of_plan(known: Known, host: str, metrics: Sequence[str]) -> Finding | None:
+def _of_plan(known: MetricFacts, host: str, metrics: Sequence[str]) -> Finding | None:
     if known.plans:
         return None
     reason = f"no plan samples {_list(metrics, 'or')} on {host!r}"

@@ -25,7 +25,7 @@ _NO_VALUE = (ValueError, TypeError, AttributeError, KeyError)
 
 
 @dataclass(frozen=True)
-class Header:
+class QueryHeader:
     """The header of a saved query."""
 
     title: str
@@ -36,14 +36,14 @@ class Header:
     dataset: str = _DATASETS[0]
 
 
-def parse_header(text: str) -> Header:
+def parse_header(text: str) -> QueryHeader:
     """Read the header of one ``.rq`` text; raises CatalogueError."""
     keys = _load(text)
     missing = [key for key in _REQUIRED if key not in keys]
     if missing:
         raise CatalogueError(f"header lacks {', '.join(missing)}")
     _only_known("header", keys, _REQUIRED + _OPTIONAL)
-    return Header(
+    return QueryHeader(
         title=_text("title", keys["title"]),
         description=_text("description", keys["description"]),
         params=_params(keys["params"]),

@@ -20,7 +20,7 @@ _ORDER = ("hostname", "alias", "address", "IPv4", "IPv6")
 
 
 @dataclass(frozen=True)
-class Found:
+class ResolvedHost:
     """A host, its node, and the kind of name that matched."""
 
     host: str
@@ -75,7 +75,7 @@ def ssh_address(text: str) -> str:
     )
 
 
-def choose(rows: Iterable[Mapping[str, Any]], text: str) -> Found:
+def choose(rows: Iterable[Mapping[str, Any]], text: str) -> ResolvedHost:
     """Find the host that a text means among the rows of `fleet/find` for all names.
 
     Raises UnknownHostError, which names the nearest, and AmbiguousHostError.
@@ -89,14 +89,14 @@ def choose(rows: Iterable[Mapping[str, Any]], text: str) -> Found:
     raise UnknownHostError(_unknown(text, names))
 
 
-def _one(hits: Sequence[Mapping[str, Any]], name: str) -> Found:
+def _one(hits: Sequence[Mapping[str, Any]], name: str) -> ResolvedHost:
     best = min(_ORDER.index(row["by"]) for row in hits)
     row, *others = [row for row in hits if _ORDER.index(row["by"]) == best]
     hosts = sorted({str(row["host"]) for row in [row, *others]}, key=natural)
     if len(hosts) > 1:
         shown = ", ".join(hosts[:5]) + (" …" if len(hosts) > 5 else "")
         raise AmbiguousHostError(f"{name} is of {len(hosts)} hosts ({shown}): name one")
-    return Found(str(row["host"]), str(row["node"]), str(row["by"]))
+    return ResolvedHost(str(row["host"]), str(row["node"]), str(row["by"]))
 
 
 def _unknown(text: str, names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from queries.errors import CatalogueError
-from queries.tokens import Token, read_tokens
+from queries.tokens import SparqlToken, read_tokens
 
 _SIGNS = frozenset("^&|!<>=-+*/(){}[];,.?@$%~")
 _PAIRS = {")": "(", "}": "{", "]": "["}
@@ -26,7 +26,7 @@ class ValuesRow:
     end: int
 
 
-def tokenise(text: str) -> list[Token]:
+def tokenise(text: str) -> list[SparqlToken]:
     """All tokens except white space and comments; raises CatalogueError for others."""
     found = list(read_tokens(text))
     for token in found:
@@ -36,7 +36,7 @@ def tokenise(text: str) -> list[Token]:
     return found
 
 
-def check_prefixes(tokens: Sequence[Token]) -> None:
+def check_prefixes(tokens: Sequence[SparqlToken]) -> None:
     """Raise CatalogueError for a prefix that is used but not declared."""
     declared: set[str] = set()
     for before, token in pairwise(tokens):
@@ -49,7 +49,7 @@ def check_prefixes(tokens: Sequence[Token]) -> None:
             raise CatalogueError(f"prefix {prefix}: is not declared")
 
 
-def query_form(tokens: Sequence[Token]) -> str:
+def query_form(tokens: Sequence[SparqlToken]) -> str:
     """``select``, ``ask``, ``construct`` or ``describe``."""
     for token in tokens:
         if token.kind == "word" and token.text.upper() in _FORMS:
@@ -59,7 +59,7 @@ def query_form(tokens: Sequence[Token]) -> str:
     raise CatalogueError(f"is no query: it needs one of {', '.join(_FORMS)}")
 
 
-def projection(tokens: Sequence[Token]) -> list[str]:
+def projection(tokens: Sequence[SparqlToken]) -> list[str]:
     """The names of the columns that a SELECT returns."""
     names: list[str] = []
     depth = 0
@@ -75,7 +75,7 @@ def projection(tokens: Sequence[Token]) -> list[str]:
     return names
 
 
-def values_rows(tokens: Sequence[Token]) -> list[ValuesRow]:
+def values_rows(tokens: Sequence[SparqlToken]) -> list[ValuesRow]:
     """Every VALUES in parenthesised form with exactly one row."""
     found = []
     for place, token in enumerate(tokens):
@@ -86,14 +86,14 @@ def values_rows(tokens: Sequence[Token]) -> list[ValuesRow]:
     return found
 
 
-def _after_select(tokens: Sequence[Token]) -> Sequence[Token]:
+def _after_select(tokens: Sequence[SparqlToken]) -> Sequence[SparqlToken]:
     for place, token in enumerate(tokens):
         if token.text.upper() == "SELECT":
             return tokens[place:]
     return []
 
 
-def _values_row(tokens: Sequence[Token], place: int) -> ValuesRow | None:
+def _values_row(tokens: Sequence[SparqlToken], place: int) -> ValuesRow | None:
     names, place = _parenthesised(tokens, place)
     if names is None or not _is(tokens, place, "{"):
         return None
@@ -106,7 +106,7 @@ def _values_row(tokens: Sequence[Token], place: int) -> ValuesRow | None:
     return ValuesRow(variables, row, tokens[first].start, tokens[after - 1].end)
 
 
-def _terms(tokens: Sequence[Token]) -> tuple[str, ...]:
+def _terms(tokens: Sequence[SparqlToken]) -> tuple[str, ...]:
     """Whole terms: adjacent tokens are one term, as in ``-5`` and ``"5"^^xsd:byte``."""
     terms: list[str] = []
     end = -1
@@ -120,20 +120,20 @@ def _terms(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def _parenthesised(
-    tokens: Sequence[Token], place: int
-) -> tuple[Sequence[Token] | None, int]:
+    tokens: Sequence[SparqlToken], place: int
+) -> tuple[Sequence[SparqlToken] | None, int]:
     if not _is(tokens, place, "("):
         return None, place
     end = next(at for at in range(place, len(tokens)) if tokens[at].text == ")")
     return tokens[place + 1 : end], end + 1
 
 
-def _is(tokens: Sequence[Token], place: int, sign: str) -> bool:
+def _is(tokens: Sequence[SparqlToken], place: int, sign: str) -> bool:
     return place < len(tokens) and tokens[place].text == sign
 
 
-def _check_brackets(text: str, tokens: Sequence[Token]) -> None:
-    open_: list[Token] = []
+def _check_brackets(text: str, tokens: Sequence[SparqlToken]) -> None:
+    open_: list[SparqlToken] = []
     for token in tokens:
         if token.text in _PAIRS.values():
             open_.append(token)

@@ -60,7 +60,7 @@ _STRING_ENDS = {
 
 
 @dataclass(frozen=True)
-class Token:
+class SparqlToken:
     """One token and where it stands.
 
     ``kind`` is iri, string, variable, node (``_:b``), language, number, name (one with
@@ -76,7 +76,7 @@ class Token:
         return self.start + len(self.text)
 
 
-def read_tokens(text: str) -> Iterator[Token]:
+def read_tokens(text: str) -> Iterator[SparqlToken]:
     """All tokens of any text, in linear time; blanks and comments are left out."""
     pattern, strings = _token_of(text), _Strings(text)
     position = 0
@@ -87,7 +87,7 @@ def read_tokens(text: str) -> Iterator[Token]:
         if kind == "quotes":
             kind, end = strings.read(position, match[0])
         if kind != "blank":
-            yield Token(kind, text[position:end], position)
+            yield SparqlToken(kind, text[position:end], position)
         position = end
 
 

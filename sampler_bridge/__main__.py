@@ -16,10 +16,10 @@ from threading import Event
 
 from core.linux import pmapi, priority
 from core.linux.cgroups.errors import CgroupError
-from core.linux.cgroups.roots import Root, parse_roots
+from core.linux.cgroups.roots import CgroupRoot, parse_roots
 from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import StateError
-from sampler_bridge.fleet import Place
+from sampler_bridge.fleet import SamplingSite
 from sampling.errors import BridgeError
 
 _SWITCH_SECONDS = 0.0005  # Python's default, 5 ms, is half of a 10 ms period
@@ -32,14 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     of_all = ("fuseki", "store", "cgroup_roots", "cgroup_keep")
     shared = {name: given.pop(name) for name in of_all}
     options = Options(
-        Place(**given),
+        SamplingSite(**given),
         **shared,
         fuseki_account=_account("FUSEKI"),
         store_account=_account("STORE"),
     )
-    _talk()
+    _configure_logging()
     pmapi.read_settings()
-    _hurry(wanted)
+    _raise_priority(wanted)
     # Handlers, not a blocked signal mask: numpy may have started its threads before the
     # mask is set, and they would receive the signal.
     stop = Event()
@@ -84,7 +84,7 @@ def _name(text: str) -> str:
     return text
 
 
-def _roots(text: str) -> tuple[Root, ...]:
+def _roots(text: str) -> tuple[CgroupRoot, ...]:
     try:
         return parse_roots(text)
     except CgroupError as error:
@@ -98,7 +98,7 @@ def _bytes(text: str) -> int:
     return number
 
 
-def _hurry(wanted: str) -> None:
+def _raise_priority(wanted: str) -> None:
     """Raise the priority of the threads, and shorten the wait for the GIL."""
     got = priority.take(wanted)
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -112,7 +112,7 @@ def _hurry(wanted: str) -> None:
         )
 
 
-def _talk() -> None:
+def _configure_logging() -> None:
     logging.basicConfig(
         level=logging.INFO,
         format="%(asctime)s %(levelname)s %(message)s",

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
-from core.linux.cgroups.roots import Root
+from core.linux.cgroups.roots import CgroupRoot
 from core.linux.files import write_reserved
 from ontology.iris import encode_id
 from sampler_bridge.errors import StateError
-from sampler_bridge.fleet import HOSTS_FOLDER, Fleet, Place
+from sampler_bridge.fleet import HOSTS_FOLDER, Fleet, SamplingSite
 from sampler_bridge.plan_watch import PlanWatch
 from sampler_bridge.sending.outbox import CURSOR_FILE
 from sampler_bridge.sending.writer import Writer
@@ -41,10 +41,10 @@ class Options:
     and password, None if a store needs none.
     """
 
-    place: Place
+    place: SamplingSite
     fuseki: str
     store: str
-    cgroup_roots: tuple[Root, ...] = ()
+    cgroup_roots: tuple[CgroupRoot, ...] = ()
     cgroup_keep: int = 1000
     fuseki_account: tuple[str, str] | None = field(default=None, repr=False)
     store_account: tuple[str, str] | None = field(default=None, repr=False)
@@ -57,9 +57,9 @@ class Bridge:
         place = options.place
         self._place = place
         self._started = time.time()
-        _open_as_many_as_allowed()
+        _raise_open_files_limit()
         self._lock = StateLock(place.state)
-        _move_in(place.state, place.host)
+        _adopt_old_layout(place.state, place.host)
         latency = Latency()
         store = TimedStore(options.store, options.store_account, latency)
         self._writer = Writer(store, latency)
@@ -84,7 +84,7 @@ class Bridge:
             self._lock.renew()
             self._write_status()
             self._check_parts()
-            self._fleet.mend()
+            self._fleet.restart_broken()
         _LOG.info("stopping")
         self._stop()
 
@@ -122,7 +122,7 @@ class Bridge:
             _LOG.debug("no status written: %s", error.strerror)
 
 
-def _open_as_many_as_allowed() -> None:
+def _raise_open_files_limit() -> None:
     """Raise the limit on open files, since each host needs several.
 
     PCP can only use descriptors below 1,024: see `core.linux.pmapi.fd_limit`.
@@ -131,7 +131,7 @@ def _open_as_many_as_allowed() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _move_in(state: Path, host: str) -> None:
+def _adopt_old_layout(state: Path, host: str) -> None:
     """Move what a bridge for a single host left, points included, to a host folder."""
     folder = state / HOSTS_FOLDER / encode_id(host)
     try:

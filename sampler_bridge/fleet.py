@@ -17,16 +17,16 @@ from core.linux.ssh.errors import AddressError
 from ontology.iris import IdError, decode_id, encode_id
 from queries.natural_order import natural
 from sampler_bridge.errors import StateError
-from sampler_bridge.plan_watch import Reading, load_addresses, save_addresses
+from sampler_bridge.plan_watch import PlanReadStatus, load_addresses, save_addresses
 from sampler_bridge.sampled_host import PLAN_FILE, SampledHost
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
-from sampler_bridge.transport.forward import PMCD_SOCKET, Forward
+from sampler_bridge.transport.forward import PMCD_SOCKET, SshForward
 from sampler_bridge.transport.sockets import sockets_folder
-from sampler_bridge.transport.transport import Near, Way
-from sampling.plan_file.graph_plan import Wanted
-from sampling.plan_file.plan import Kept, load_plan
+from sampler_bridge.transport.transport import DirectTransport, Transport
+from sampling.plan_file.graph_plan import WantedPlan
+from sampling.plan_file.plan import StoredPlan, load_plan
 
 _LOG = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ _FEW_HOSTS = 2
 
 
 @dataclass(frozen=True)
-class Place:
+class SamplingSite:
     """Where hosts are sampled from: this machine's name and PMCD, and the state folder.
 
     ``ssh_config`` replaces ~/.ssh/config for ssh to remote hosts.
@@ -60,10 +60,12 @@ class Fleet:
 
     ``unreached`` gives the hosts that are not sampled, with the reason. The fleet
     starts with the hosts that were sampled last. An unusable folder of one host, even
-    of this machine, does not affect the others; `mend` tries it again.
+    of this machine, does not affect the others; `restart_broken` tries it again.
     """
 
-    def __init__(self, place: Place, writer: Writer, cgroups: CgroupWatch) -> None:
+    def __init__(
+        self, place: SamplingSite, writer: Writer, cgroups: CgroupWatch
+    ) -> None:
         self.unreached: Mapping[str, str] = {}
         self._place = place
         self._writer = writer
@@ -73,11 +75,11 @@ class Fleet:
         self._leaving: list[SampledHost] = []
         self._numbers = count(1)
         self._sockets: Path | None = None
-        self._wanted: dict[str, Wanted] = {}
+        self._wanted: dict[str, WantedPlan] = {}
         self._try_again_at = 0.0
         self._spread: float | None = None
         self._is_ending = False
-        self._start_as_before()
+        self._start_from_saved()
 
     @property
     def hosts(self) -> list[SampledHost]:
@@ -85,23 +87,25 @@ class Fleet:
         with self._lock:
             return [self._hosts[name] for name in sorted(self._hosts, key=natural)]
 
-    def take(self, wanted: Mapping[str, Wanted]) -> None:
+    def take(self, wanted: Mapping[str, WantedPlan]) -> None:
         """Sample what is wanted of each host, and stop sampling all other hosts."""
-        ways: dict[str, Wanted] = {self._place.host: Wanted(address=self._place.pcp)}
+        reachable: dict[str, WantedPlan] = {
+            self._place.host: WantedPlan(address=self._place.pcp)
+        }
         unreached: dict[str, str] = {}
         for host, of in wanted.items():
             try:
                 address = self._address(host, of.address)
-                ways[host] = Wanted(of.plan, address, of.counters)
+                reachable[host] = WantedPlan(of.plan, address, of.counters)
             except (AddressError, IdError) as error:
                 unreached[host] = str(error)
         with self._lock:
             if self._is_ending:  # this reading was under way when the fleet ended
                 return
-            self._take(ways, unreached)
-        self._keep()
+            self._take(reachable, unreached)
+        self._save()
 
-    def mend(self) -> None:
+    def restart_broken(self) -> None:
         """Restart broken hosts, retry unusable ones, and delete hosts that left."""
         with self._lock:
             for name, host in list(self._hosts.items()):
@@ -109,14 +113,16 @@ class Fleet:
                     _LOG.error("%s broke, see above: it is started anew", name)
                     self._drop(host)
                     self._try_again_at = time.monotonic() + _TRY_AGAIN_SECONDS
-            if self._lacks_some and time.monotonic() >= self._try_again_at:
+            if self._is_incomplete and time.monotonic() >= self._try_again_at:
                 self._take(dict(self._wanted), dict(self.unreached))
-            for host in [one for one in self._leaving if one.is_done_with]:
+            for host in [one for one in self._leaving if one.is_disposable]:
                 self._leaving.remove(host)
                 host.close()
                 shutil.rmtree(host.folder, ignore_errors=True)
 
-    def write_status(self, reading: Reading, stopped: float | None = None) -> None:
+    def write_status(
+        self, reading: PlanReadStatus, stopped: float | None = None
+    ) -> None:
         """Write the status file of each host."""
         for host in self.hosts:
             host.write_status(self._place.base, reading, stopped)
@@ -154,21 +160,23 @@ class Fleet:
             shutil.rmtree(self._sockets, ignore_errors=True)
 
     @property
-    def _lacks_some(self) -> bool:
+    def _is_incomplete(self) -> bool:
         return any(
             name not in self._hosts or name in self.unreached for name in self._wanted
         )
 
-    def _take(self, ways: dict[str, Wanted], unreached: dict[str, str]) -> None:
-        self._wanted = ways
-        for name in self._hosts.keys() - ways.keys():
+    def _take(
+        self, reachable: dict[str, WantedPlan], unreached: dict[str, str]
+    ) -> None:
+        self._wanted = reachable
+        for name in self._hosts.keys() - reachable.keys():
             self._leave(self._hosts.pop(name))
         for host in self._leaving:
-            host.is_wanted &= host.name in ways
-        for name, wanted in ways.items():
+            host.is_wanted &= host.name in reachable
+        for name, wanted in reachable.items():
             try:
                 self._open_sockets(wanted.address)
-                host = self._hosts.get(name) or self._anew(name)
+                host = self._hosts.get(name) or self._new_host(name)
             except StateError as error:
                 _LOG.error("%s: %s", name, error)
                 unreached[name] = str(error)
@@ -195,15 +203,15 @@ class Fleet:
             return address
         return str(parse_address(address))
 
-    def _way(self, address: str, socket: str) -> Way:
+    def _transport(self, address: str, socket: str) -> Transport:
         """The connection to a host's PMCD, or to one behind another socket there."""
         if not address.startswith("ssh://"):
-            return Near(f"unix://{socket}" if socket else address)
+            return DirectTransport(f"unix://{socket}" if socket else address)
         assert self._sockets is not None  # noqa: S101
         name = str(next(self._numbers))
         config = self._place.ssh_config
         where = parse_address(address)
-        return Forward(where, self._sockets, name, config, socket or PMCD_SOCKET)
+        return SshForward(where, self._sockets, name, config, socket or PMCD_SOCKET)
 
     def _open_sockets(self, address: str) -> None:
         """Create the folder of sockets that ssh addresses need; raises StateError."""
@@ -222,7 +230,7 @@ class Fleet:
             folder,
             box,
             self._writer,
-            self._way,
+            self._transport,
             lambda: self._spread,
             # The control groups of other machines are not visible from here.
             self._cgroups if name == place.host else None,
@@ -235,7 +243,7 @@ class Fleet:
             raise
         return host
 
-    def _anew(self, name: str) -> SampledHost:
+    def _new_host(self, name: str) -> SampledHost:
         """Start a host that is not sampled at present; raises StateError."""
         last = next((one for one in self._leaving if one.name == name), None)
         if last is None:
@@ -245,12 +253,12 @@ class Fleet:
         if not last.is_wanted:
             last.forget()
         # The sender may be using the outbox: a second one would share its files.
-        last.outbox.count_anew()
+        last.outbox.restart_account()
         host = self._new(name, last.outbox)
         self._leaving.remove(last)
         return host
 
-    def _start_as_before(self) -> None:
+    def _start_from_saved(self) -> None:
         """Start the hosts that are known without the graph, this machine first."""
         known = load_addresses(self._place.state / HOSTS_FILE)
         for name, address in {self._place.host: "", **known}.items():
@@ -259,7 +267,7 @@ class Fleet:
             except (AddressError, IdError, StateError) as error:
                 _LOG.error("%s: %s", name, error)
                 self.unreached = {**self.unreached, name: str(error)}
-        for name in self._left_over():
+        for name in self._unsent_hosts():
             try:
                 self._leave(self._new(name))
             except StateError as error:
@@ -270,14 +278,14 @@ class Fleet:
         try:
             host = self._hosts[name] = self._new(name)
         except StateError:
-            kept = load_plan(self._folder(name) / PLAN_FILE) or Kept()
-            self._wanted[name] = Wanted(kept.plan, address, kept.counters)
+            kept = load_plan(self._folder(name) / PLAN_FILE) or StoredPlan()
+            self._wanted[name] = WantedPlan(kept.plan, address, kept.counters)
             raise
-        self._wanted[name] = Wanted(host.kept.plan, address, host.kept.counters)
+        self._wanted[name] = WantedPlan(host.kept.plan, address, host.kept.counters)
         self._open_sockets(address)
         host.sample(self._wanted[name])
 
-    def _left_over(self) -> Iterator[str]:
+    def _unsent_hosts(self) -> Iterator[str]:
         """Names of unwanted hosts that have a folder, which may hold points."""
         for folder in (self._place.state / HOSTS_FOLDER).iterdir():
             with suppress(IdError):
@@ -296,14 +304,14 @@ class Fleet:
         host.end(0.0)
         self._leaving.append(host)
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         path = self._place.state / HOSTS_FILE
         try:
-            save_addresses(path, dict(self._known()))
+            save_addresses(path, dict(self._load_known()))
         except OSError as error:
             _LOG.warning("%s cannot be written: %s", path, error.strerror)
 
-    def _known(self) -> Iterator[tuple[str, str]]:
+    def _load_known(self) -> Iterator[tuple[str, str]]:
         for name, wanted in sorted(self._wanted.items()):
             if name != self._place.host:
                 yield name, wanted.address

@@ -13,8 +13,8 @@ from core.linux.files import read_json, write_whole
 from core.stores.endpoint import Endpoint
 from sampler_bridge.worker import Worker
 from sampling.errors import PlanError
-from sampling.plan_file.graph_plan import Plans, Wanted
-from sampling.plan_file.notify import Named, Nudges, nudge
+from sampling.plan_file.graph_plan import Plans, WantedPlan
+from sampling.plan_file.notify import NotificationPipe, PlanName, notify
 
 _LOG = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _LONGEST_PAUSE = 60.0
 
 
 @dataclass(frozen=True)
-class Reading:
+class PlanReadStatus:
     """When the graph was last read (Unix seconds), and why not since.
 
     ``source`` is the origin of the plans that are sampled now.
@@ -44,36 +44,37 @@ class PlanWatch(Worker):
     """Follows the plans in the graph; the last plans stay while it cannot be read.
 
     The graph is read every few seconds, less often if a read takes long, and at once
-    after a nudge in the state folder. A nudge that names a plan causes a read of that
-    plan only. ``take`` receives the wanted state of all hosts when it has changed.
+    after a notification in the state folder. A notification that names a plan causes a
+    read of that plan only. ``take`` receives the wanted state of all hosts when it has
+    changed.
     """
 
     def __init__(
         self,
         fuseki: str,
         state: Path,
-        take: Callable[[Mapping[str, Wanted]], None],
+        take: Callable[[Mapping[str, WantedPlan]], None],
         account: tuple[str, str] | None = None,
     ) -> None:
         super().__init__("plan")
-        self.reading = Reading()
+        self.reading = PlanReadStatus()
         dataset = f"{fuseki.rstrip('/')}/{_DATASET}"
         self._endpoint = Endpoint(dataset, _TIMEOUT, account=account)
         self._plans = Plans(self._endpoint)
-        self._last: Mapping[str, Wanted] | None = None
+        self._last: Mapping[str, WantedPlan] | None = None
         self._state = state
-        self._nudges = Nudges(state)
+        self._notifications = NotificationPipe(state)
         self._take = take
         self._stop = Event()
 
     def stop(self, seconds: float) -> None:
         """End, within ``seconds``."""
         self._stop.set()
-        nudge(self._state)
+        notify(self._state)
         self._thread.join(seconds)
 
     def _work(self) -> None:
-        changed: Set[Named] = frozenset()
+        changed: Set[PlanName] = frozenset()
         until = 0.0
         while not self._stop.is_set():
             if changed and time.monotonic() < until:
@@ -81,8 +82,8 @@ class PlanWatch(Worker):
                 until = min(until, self._next(took)) if self.reading.reason else until
             else:
                 until = self._next(self._read())
-            changed = self._nudges.wait(max(until - time.monotonic(), 0.0))
-        self._nudges.close()
+            changed = self._notifications.wait(max(until - time.monotonic(), 0.0))
+        self._notifications.close()
         self._endpoint.close()
 
     def _next(self, took: float) -> float:
@@ -90,26 +91,26 @@ class PlanWatch(Worker):
         pause = min(max(took / _BUSY_PART, READ_AGAIN_SECONDS), _LONGEST_PAUSE)
         return time.monotonic() + pause
 
-    def _read(self, changed: Set[Named] = frozenset()) -> float:
+    def _read(self, changed: Set[PlanName] = frozenset()) -> float:
         """Read all plans, or those that changed; return the seconds it took."""
         began = time.monotonic()
         try:
             wanted = self._plans.reread(changed) if changed else self._plans.read()
         except PlanError as error:
-            self._stand(str(error))
+            self._keep_last(str(error))
             return 0.0
         took = time.monotonic() - began
-        self.reading = Reading(time.time(), "graph", None)
+        self.reading = PlanReadStatus(time.time(), "graph", None)
         if wanted != self._last:
             self._take(wanted)
             self._last = wanted
         return took
 
-    def _stand(self, reason: str) -> None:
+    def _keep_last(self, reason: str) -> None:
         last = self.reading
         if reason != last.reason:
             _LOG.warning("%s", reason)
-        self.reading = Reading(last.read_at, last.source, reason)
+        self.reading = PlanReadStatus(last.read_at, last.source, reason)
 
 
 def save_addresses(path: Path, addresses: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.linux.files import write_reserved
 from sampler_bridge.errors import StateError
-from sampler_bridge.plan_watch import Reading
+from sampler_bridge.plan_watch import PlanReadStatus
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.samplers import Samplers
 from sampler_bridge.sending.outbox import Outbox
@@ -21,13 +21,19 @@ from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.sources.local_source import LocalSource
 from sampler_bridge.sources.own_source import OwnSource
 from sampler_bridge.status import figures, status_document
-from sampler_bridge.transport.host_connection import NewWay, Route
+from sampler_bridge.transport.host_connection import HostConnection, NewTransport
 from sampler_bridge.worker import Worker
-from sampling.account.absence import Counted
+from sampling.account.absence import AbsenceTracker
 from sampling.account.cost import Cost
 from sampling.events.event import is_counter
-from sampling.plan_file.graph_plan import Wanted
-from sampling.plan_file.plan import Kept, Plan, load_plan, parted, save_plan
+from sampling.plan_file.graph_plan import WantedPlan
+from sampling.plan_file.plan import (
+    SamplingPlan,
+    StoredPlan,
+    load_plan,
+    save_plan,
+    split_plan,
+)
 from sampling.sources.local_metrics import is_local
 from sampling.sources.source import Source
 
@@ -40,7 +46,7 @@ _READ_AGAIN_WITHIN = 60.0  # seconds; a store that is killed may need this much 
 class SampledHost(Worker):
     """One host in its own folder; a change to it does not delay other hosts.
 
-    Its points go into ``outbox``; ``new_way`` makes a connection to an address;
+    Its points go into ``outbox``; ``new_transport`` makes a connection to an address;
     ``spread`` is how far apart the ticks of all hosts are (seconds); ``cgroups``
     watches the control groups of this machine; ``is_wanted`` says whether the host
     should be sampled, even while it cannot be.
@@ -52,32 +58,32 @@ class SampledHost(Worker):
         folder: Path,
         outbox: Outbox,
         writer: Writer,
-        new_way: NewWay,
+        new_transport: NewTransport,
         spread: Callable[[], float | None],
         cgroups: CgroupWatch | None = None,
     ) -> None:
         super().__init__(f"host-{name}")
         self.name, self.folder, self.outbox = name, folder, outbox
         self.is_wanted = True
-        self.kept = load_plan(folder / PLAN_FILE) or Kept()
+        self.kept = load_plan(folder / PLAN_FILE) or StoredPlan()
         self._started = time.time()
-        self._plan = Plan()
+        self._plan = SamplingPlan()
         self._address = ""
         self._spread = spread
         self._cgroups = cgroups
-        self._counted = Counted(folder / COUNTED_FILE, self._started)
+        self._counted = AbsenceTracker(folder / COUNTED_FILE, self._started)
         self._cost = Cost(writer.latency)
         self._writer = writer
         recorder = Recorder(
             self.outbox.log, self.outbox.account, lambda: not writer.state.up
         )
-        self._main = Route(name, new_way, recorder, self._cost)
-        self._counters = Route(name, new_way, recorder, self._cost)
+        self._main = HostConnection(name, new_transport, recorder, self._cost)
+        self._counters = HostConnection(name, new_transport, recorder, self._cost)
         self._samplers = self._main.samplers
         self._own = Samplers(name, lambda _: self._local_source(), recorder)
         self._changed = Condition()
-        self._wanted: Wanted | None = None
-        self._given: Wanted | None = None
+        self._wanted: WantedPlan | None = None
+        self._given: WantedPlan | None = None
         self._ending: float | None = None
         self._idle_since: float | None = None
 
@@ -89,7 +95,7 @@ class SampledHost(Worker):
         super().start()
         self._writer.add(self.outbox)
 
-    def sample(self, wanted: Wanted) -> None:
+    def sample(self, wanted: WantedPlan) -> None:
         """Sample ``wanted`` from now on, at the address that it names."""
         with self._changed:
             if wanted != self._given:
@@ -132,7 +138,7 @@ class SampledHost(Worker):
         return not super().alive and all(one.ended for one in self._all)
 
     @property
-    def is_done_with(self) -> bool:
+    def is_disposable(self) -> bool:
         """Whether it is unwanted, has ended, and no killed store can need its points.
 
         A store that is down may have been killed.
@@ -168,7 +174,9 @@ class SampledHost(Worker):
         counts = figures(self.outbox, self._cost, self._counted.absence)
         return {**counts, "tick_spread_seconds": self._spread()}
 
-    def write_status(self, base: str, reading: Reading, stopped: float | None) -> None:
+    def write_status(
+        self, base: str, reading: PlanReadStatus, stopped: float | None
+    ) -> None:
         """Write the status file; if that fails (full disk), the last one stays."""
         counts = self.figures()
         document = status_document(
@@ -210,7 +218,7 @@ class SampledHost(Worker):
             self._counters.stop(seconds)
             self._own.stop(seconds)
 
-    def _next(self) -> Wanted | None:
+    def _next(self) -> WantedPlan | None:
         """Wait for the next wanted state; None means the end."""
         with self._changed:
             self._changed.wait_for(
@@ -219,17 +227,17 @@ class SampledHost(Worker):
             wanted, self._wanted = self._wanted, None
             return wanted if self._ending is None else None
 
-    def _take_up(self, wanted: Wanted) -> None:
-        own, others = parted(wanted.plan, is_local)
+    def _take_up(self, wanted: WantedPlan) -> None:
+        own, others = split_plan(wanted.plan, is_local)
         # PMU events have their own PMCD if the graph knows one.
-        counters, others = parted(
+        counters, others = split_plan(
             others, lambda m: bool(wanted.counters) and is_counter(m)
         )
         self._plan, self._address = wanted.plan, wanted.address
         self._main.take(others, wanted.address)
         self._counters.take(counters, wanted.address, wanted.counters)
         self._own.apply(own)
-        kept = Kept(wanted.plan, wanted.counters)
+        kept = StoredPlan(wanted.plan, wanted.counters)
         if kept != self.kept:
             self._keep(kept)
 
@@ -237,7 +245,7 @@ class SampledHost(Worker):
         own = OwnSource(self.figures)
         return LocalSource(own, CgroupSource(self._cgroups)) if self._cgroups else own
 
-    def _keep(self, kept: Kept) -> None:
+    def _keep(self, kept: StoredPlan) -> None:
         _LOG.info("the graph plans %d metrics of %s", len(kept.plan.names), self.name)
         path = self.folder / PLAN_FILE
         try:

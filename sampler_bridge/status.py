@@ -7,13 +7,13 @@ from typing import Any
 
 from ontology.iris import Iris
 from sampler_bridge.log.log import Log
-from sampler_bridge.plan_watch import Reading
+from sampler_bridge.plan_watch import PlanReadStatus
 from sampler_bridge.sampling.samplers import Samplers
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import StoreState
 from sampling.account.absence import Absence
 from sampling.account.cost import Cost
-from sampling.plan_file.plan import Plan
+from sampling.plan_file.plan import SamplingPlan
 from sampling.sources.source import Gap
 
 
@@ -24,8 +24,8 @@ def status_document(
     address: str,
     started: float,
     stopped: float | None,
-    reading: Reading,
-    plan: Plan,
+    reading: PlanReadStatus,
+    plan: SamplingPlan,
     samplers: Samplers,
     others: Sequence[Samplers],
     figures: Mapping[str, Any],
@@ -76,7 +76,7 @@ def figures(outbox: Outbox, cost: Cost, absence: Absence | None) -> dict[str, An
     }
 
 
-def reading_document(reading: Reading) -> dict[str, Any]:
+def reading_document(reading: PlanReadStatus) -> dict[str, Any]:
     """When the graph was last read, and why not since."""
     return {
         "read_at": None if reading.read_at is None else iso(reading.read_at),
@@ -97,7 +97,9 @@ def _uncounted(absence: Absence | None) -> dict[str, Any] | None:
     }
 
 
-def _without_values(plan: Plan, gaps: Mapping[str, Gap]) -> dict[str, dict[str, str]]:
+def _without_values(
+    plan: SamplingPlan, gaps: Mapping[str, Gap]
+) -> dict[str, dict[str, str]]:
     reasons = {metric: gap.reason for metric, gap in gaps.items()}
     reasons |= plan.refused
     return {metric: {"reason": reasons[metric]} for metric in sorted(reasons)}

@@ -11,16 +11,16 @@ from rdflib import URIRef
 
 from core.linux.cgroups.ledger import Ledger
 from core.stores.endpoint import Endpoint
-from ingest.describe.cgroup import Planned, describe_cgroups
+from ingest.describe.cgroup import PlannedCgroupMetric, describe_cgroups
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris
 from ontology.terms import ST
-from sampling.plans.ended import PlanOf, over_plans
+from sampling.plans.ended import PlanOf, ended_plans
 from sampling.plans.store import remove_plan
 
 
 @dataclass(frozen=True)
-class Change:
+class CgroupChange:
     """Groups to remove, groups to describe, and plans that are over."""
 
     stale: Sequence[URIRef]
@@ -40,7 +40,7 @@ class CgroupTwins:
         self._said: Mapping[URIRef, Triples] = {}
         self._empty = False
 
-    def pending(self, ledger: Ledger) -> Change | None:
+    def pending(self, ledger: Ledger) -> CgroupChange | None:
         """The changes that a list needs in the graph; None if it needs none.
 
         Nothing is written for a host that is not in the twin.
@@ -55,20 +55,26 @@ class CgroupTwins:
         known = {iri: self._said.get(iri) for iri in self._standing()}
         self._empty = not known
         wanted = describe_cgroups(self._iris, self._host, lives, self._planned())
-        stale = [iri for iri, said in known.items() if wanted.get(iri) != said]
-        fresh = {iri: said for iri, said in wanted.items() if said != known.get(iri)}
-        over = over_plans(self._plans(), lives)
-        return Change(stale, fresh, over) if stale or fresh or over else None
+        stale = [iri for iri, triples in known.items() if wanted.get(iri) != triples]
+        fresh = {
+            iri: triples for iri, triples in wanted.items() if triples != known.get(iri)
+        }
+        over = ended_plans(self._plans(), lives)
+        return CgroupChange(stale, fresh, over) if stale or fresh or over else None
 
-    def write(self, change: Change) -> None:
+    def write(self, change: CgroupChange) -> None:
         """Write a change: the groups in one update, then the plans that are over."""
         if change.stale or change.fresh:
-            every = Triples(triple for said in change.fresh.values() for triple in said)
+            every = Triples(
+                triple for triples in change.fresh.values() for triple in triples
+            )
             self._twin.update(
                 f"{self._removal(change.stale)} ;\n{insertion({self._graph: every})}"
             )
             stale = {*change.stale}
-            kept = {iri: said for iri, said in self._said.items() if iri not in stale}
+            kept = {
+                iri: triples for iri, triples in self._said.items() if iri not in stale
+            }
             self._said, self._empty = {**kept, **change.fresh}, False
         for name in change.over:
             remove_plan(self._host, name, self._twin, self._iris)
@@ -79,7 +85,7 @@ class CgroupTwins:
         )
         return [URIRef(str(row[0])) for row in rows.values()]
 
-    def _planned(self) -> list[Planned]:
+    def _planned(self) -> list[PlannedCgroupMetric]:
         """The metrics that plans sample of all groups; of several plans, the finest."""
         domain = self._iris.instance_domain(self._domain)
         rows = self._twin.select(
@@ -91,7 +97,9 @@ class CgroupTwins:
             }} ORDER BY DESC(?period) ?plan"""
         )
         return [
-            Planned(str(name), URIRef(metric), domain, self._domain, URIRef(plan))
+            PlannedCgroupMetric(
+                str(name), URIRef(metric), domain, self._domain, URIRef(plan)
+            )
             for name, metric, plan in rows.values()
         ]
 

@@ -6,14 +6,14 @@ from core.settings.settings import Settings
 from core.stores.datasets import Progress, writing
 from ingest.errors import IngestError
 from ingest.history.history import forget, keep_whole
-from ingest.host_history import past
+from ingest.host_history import find_past_host
 from ingest.hwloc.topology_file import topology_path
-from ingest.load.publish import Store
-from ingest.load.register import forgotten
+from ingest.load.publish import TwinStores
+from ingest.load.register import registration_delete
 from ingest.loading import open_store
 from ontology.iris import Iris
 from sampling.counters.counters import end
-from sampling.plan_file.notify import nudge
+from sampling.plan_file.notify import notify
 
 
 def remove(settings: Settings, name: str, history: bool, progress: Progress) -> None:
@@ -23,20 +23,20 @@ def remove(settings: Settings, name: str, history: bool, progress: Progress) -> 
     """
     iris = Iris(settings.base)
     with open_store(settings) as store:
-        host, _ = past(store, iris, name)
+        host, _ = find_past_host(store, iris, name)
         with writing(settings, host, progress):
             _end_counting(settings, host, store, progress)
             if not history:
                 keep_whole(store.twin, store.history, iris, host)
-            store.twin.update(forgotten(iris, host))
+            store.twin.update(registration_delete(iris, host))
             if history:
                 forget(store.history, iris, host)
             topology_path(settings.home, host).unlink(missing_ok=True)
-    nudge(settings.home / "bridge")
+    notify(settings.home / "bridge")
 
 
 def _end_counting(
-    settings: Settings, host: str, store: Store, progress: Progress
+    settings: Settings, host: str, store: TwinStores, progress: Progress
 ) -> None:
     """Leave no PMCD on the host; a host out of reach is removed all the same."""
     try:

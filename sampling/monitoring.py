@@ -7,13 +7,13 @@ from core.settings.settings import Settings
 from core.stores.datasets import Progress
 from ingest.monitoring import Monitoring
 from sampling.plan_file.monitor import load_monitor, plan_names
-from sampling.plan_file.notify import nudge
+from sampling.plan_file.notify import notify
 from sampling.sources.local_metrics import PREFIXES, with_local
 
 
 def monitoring(settings: Settings) -> Monitoring:
     """What hosts are sampled for as soon as they are loaded."""
-    tell = partial(nudge, settings.home / "bridge")
+    tell = partial(notify, settings.home / "bridge")
     return Monitoring(monitored, with_bridge, tell)
 
 

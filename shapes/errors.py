@@ -1,7 +1,7 @@
 """The exceptions of this folder.
 
 ShapesError
-└── EmptyFolderError     a folder that should hold shapes holds none
+└── NoShapesError     a folder that should hold shapes holds none
 """
 
 
@@ -9,5 +9,5 @@ class ShapesError(Exception):
     """Root of all exceptions of the shapes folder."""
 
 
-class EmptyFolderError(ShapesError):
+class NoShapesError(ShapesError):
     """A folder without shapes: everything would conform."""

@@ -5,16 +5,16 @@ from pathlib import Path
 
 from rdflib import Graph
 
-from shapes.errors import EmptyFolderError
+from shapes.errors import NoShapesError
 
 FOLDER = Path(__file__).parent
 
 
 def shape_paths(folder: Path = FOLDER) -> list[Path]:
-    """The shape files, sorted; raises EmptyFolderError without any."""
+    """The shape files, sorted; raises NoShapesError without any."""
     found = sorted(folder.glob("*.ttl"))
     if not found:
-        raise EmptyFolderError(f"{folder} holds no *.ttl: reinstall SuperTwin")
+        raise NoShapesError(f"{folder} holds no *.ttl: reinstall SuperTwin")
     return found
 
 

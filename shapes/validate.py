@@ -25,17 +25,19 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class ExternalNodes:
     """Nodes in other graphs, by class, and a function that reads those graphs."""
 
     nodes: Held
     read: Callable[[], Graph]
 
 
-_NONE = Elsewhere({}, Graph)
+_NONE = ExternalNodes({}, Graph)
 
 
-def validate(data: Graph | Iterable[Triple], elsewhere: Elsewhere = _NONE) -> Report:
+def validate(
+    data: Graph | Iterable[Triple], elsewhere: ExternalNodes = _NONE
+) -> Report:
     """Validate a host, its plans and the catalogues they refer to, as one graph.
 
     The nodes in `elsewhere` were validated before and are read only for references to
@@ -44,13 +46,13 @@ def validate(data: Graph | Iterable[Triple], elsewhere: Elsewhere = _NONE) -> Re
     faults.
     """
     triples = data if isinstance(data, Graph) else list(data)
-    if is_flawless(triples, elsewhere.nodes):
+    if is_valid(triples, elsewhere.nodes):
         return _flawless()
     graph = _graph(triples)
     return examine(graph + elsewhere.read() if elsewhere.nodes else graph)
 
 
-def is_flawless(triples: Iterable[Triple], held: Held | None = None) -> bool:
+def is_valid(triples: Iterable[Triple], held: Held | None = None) -> bool:
     """Whether pySHACL would certainly find neither a violation nor a warning."""
     with _all_alive():
         try:

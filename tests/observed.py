@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import httpx
 
-from api.access.tokens import Role, add_token
+from api.access.tokens import TokenRole, add_token
 from tests.servers import ENDS_WITH_US, ROOT, wait_until
 from tests.stack import HOST, Stack
 
@@ -24,7 +24,7 @@ _RUN = re.compile(r"supertwin: ([a-z ]+) after ([\d.]+) s: (\S+)")
 @contextmanager
 def operator(stack: Stack, name: str) -> Iterator[httpx.Client]:
     """A client of the API with an operator's token of this name."""
-    token = add_token(stack.home, name, Role.OPERATOR, None)
+    token = add_token(stack.home, name, TokenRole.OPERATOR, None)
     headers = {"Authorization": f"Bearer {token}"}
     with httpx.Client(
         base_url=stack.api, headers=headers, timeout=120, trust_env=False

@@ -76,7 +76,7 @@ MAY_BE_LONG = {
     "core/settings/settings.py": 400,
     "sampler_bridge/sampling/sampler.py": 340,
     # Names of what it imports are long.
-    "sampler_bridge/sources/cgroup/watch.py": 330,
+    "sampler_bridge/sources/cgroup/watch.py": 340,
 }
 
 # Only these make settings from the environment; everything else is handed them.
@@ -105,7 +105,7 @@ def _imports(path: Path) -> frozenset[str]:
     return frozenset(names)
 
 
-def test_imports_run_one_way() -> None:
+def test_imports_follow_the_order_of_folders() -> None:
     found = {_name(path): _forbidden_imports(path) for path in SOURCES}
     assert not {name: modules for name, modules in found.items() if modules}
 
@@ -120,7 +120,7 @@ def test_every_folder_has_its_place_in_the_order() -> None:
     assert packages - OTHERS == set(ORDER)
 
 
-def test_the_core_holds_four_things_that_import_one_way() -> None:
+def test_the_core_holds_four_things_that_import_in_order() -> None:
     core = {path.stem for path in (ROOT / "core").iterdir() if path.name[0] != "_"}
     assert core == {*CORE}
     wrong = {

@@ -1,19 +1,19 @@
 """The reasons for refusing access, and how to get it."""
 
 from api.access.token_file import TokenFileError
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from core.errors import ApiError
 from core.settings.settings import Settings
 
 _BASIC = 'Basic realm="SuperTwin", charset="UTF-8"'
 
 
-def nobody(settings: Settings, role: Role, wrong: str = "") -> ApiError:
+def unauthenticated(settings: Settings, role: TokenRole, wrong: str = "") -> ApiError:
     """401: missing or wrong credentials; ``wrong`` says in words what is wrong."""
     error = ', error="invalid_token"' if wrong else ""
     challenge = f'Bearer realm="SuperTwin"{error}'
     cure = f"send `Authorization: Bearer TOKEN`, made by {_add(role)}"
-    if role is Role.READER and has_account(settings):
+    if role is TokenRole.READER and has_account(settings):
         challenge = f"{_BASIC}, {challenge}"
         cure += (
             ", or the user and the password that SUPERTWIN_READER_USER and "
@@ -28,7 +28,7 @@ def nobody(settings: Settings, role: Role, wrong: str = "") -> ApiError:
     )
 
 
-def too_small(name: str, role: Role, needed: Role) -> ApiError:
+def insufficient_role(name: str, role: TokenRole, needed: TokenRole) -> ApiError:
     """403: authenticated, but with too small a role."""
     return ApiError(
         403,
@@ -38,7 +38,7 @@ def too_small(name: str, role: Role, needed: Role) -> ApiError:
     )
 
 
-def foreign() -> ApiError:
+def cross_site() -> ApiError:
     """403: a request that another web site made a browser send."""
     return ApiError(
         403,
@@ -49,7 +49,7 @@ def foreign() -> ApiError:
     )
 
 
-def unreadable(error: TokenFileError) -> ApiError:
+def tokens_unreadable(error: TokenFileError) -> ApiError:
     """503: the tokens cannot be read, so nobody can be authenticated."""
     return ApiError(503, "tokens-unreadable", "The tokens cannot be read", str(error))
 
@@ -60,5 +60,5 @@ def has_account(settings: Settings) -> bool:
     return bool(password or settings.reader_password_file)
 
 
-def _add(role: Role) -> str:
+def _add(role: TokenRole) -> str:
     return f"`supertwin token add NAME --role {role}`"

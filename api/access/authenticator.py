@@ -10,9 +10,9 @@ from api.access import auth_errors
 from api.access.credentials import Credentials, cookie_name, credentials, is_foreign
 from api.access.known_tokens import KnownTokens
 from api.access.local_api import LocalApi, local_api_file
-from api.access.sessions import Sessions
+from api.access.sessions import LoginSessions
 from api.access.token_file import TokenFileError
-from api.access.tokens import Role, Token, parse_token, proves
+from api.access.tokens import AccessToken, TokenRole, parse_token, proves
 from core.linux.private_folder import make_private
 from core.settings.accounts import reader_account, write_secret
 from core.settings.settings import Settings
@@ -26,20 +26,20 @@ class Caller:
     """An authenticated caller; without a token the reader account or the owner."""
 
     name: str
-    role: Role
-    token: Token | None = None
+    role: TokenRole
+    token: AccessToken | None = None
     session: str = ""
 
     @property
     def is_owner(self) -> bool:
         """Whether it is the owner of the state folder, who can change it without us."""
-        return self.token is None and self.role is Role.ADMIN
+        return self.token is None and self.role is TokenRole.ADMIN
 
 
-_OWNER = Caller("the owner of the state", Role.ADMIN)
+_OWNER = Caller("the owner of the state", TokenRole.ADMIN)
 
 
-class Gate:
+class Authenticator:
     """Authenticates requests by bearer token, by Basic, or by a browser's session."""
 
     def __init__(self, settings: Settings) -> None:
@@ -47,7 +47,7 @@ class Gate:
         self._account = reader_account(settings)
         self._known = KnownTokens(settings.home)
         self._local: LocalApi | None = None
-        self.sessions = Sessions()
+        self.sessions = LoginSessions()
         self.cookie = cookie_name(settings)
 
     def open_to_owner(self) -> None:
@@ -63,25 +63,25 @@ class Gate:
         """Whether reading needs no token."""
         return self._settings.reads_are_open
 
-    def admit(self, request: Request, role: Role) -> Caller:
+    def admit(self, request: Request, role: TokenRole) -> Caller:
         """Authenticate the caller and check its role; raises ApiError (401, 403, 503).
 
         Revocation and expiry apply from the next request.
         """
         sent = credentials(request, self.cookie)
         # A page of another origin cannot see the answers to reads (api.access.cors).
-        if role is not Role.READER and self._is_borrowed(request, sent):
-            raise auth_errors.foreign()
+        if role is not TokenRole.READER and self._is_borrowed(request, sent):
+            raise auth_errors.cross_site()
         caller = self._caller(sent, role)
         # Set before the check, so that the audit trail names the caller.
         request.state.caller = caller
         if not caller.role.includes(role):
-            raise auth_errors.too_small(caller.name, caller.role, role)
+            raise auth_errors.insufficient_role(caller.name, caller.role, role)
         return caller
 
     def admit_token(self, text: str) -> Caller:
         """Return the caller that a token belongs to; raises ApiError."""
-        return self._caller(Credentials("bearer", text), Role.READER)
+        return self._caller(Credentials("bearer", text), TokenRole.READER)
 
     def still_admits(self, caller: Caller) -> bool:
         """Whether a caller that was admitted before would be admitted now."""
@@ -94,45 +94,45 @@ class Gate:
         except TokenFileError:
             return False
 
-    def _caller(self, sent: Credentials, role: Role) -> Caller:
+    def _caller(self, sent: Credentials, role: TokenRole) -> Caller:
         try:
             if sent.scheme == "session":
                 return self._of_session(sent.secret, role)
             if sent.scheme == "basic" and self._is_account(sent):
-                return Caller(sent.user, Role.READER)
+                return Caller(sent.user, TokenRole.READER)
             if sent.scheme:
                 return self._of_token(sent.secret, role)
         except TokenFileError as error:
-            raise auth_errors.unreadable(error) from None
-        raise auth_errors.nobody(self._settings, role)
+            raise auth_errors.tokens_unreadable(error) from None
+        raise auth_errors.unauthenticated(self._settings, role)
 
-    def _of_token(self, text: str, role: Role) -> Caller:
+    def _of_token(self, text: str, role: TokenRole) -> Caller:
         if self._local and compare_digest(text.encode(), self._local.key.encode()):
             return _OWNER
         presented = parse_token(text)
         if presented is None:
-            raise auth_errors.nobody(self._settings, role, _NO_TOKEN)
+            raise auth_errors.unauthenticated(self._settings, role, _NO_TOKEN)
         token = self._known.find(presented.id)
         if token is None or not proves(token, presented.secret):
-            raise auth_errors.nobody(self._settings, role, _UNKNOWN)
+            raise auth_errors.unauthenticated(self._settings, role, _UNKNOWN)
         if wrong := token.refusal(self._known.now()):
-            raise auth_errors.nobody(self._settings, role, wrong)
+            raise auth_errors.unauthenticated(self._settings, role, wrong)
         self._known.note_use(token)
         return Caller(f"token {token.name}", token.role, token)
 
-    def _of_session(self, secret: str, role: Role) -> Caller:
+    def _of_session(self, secret: str, role: TokenRole) -> Caller:
         session = self.sessions.find(secret)
         if session and not session.token:
             return replace(_OWNER, session=secret)
         token = self._known.find(session.token) if session else None
         if session is None or token is None or token.hash != session.hash:
             wrong = "the session is over, log in again"
-            raise auth_errors.nobody(self._settings, role, wrong)
+            raise auth_errors.unauthenticated(self._settings, role, wrong)
         if wrong := token.refusal(self._known.now()):
-            raise auth_errors.nobody(self._settings, role, wrong)
+            raise auth_errors.unauthenticated(self._settings, role, wrong)
         return Caller(f"token {token.name}", token.role, token, secret)
 
-    def _holds(self, token: Token) -> str:
+    def _holds(self, token: AccessToken) -> str:
         """Say why a previously valid token is not valid any more; '' if it is."""
         if self._known.find(token.id) != token:
             return _UNKNOWN

@@ -23,8 +23,8 @@ from os.path import realpath
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from core.errors import MendableError
-from ingest.errors import SourceError
+from core.errors import UserError
+from ingest.errors import ProbeSourceError
 from ingest.sources.files import read_file
 
 ONE, REST = "*", "**"
@@ -33,7 +33,7 @@ _MOST_BYTES = 1024 * 1024
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
-class CommandListError(MendableError):
+class CommandListError(UserError):
     """A list of commands cannot be read."""
 
 
@@ -110,7 +110,7 @@ def read_command_list(path: Path) -> CommandList:
     """Read a list from a file; raises CommandListError, and nothing is allowed then."""
     try:
         return parse_command_list(read_file(path, _MOST_BYTES).decode(), str(path))
-    except SourceError as error:
+    except ProbeSourceError as error:
         raise CommandListError(f"the list of commands {error}") from None
     except UnicodeDecodeError:
         raise CommandListError(f"{path} is not UTF-8: write it so") from None

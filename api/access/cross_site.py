@@ -30,12 +30,12 @@ class CrossSite:
         self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._may(Request(scope)):
+        if scope["type"] == "http" and not self._is_allowed(Request(scope)):
             await answer(Request(scope), _refusal())(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    def _may(self, request: Request) -> bool:
+    def _is_allowed(self, request: Request) -> bool:
         if request.headers.get("sec-fetch-site") not in _OTHERS:
             return True
         if route_path(request.scope) == SPARQL:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from api.access.token_file import TokenFileError
-from api.access.tokens import Token, all_tokens, file_of, used_file
+from api.access.tokens import AccessToken, all_tokens, file_of, used_file
 
 _NOTED_EVERY_S = 60.0
 
@@ -17,12 +17,12 @@ class KnownTokens:
     def __init__(self, home: Path) -> None:
         self._home, self._file = home, file_of(home)
         self._seen: tuple[int, ...] | None = None
-        self._tokens: dict[str, Token] = {}
+        self._tokens: dict[str, AccessToken] = {}
         self._problem: TokenFileError | None = None
         self._latest = 0.0
         self._noted: dict[str, float] = {}
 
-    def find(self, id_: str) -> Token | None:
+    def find(self, id_: str) -> AccessToken | None:
         """Return the token with an id; raises TokenFileError if none can be trusted."""
         seen = self._state()
         if seen != self._seen:
@@ -37,7 +37,7 @@ class KnownTokens:
         self._latest = max(self._latest, time.time())
         return self._latest
 
-    def note_use(self, token: Token) -> None:
+    def note_use(self, token: AccessToken) -> None:
         """Record the time for `supertwin token list`, unless the disk is full."""
         now = time.monotonic()
         if now - self._noted.get(token.id, -_NOTED_EVERY_S) < _NOTED_EVERY_S:

@@ -29,19 +29,19 @@ _OFFERS = (MEDIA_TYPE, formats.JSON, formats.HTML)
 @router.get(PATH, response_class=Response)
 async def ask(request: Request, services: Use, next: str = "/") -> Response:  # noqa: A002
     """The page that asks for a token."""
-    return _page(request, services, _within(next))
+    return _page(request, services, _own_path(next))
 
 
 @router.post(PATH, response_class=Response)
 async def login(request: Request, services: Use) -> Response:
     """Take a token and begin a session; what is wrong with it, the page says."""
-    settings, gate = services.settings, services.gate
+    settings, authenticator = services.settings, services.authenticator
     if is_foreign(request, settings, must_say=False):
-        raise auth_errors.foreign()
+        raise auth_errors.cross_site()
     sent = dict(read_pairs(await read_body(request, _MOST_BYTES, "form")))
-    goal = _within(sent.get("next", "/"))
+    goal = _own_path(sent.get("next", "/"))
     try:
-        caller = gate.admit_token(sent.get("token", "").strip())
+        caller = authenticator.admit_token(sent.get("token", "").strip())
     except ApiError as error:
         services.refusals.note(request, error.status, error.kind)
         return _page(request, services, goal, error)
@@ -49,8 +49,8 @@ async def login(request: Request, services: Use) -> Response:
     audit.record(request, "login", thing, who=caller.name)
     answer = _to(request, goal)
     answer.set_cookie(
-        gate.cookie,
-        gate.sessions.begin(caller.token),
+        authenticator.cookie,
+        authenticator.sessions.begin(caller.token),
         max_age=LASTS_S,
         path=_root(request) or "/",
         # The scheme that the browser uses; there may be a proxy in between.
@@ -65,11 +65,13 @@ async def login(request: Request, services: Use) -> Response:
 async def logout(request: Request, services: Use) -> Response:
     """End the session, here and in the browser."""
     if is_foreign(request, services.settings, must_say=True):
-        raise auth_errors.foreign()
-    services.gate.sessions.end(request.cookies.get(services.gate.cookie, ""))
+        raise auth_errors.cross_site()
+    services.authenticator.sessions.end(
+        request.cookies.get(services.authenticator.cookie, "")
+    )
     answer = _to(request, PATH)
     answer.delete_cookie(
-        services.gate.cookie,
+        services.authenticator.cookie,
         path=_root(request) or "/",
         httponly=True,
         samesite="strict",
@@ -117,7 +119,7 @@ def _root(request: Request) -> str:
     return root.rstrip("/")
 
 
-def _within(goal: str) -> str:
+def _own_path(goal: str) -> str:
     """Return the path if it is one of ours; else /, so that no link leads elsewhere."""
     plain = goal.isascii() and goal.isprintable() and "\\" not in goal
     return goal if plain and goal.startswith("/") and goal[1:2] != "/" else "/"

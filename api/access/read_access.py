@@ -7,11 +7,11 @@ from fastapi import Request
 from starlette.datastructures import MutableHeaders, State
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.access.authenticator import Gate
+from api.access.authenticator import Authenticator
 from api.access.login import PATH as LOGIN
 from api.access.login import login_page
 from api.access.prefix import route_path
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from api.problems import answer
 from core.errors import ApiError
 
@@ -22,11 +22,11 @@ _OPEN_BELOW = ("/static/", "/ontology/")
 _STREAM = "text/event-stream"
 
 
-class Reading:
+class ReadAccess:
     """Refuses reads without a token or the account, unless reads are open."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
-        self._app, self._gate = app, gate
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+        self._app, self._authenticator = app, authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -38,7 +38,7 @@ class Reading:
             await self._serve(request.state, scope, receive, send)
             return
         try:
-            request.state.caller = self._gate.admit(request, Role.READER)
+            request.state.caller = self._authenticator.admit(request, TokenRole.READER)
         except ApiError as error:
             refusal = login_page(request, error) or answer(request, error, drawn=True)
             await refusal(scope, receive, send)
@@ -48,7 +48,9 @@ class Reading:
     def _is_open(self, scope: Scope) -> bool:
         path = route_path(scope)
         return (
-            self._gate.reads_are_open or path in _OPEN or path.startswith(_OPEN_BELOW)
+            self._authenticator.reads_are_open
+            or path in _OPEN
+            or path.startswith(_OPEN_BELOW)
         )
 
     async def _serve(
@@ -65,7 +67,11 @@ class Reading:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 streams = headers.get("content-type", "").startswith(_STREAM)
-            elif streams and state.caller and not self._gate.still_admits(state.caller):
+            elif (
+                streams
+                and state.caller
+                and not self._authenticator.still_admits(state.caller)
+            ):
                 raise _NoLongerError
             await send(message)
 

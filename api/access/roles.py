@@ -8,7 +8,7 @@ from fastapi.security.http import HTTPAuthorizationCredentials
 
 from api import problems
 from api.access.authenticator import Caller
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from api.services import Use
 
 SCHEME = HTTPBearer(
@@ -24,7 +24,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def requires(role: Role) -> Any:
+def requires(role: TokenRole) -> Any:
     """Refuse callers without this role, before the body of the request is read."""
 
     async def admitted(
@@ -33,7 +33,7 @@ def requires(role: Role) -> Any:
         _shown: Annotated[HTTPAuthorizationCredentials | None, Security(SCHEME)],
     ) -> Caller:
         # `Reading` ends this caller's stream when it would not be admitted any more.
-        request.state.caller = caller = services.gate.admit(request, role)
+        request.state.caller = caller = services.authenticator.admit(request, role)
         return caller
 
     return Depends(admitted)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.accounts import write_secret
 
 _VERSION = 2
@@ -22,7 +22,7 @@ _KEYS = {"id": _ID, "name": NAME, "role": _ROLE, "hash": _HASH}
 _LATEST = 253_402_300_799  # in the year 9999
 
 
-class TokenFileError(MendableError):
+class TokenFileError(UserError):
     """The token file cannot be read, or has other contents."""
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from secrets import compare_digest
 
 from api.access.token_file import NAME, read_tokens, write_tokens
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux.lock import turn
 from core.linux.private_folder import make_private
 from core.settings.setting_forms import hours_of
@@ -31,26 +31,26 @@ _LONGEST_HOURS = 100 * 365 * 24
 _SLACK_S = 60
 
 
-class Role(StrEnum):
+class TokenRole(StrEnum):
     """What a token allows; each role includes those before it."""
 
     READER = "reader"
     OPERATOR = "operator"
     ADMIN = "admin"
 
-    def includes(self, other: "Role") -> bool:
+    def includes(self, other: "TokenRole") -> bool:
         """Whether this role includes another."""
-        order = [*Role]
+        order = [*TokenRole]
         return order.index(self) >= order.index(other)
 
 
 @dataclass(frozen=True)
-class Token:
+class AccessToken:
     """One stored token; times are Unix seconds, ``expires`` None means never."""
 
     id: str
     name: str
-    role: Role
+    role: TokenRole
     made: int
     expires: int | None
     hash: str
@@ -60,44 +60,44 @@ class Token:
         if self.expires is None:
             return ""
         if now >= self.expires:
-            return f"token {self.name} expired at {moment(self.expires)}"
+            return f"token {self.name} expired at {as_utc(self.expires)}"
         if now < self.made - _SLACK_S:
             return (
-                f"token {self.name} was made at {moment(self.made)}, which is still to "
+                f"token {self.name} was made at {as_utc(self.made)}, which is still to "
                 "come by this machine's clock: set the clock"
             )
         return ""
 
 
 @dataclass(frozen=True)
-class Presented:
+class PresentedToken:
     """A text in the form of a token, split into its id and its secret."""
 
     id: str
     secret: str
 
 
-class TokenError(MendableError):
+class TokenError(UserError):
     """A token cannot be made or revoked as requested."""
 
 
-def parse_token(text: str) -> Presented | None:
+def parse_token(text: str) -> PresentedToken | None:
     """Split a token into its parts; None if the text is not a token."""
     found = _FORM.fullmatch(text)
-    return Presented(found[1], found[2]) if found else None
+    return PresentedToken(found[1], found[2]) if found else None
 
 
-def proves(token: Token, secret: str) -> bool:
+def proves(token: AccessToken, secret: str) -> bool:
     """Whether a secret is that of a token, compared in constant time."""
     return compare_digest(token.hash, _digest(secret))
 
 
-def all_tokens(home: Path) -> list[Token]:
+def all_tokens(home: Path) -> list[AccessToken]:
     """Return all stored tokens, the oldest first; raises TokenFileError."""
     return [_token(entry) for entry in read_tokens(file_of(home))]
 
 
-def add_token(home: Path, name: str, role: Role, expires: int | None) -> str:
+def add_token(home: Path, name: str, role: TokenRole, expires: int | None) -> str:
     """Make a token and store its digest; return the only copy of the token.
 
     Raises TokenError and TokenFileError, and changes nothing then.
@@ -117,7 +117,7 @@ def add_token(home: Path, name: str, role: Role, expires: int | None) -> str:
             raise TokenError(f"there are {len(tokens)} tokens: revoke some first")
         id_, secret = secrets.token_hex(6), secrets.token_hex(32)
         made = int(time.time())
-        tokens.append(Token(id_, name, role, made, expires, _digest(secret)))
+        tokens.append(AccessToken(id_, name, role, made, expires, _digest(secret)))
     return f"supertwin_{id_}_{secret}"
 
 
@@ -127,13 +127,13 @@ def revoke_token(home: Path, name: str) -> None:
     Raises TokenError and TokenFileError.
     """
     with _changing(home) as tokens:
-        gone = [token for token in tokens if token.name == name]
-        if not gone:
+        revoked = [token for token in tokens if token.name == name]
+        if not revoked:
             names = [token.name for token in tokens]
             near = get_close_matches(name[:100], names, n=3) or names[:5]
             known = f"there is {', '.join(near)}" if near else "there is none"
             raise TokenError(f"no token {name[:80]!r}; {known}")
-        for token in gone:
+        for token in revoked:
             tokens.remove(token)
             used_file(home, token).unlink(missing_ok=True)
 
@@ -151,7 +151,7 @@ def expiry(text: str, now: float | None = None) -> int:
     return int(time.time() if now is None else now) + 3600 * hours
 
 
-def moment(seconds: float) -> str:
+def as_utc(seconds: float) -> str:
     """Format a time as ``2026-11-21T19:45:19Z``."""
     return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
@@ -161,12 +161,12 @@ def file_of(home: Path) -> Path:
     return home / "access" / "tokens.json"
 
 
-def used_file(home: Path, token: Token) -> Path:
+def used_file(home: Path, token: AccessToken) -> Path:
     """Return the empty file whose modification time is the token's last use."""
     return home / "access" / f"{token.id}.used"
 
 
-def last_used(home: Path, token: Token) -> float | None:
+def last_used(home: Path, token: AccessToken) -> float | None:
     """Return when the API last accepted a token, to about a minute; None if never."""
     try:
         return used_file(home, token).stat().st_mtime
@@ -175,7 +175,7 @@ def last_used(home: Path, token: Token) -> float | None:
 
 
 @contextmanager
-def _changing(home: Path) -> Iterator[list[Token]]:
+def _changing(home: Path) -> Iterator[list[AccessToken]]:
     """Give the tokens as a list to change, and write it; one process at a time."""
     path = file_of(home)
     make_private(path.parent)
@@ -185,8 +185,8 @@ def _changing(home: Path) -> Iterator[list[Token]]:
         write_tokens(path, [vars(token) for token in tokens])
 
 
-def _token(entry: dict[str, object]) -> Token:
-    return Token(**{**entry, "role": Role(str(entry["role"]))})  # type: ignore[arg-type]
+def _token(entry: dict[str, object]) -> AccessToken:
+    return AccessToken(**{**entry, "role": TokenRole(str(entry["role"]))})  # type: ignore[arg-type]
 
 
 def _digest(secret: str) -> str:

@@ -16,8 +16,8 @@ from core.stores.datasets import dataset, writing
 from core.stores.endpoint import Endpoint
 from core.stores.errors import QueriesError
 from ingest.errors import IngestError
-from sampling.cgroup_twins import CgroupTwins, Change
-from sampling.plan_file.notify import nudge
+from sampling.cgroup_twins import CgroupChange, CgroupTwins
+from sampling.plan_file.notify import notify
 from sampling.sources.cgroup_metrics import DOMAIN
 
 # The longest delay in noticing a change of the list, and of what is sampled.
@@ -61,14 +61,14 @@ def _write(settings: Settings, twin: Endpoint, twins: CgroupTwins, path: Path) -
 
 
 def _write_and_free(
-    settings: Settings, twin: Endpoint, twins: CgroupTwins, change: Change
+    settings: Settings, twin: Endpoint, twins: CgroupTwins, change: CgroupChange
 ) -> None:
     # Imports the validation of plans, which would add a second to the API's start.
     from sampling.plans.changes import freeing
 
     with freeing(settings, settings.host, change.over, twin, _log.warning):
         twins.write(change)
-        nudge(settings.home / "bridge")
+        notify(settings.home / "bridge")
 
 
 def _read(path: Path) -> Ledger:

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 import orjson
 
-from api.dashboards.points import Asked, row, within
-from api.dashboards.ranges import Column, Reader
+from api.dashboards.points import PanelRequest, row, within
+from api.dashboards.ranges import Column, PanelReader
 from api.dashboards.settled import GRACE_S, lead, settled
-from api.dashboards.specs import Spec, Specs
-from api.dashboards.steps import Grid, round_step
+from api.dashboards.specs import CachedDashboard, DashboardCache
+from api.dashboards.steps import TimeGrid, round_step
 from api.dashboards.watcher import (
     WAITING,
-    Changed,
-    End,
     Message,
-    Problem,
+    StoreProblem,
+    StreamEnd,
     Tick,
+    TwinChanged,
     Watcher,
-    Windows,
+    WindowsReset,
 )
 from core.errors import ApiError, GraphStoreError
 from dashboards.spec import Component
@@ -39,15 +39,15 @@ _LATE_S = 2.0
 
 
 @dataclass(frozen=True)
-class Part:
+class PanelUpdate:
     """The newest columns of a panel.
 
     The first ``count`` times are final; ``waits`` says whether the
     next one is waited for.
     """
 
-    asked: Asked
-    grid: Grid
+    panel_request: PanelRequest
+    grid: TimeGrid
     columns: list[Column]
     count: int
     waits: bool
@@ -72,15 +72,15 @@ class Part:
 class Feed:
     """Polls all panels of a dashboard; ``last`` is the time of the last tick sent.
 
-    ``asked`` are the panels with series, ``step`` is the step of the ticks. A panel
-    with less frequent samples has a value only in every so many ticks.
+    ``panel_request`` are the panels with series, ``step`` is the step of the ticks. A
+    panel with less frequent samples has a value only in every so many ticks.
     """
 
     def __init__(
         self,
-        reader: Reader,
-        specs: Specs,
-        spec: Spec,
+        reader: PanelReader,
+        specs: DashboardCache,
+        spec: CachedDashboard,
         component: Component | None,
         step: int,
     ) -> None:
@@ -94,16 +94,19 @@ class Feed:
         self._delay, self._tries = 0.3, 0
         self._later = 0.0
         self._told: dict[int, dict[str, int]] = {}
-        self.asked = [
-            Asked(spec, panel, component)
+        self.panel_requests = [
+            PanelRequest(spec, panel, component)
             for panel in spec.panels.values()
             if panel.targets and not panel.problem
         ]
-        self._steps = {asked.panel.id: self.step_of(asked) for asked in self.asked}
+        self._steps = {
+            panel_request.panel.id: self.step_of(panel_request)
+            for panel_request in self.panel_requests
+        }
 
-    def step_of(self, asked: Asked) -> int:
+    def step_of(self, panel_request: PanelRequest) -> int:
         """Return the seconds between a panel's points: a multiple of its step."""
-        step = round_step(0, 1, max(asked.period, self.step))
+        step = round_step(0, 1, max(panel_request.period, self.step))
         return -(-step // self.step) * self.step
 
     async def run(self) -> None:
@@ -114,7 +117,7 @@ class Feed:
                 tasks.create_task(self._follow_graph())
         except Exception:
             _LOG.exception("a live dashboard failed")
-            self.tell(End())
+            self.tell(StreamEnd())
 
     def tell(self, message: Message) -> None:
         """Send a message to all watchers."""
@@ -127,13 +130,13 @@ class Feed:
                 async with asyncio.timeout(_PATIENCE_S):
                     await self._poll(time.time())
             except TimeoutError:
-                self._ailing("store", f"{self._reader.store.url} {_HANGS}")
+                self._set_problem("store", f"{self._reader.store.url} {_HANGS}")
                 pause = _AGAIN_S
             except ApiError as error:
-                self._ailing("store", error.detail)
+                self._set_problem("store", error.detail)
                 pause = _AGAIN_S
             else:
-                self._well("store")
+                self._clear_problem("store")
                 pause = self._pause()
             self.ready.set()
             await asyncio.sleep(pause)
@@ -146,41 +149,41 @@ class Feed:
                 found = await self._specs.get(shown.name, shown.host)
                 self._compare(found.dashboard != shown)
             except GraphStoreError as error:
-                self._ailing("graph", error.detail)
+                self._set_problem("graph", error.detail)
                 continue
             except ApiError:
                 self._compare(True)
-            self._well("graph")
+            self._clear_problem("graph")
 
     def _compare(self, differs: bool) -> None:
         if differs and not self.changed:
             self.changed = True
-            self.tell(Changed())
+            self.tell(TwinChanged())
 
-    def _ailing(self, what: str, detail: str) -> None:
+    def _set_problem(self, what: str, detail: str) -> None:
         if self.problems.get(what) != detail:
             self.problems[what] = detail
-            self.tell(Problem(detail))
+            self.tell(StoreProblem(detail))
 
-    def _well(self, what: str) -> None:
+    def _clear_problem(self, what: str) -> None:
         if self.problems.pop(what, None):
-            self.tell(Windows(recovered=not self.problems))
+            self.tell(WindowsReset(recovered=not self.problems))
             self._later = time.time() + _LATER_S
         if self._later and time.time() > self._later:
             self._later = 0.0
-            self.tell(Windows())
+            self.tell(WindowsReset())
 
-    def _remember(self, at: int, parts: list[Part]) -> None:
+    def _record_told(self, at: int, parts: list[PanelUpdate]) -> None:
         """Remember how many values of a tick were known when it was sent."""
         self._told = {
             time: known for time, known in self._told.items() if time > at - GRACE_S
         }
-        self._told[at] = {part.asked.panel.id: part.known(at) for part in parts}
+        self._told[at] = {part.panel_request.panel.id: part.known(at) for part in parts}
 
-    def _is_late(self, parts: list[Part]) -> bool:
+    def _is_late(self, parts: list[PanelUpdate]) -> bool:
         """Whether values have arrived that were missing in a tick that was sent."""
         return any(
-            part.known(at) > known.get(part.asked.panel.id, 0)
+            part.known(at) > known.get(part.panel_request.panel.id, 0)
             for at, known in self._told.items()
             for part in parts
         )
@@ -206,7 +209,7 @@ class Feed:
         if self.last > now + self.step:  # the clock was set back
             self.last = int((now - GRACE_S) // self.step) * self.step
             self._told.clear()
-            self.tell(Windows())
+            self.tell(WindowsReset())
         parts = await self._parts(now)
         horizon = max(self.last, self._horizon(parts, now))
         first = not self.ready.is_set() or "store" in self.problems
@@ -214,50 +217,50 @@ class Feed:
             self.last = horizon
             self._told.clear()
             if not first:
-                self.tell(Windows())
+                self.tell(WindowsReset())
         if not self._later and self._is_late(parts):
             self._later = now + _LATE_S
         while self.last < horizon:
             self.last += self.step
-            self._remember(self.last, parts)
+            self._record_told(self.last, parts)
             self.tell(Tick(self.last, _body(self.last, parts)))
 
-    async def _parts(self, now: float) -> list[Part]:
+    async def _parts(self, now: float) -> list[PanelUpdate]:
         """Read the newest columns of the panels that are due, in few queries."""
-        due: dict[Grid, list[Asked]] = {}
-        for asked in self.asked:
-            times = self._due(asked, now)
+        due: dict[TimeGrid, list[PanelRequest]] = {}
+        for panel_request in self.panel_requests:
+            times = self._due(panel_request, now)
             if times.count:
-                due.setdefault(lead(times, now), []).append(asked)
+                due.setdefault(lead(times, now), []).append(panel_request)
         parts = []
         for times, several in due.items():
-            panels = [asked.panel for asked in several]
+            panels = [panel_request.panel for panel_request in several]
             found = await self._reader.together(panels, times, self.component)
-            for asked, columns in zip(several, found, strict=True):
-                count, waits = settled(columns, times, now, asked.period)
-                parts.append(Part(asked, times, columns, count, waits))
+            for panel_request, columns in zip(several, found, strict=True):
+                count, waits = settled(columns, times, now, panel_request.period)
+                parts.append(PanelUpdate(panel_request, times, columns, count, waits))
         return parts
 
-    def _due(self, asked: Asked, now: float) -> Grid:
+    def _due(self, panel_request: PanelRequest, now: float) -> TimeGrid:
         """Return the times of a panel since the last tick; may be empty."""
-        step = self._steps[asked.panel.id]
+        step = self._steps[panel_request.panel.id]
         first = self.last // step * step + step
-        return Grid(first, step, max(0, int((now - first) // step) + 1))
+        return TimeGrid(first, step, max(0, int((now - first) // step) + 1))
 
-    def _horizon(self, parts: list[Part], now: float) -> int:
+    def _horizon(self, parts: list[PanelUpdate], now: float) -> int:
         """Return the last step whose expected values have all arrived."""
         found = [part.horizon for part in parts if part.waits]
         late = int(now - GRACE_S) if parts else int(now)
         return min([*found, int(now)] if found else [late]) // self.step * self.step
 
 
-def _body(at: int, parts: list[Part]) -> bytes:
+def _body(at: int, parts: list[PanelUpdate]) -> bytes:
     panels, bounded = {}, {}
     for part in parts:
         if not (values := part.at(at)):
             continue
-        id_ = part.asked.panel.id
-        shown, where = within(part.asked.panel, [[value] for value in values])
+        id_ = part.panel_request.panel.id
+        shown, where = within(part.panel_request.panel, [[value] for value in values])
         panels[id_] = orjson.Fragment(row([value for (value,) in shown]))
         if where:
             bounded[id_] = where

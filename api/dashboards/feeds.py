@@ -5,9 +5,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from api.dashboards.feed import Feed
-from api.dashboards.ranges import Reader
-from api.dashboards.specs import Spec, Specs
-from api.dashboards.watcher import End, Watcher
+from api.dashboards.ranges import PanelReader
+from api.dashboards.specs import CachedDashboard, DashboardCache
+from api.dashboards.watcher import StreamEnd, Watcher
 from core.errors import ApiError
 from dashboards.spec import Component
 
@@ -25,8 +25,8 @@ class Feeds:
     ``allowed`` limits how many windows are read at the same time.
     """
 
-    reader: Reader
-    specs: Specs
+    reader: PanelReader
+    specs: DashboardCache
     allowed: asyncio.Semaphore = field(
         default_factory=lambda: asyncio.Semaphore(_AT_ONCE)
     )
@@ -40,7 +40,11 @@ class Feeds:
         return sum(len(feed.watchers) for feed in self._tasks)
 
     def join(
-        self, spec: Spec, component: Component | None, step: int, client: str = ""
+        self,
+        spec: CachedDashboard,
+        component: Component | None,
+        step: int,
+        client: str = "",
     ) -> tuple[Feed, Watcher]:
         """Watch a dashboard; raises ApiError if there are too many streams.
 
@@ -49,7 +53,7 @@ class Feeds:
         """
         if self._stopped:
             raise _unavailable("stopping", "Stopping", "SuperTwin stops; ask again")
-        if self.streams >= MAX_STREAMS and not self._take_from_another(client):
+        if self.streams >= MAX_STREAMS and not self._end_stream_of_busiest(client):
             detail = f"{MAX_STREAMS} live streams are open; close a page and ask again"
             raise _unavailable("too-many-streams", "Too many live streams", detail)
         shown = spec.dashboard
@@ -70,7 +74,7 @@ class Feeds:
             self._tasks.pop(feed).cancel()
             self._running = {k: v for k, v in self._running.items() if v is not feed}
 
-    def _take_from_another(self, client: str) -> bool:
+    def _end_stream_of_busiest(self, client: str) -> bool:
         """End a stream of the client with the most, unless this client has as many."""
         watching = [(one, feed) for feed in self._tasks for one in feed.watchers]
         held = Counter(one.client for one, _ in watching)
@@ -78,7 +82,7 @@ class Feeds:
         if number <= held[client] + 1:
             return False
         watcher, feed = next(each for each in watching if each[0].client == most)
-        watcher.tell(End())
+        watcher.tell(StreamEnd())
         self.leave(feed, watcher)
         # The stream may still wait for the first points, which will not come any more.
         feed.ready.set()
@@ -88,7 +92,7 @@ class Feeds:
         """End all streams: watchers are notified, and nobody can join any more."""
         self._stopped = True
         for feed in self._tasks:
-            feed.tell(End())
+            feed.tell(StreamEnd())
 
 
 def _unavailable(kind: str, title: str, detail: str) -> ApiError:

@@ -15,12 +15,19 @@ from starlette.types import Receive, Scope, Send
 from api.access.clients import client_of
 from api.connection import while_connected
 from api.dashboards.feed import Feed
-from api.dashboards.points import Asked, Points
+from api.dashboards.points import PanelPoints, PanelRequest
 from api.dashboards.ranges import ExpressionError
 from api.dashboards.routes import ANSWERS, ComponentId, Host, Name
 from api.dashboards.series import MAX_POINTS, explained
 from api.dashboards.steps import grid, round_step
-from api.dashboards.watcher import Changed, End, Problem, Tick, Watcher, Windows
+from api.dashboards.watcher import (
+    StoreProblem,
+    StreamEnd,
+    Tick,
+    TwinChanged,
+    Watcher,
+    WindowsReset,
+)
 from api.services import Services, Use
 from core.errors import ApiError
 from core.stores.series_store import StoreError
@@ -108,18 +115,18 @@ async def _events(
     yield b"retry: 3000\n\n"
     await feed.ready.wait()
     for detail in feed.problems.values():
-        watcher.tell(Problem(detail))
-    watcher.tell(Windows())
+        watcher.tell(StoreProblem(detail))
+    watcher.tell(WindowsReset())
     said = ""
     # A tick is sent only after the windows that it continues.
     last, lost = math.inf, False
-    while not isinstance(message := await watcher.next(_HEARTBEAT_S), End):
-        if isinstance(message, Problem):
+    while not isinstance(message := await watcher.next(_HEARTBEAT_S), StreamEnd):
+        if isinstance(message, StoreProblem):
             if message.detail == said:
                 continue
             said = message.detail
             yield _event("problem", orjson.dumps({"detail": message.detail}))
-        elif isinstance(message, Changed):
+        elif isinstance(message, TwinChanged):
             yield _event("changed", b"{}")
         elif isinstance(message, Tick) and not lost:
             if message.time > last:
@@ -128,7 +135,7 @@ async def _events(
         elif message is None:
             yield _NOTHING
         elif "store" not in feed.problems:
-            if lost or (isinstance(message, Windows) and message.recovered):
+            if lost or (isinstance(message, WindowsReset) and message.recovered):
                 yield _event("recovered", b"{}")
             last, lost, said = feed.last, False, ""
             try:
@@ -151,12 +158,15 @@ async def _windows(
     """
     tasks = []
 
-    async def window(asked: Asked) -> bytes:
+    async def window(panel_request: PanelRequest) -> bytes:
         async with services.feeds.allowed:
-            return await _window(services, feed, asked, seconds, end)
+            return await _window(services, feed, panel_request, seconds, end)
 
     try:
-        tasks = [asyncio.create_task(window(asked)) for asked in feed.asked]
+        tasks = [
+            asyncio.create_task(window(panel_request))
+            for panel_request in feed.panel_requests
+        ]
         for task in tasks:
             while not (await asyncio.wait({task}, timeout=_LOOK_S))[0]:
                 if "store" in feed.problems:
@@ -170,18 +180,20 @@ async def _windows(
 
 
 async def _window(
-    services: Services, feed: Feed, asked: Asked, seconds: int, end: int
+    services: Services, feed: Feed, panel_request: PanelRequest, seconds: int, end: int
 ) -> bytes:
-    step = feed.step_of(asked)
+    step = feed.step_of(panel_request)
     times = grid(time.time() - seconds, end, step)
     try:
-        columns = await services.reader.columns(asked.panel, times, asked.component)
+        columns = await services.reader.columns(
+            panel_request.panel, times, panel_request.component
+        )
     except ExpressionError as error:
-        columns = [[None] * times.count for _ in asked.panel.series]
-        found = Points(asked.panel, times, columns, [error.detail])
+        columns = [[None] * times.count for _ in panel_request.panel.series]
+        found = PanelPoints(panel_request.panel, times, columns, [error.detail])
         return found.body()
-    found = Points(asked.panel, times, columns)
-    return (await explained(services, asked, found)).body()
+    found = PanelPoints(panel_request.panel, times, columns)
+    return (await explained(services, panel_request, found)).body()
 
 
 def _event(name: str, body: bytes) -> bytes:

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 
 import orjson
 
-from api.bounds import Mark, bounded, bounded_sums, marks
-from api.dashboards.ranges import Column, Reader
+from api.bounds import BoundedMark, bounded, bounded_marks, bounded_sums
+from api.dashboards.ranges import Column, PanelReader
 from api.dashboards.settled import lead, settled
-from api.dashboards.specs import Spec
-from api.dashboards.steps import Grid
+from api.dashboards.specs import CachedDashboard
+from api.dashboards.steps import TimeGrid
 from dashboards.spec import Component, Panel
 
 
 @dataclass(frozen=True)
-class Asked:
+class PanelRequest:
     """A panel of a dashboard, optionally narrowed to a component."""
 
-    spec: Spec
+    spec: CachedDashboard
     panel: Panel
     component: Component | None = None
 
@@ -30,11 +30,11 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Points:
+class PanelPoints:
     """Values of a panel's series on a grid; ``why`` says why there are none at all."""
 
     panel: Panel
-    grid: Grid
+    grid: TimeGrid
     columns: list[Column]
     why: Sequence[str] = ()
 
@@ -43,17 +43,19 @@ class Points:
         """Whether no series has a point."""
         return all(value is None for column in self.columns for value in column)
 
-    def until(self, time: float) -> "Points":
+    def until(self, time: float) -> "PanelPoints":
         """Return the points up to a time."""
         grid = self.grid.until(time)
         columns = [column[: grid.count] for column in self.columns]
-        return Points(self.panel, grid, columns, self.why)
+        return PanelPoints(self.panel, grid, columns, self.why)
 
-    def since(self, grid: Grid) -> "Points":
+    def since(self, grid: TimeGrid) -> "PanelPoints":
         """Return the points from the start of another grid with the same step."""
         skipped = self.grid.index(grid.first)
-        left = Grid(grid.first, grid.step, max(0, self.grid.count - skipped))
-        return Points(self.panel, left, [c[skipped:] for c in self.columns], self.why)
+        left = TimeGrid(grid.first, grid.step, max(0, self.grid.count - skipped))
+        return PanelPoints(
+            self.panel, left, [c[skipped:] for c in self.columns], self.why
+        )
 
     def body(self) -> bytes:
         """Return the points as JSON, with the numbers as the store wrote them."""
@@ -81,7 +83,7 @@ def row(column: Sequence[str | None]) -> str:
 
 def within(
     panel: Panel, columns: Sequence[Column]
-) -> tuple[Sequence[Column], list[Mark]]:
+) -> tuple[Sequence[Column], list[BoundedMark]]:
     """Limit the columns to the panel's range; also return where this changed values."""
     greatest = panel.greatest if panel.maximum is None else panel.maximum
     if greatest is None:
@@ -91,16 +93,18 @@ def within(
         shown = bounded_sums(numbers, panel.maximum)
     else:
         shown = bounded(numbers, greatest, panel.minimum)
-    where = marks(numbers, shown)
+    where = bounded_marks(numbers, shown)
     if not where:
         return columns, []
     return [[None if v is None else repr(v) for v in each] for each in shown], where
 
 
-async def final_points(reader: Reader, asked: Asked, grid: Grid, now: float) -> Points:
+async def final_points(
+    reader: PanelReader, panel_request: PanelRequest, grid: TimeGrid, now: float
+) -> PanelPoints:
     """Read the points of a panel on a grid, without those that may still change."""
     wider = lead(grid.until(now), now)
-    columns = await reader.columns(asked.panel, wider, asked.component)
-    count, _ = settled(columns, wider, now, asked.period)
-    found = Points(asked.panel, wider, columns)
+    columns = await reader.columns(panel_request.panel, wider, panel_request.component)
+    count, _ = settled(columns, wider, now, panel_request.period)
+    found = PanelPoints(panel_request.panel, wider, columns)
     return found.until(wider.first + (count - 0.5) * wider.step).since(grid)

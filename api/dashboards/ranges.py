@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from api.dashboards.steps import Grid
+from api.dashboards.steps import TimeGrid
 from core.errors import ApiError
 from core.stores.series_store import SeriesStore, StoreError
 from dashboards.spec import Component, Panel
@@ -44,14 +44,14 @@ class ExpressionError(ApiError):
 
 
 @dataclass(frozen=True)
-class Reader:
+class PanelReader:
     """Reads panels from a store; ``timeout`` in seconds limits every query."""
 
     store: SeriesStore
     timeout: float
 
     async def columns(
-        self, panel: Panel, grid: Grid, component: Component | None = None
+        self, panel: Panel, grid: TimeGrid, component: Component | None = None
     ) -> list[Column]:
         """Return one column per series of the panel, on the times of the grid.
 
@@ -71,7 +71,7 @@ class Reader:
         return _columns(panel, answers, grid)
 
     async def together(
-        self, panels: Sequence[Panel], grid: Grid, component: Component | None
+        self, panels: Sequence[Panel], grid: TimeGrid, component: Component | None
     ) -> list[list[Column]]:
         """Return the columns of several panels, with as few queries as possible.
 
@@ -94,14 +94,16 @@ class Reader:
         return [_columns(panel, several, grid) for panel, several in pairs]
 
     async def _or_empty(
-        self, panel: Panel, grid: Grid, component: Component | None
+        self, panel: Panel, grid: TimeGrid, component: Component | None
     ) -> list[Column]:
         try:
             return await self.columns(panel, grid, component)
         except ExpressionError:
             return [[None] * grid.count for _ in panel.series]
 
-    async def _many(self, texts: Sequence[str], grid: Grid) -> AsyncIterator[Answer]:
+    async def _many(
+        self, texts: Sequence[str], grid: TimeGrid
+    ) -> AsyncIterator[Answer]:
         """Yield the answer to each expression; a query holds several, numbered."""
         for several in _portions(texts):
             members = (
@@ -114,7 +116,7 @@ class Reader:
             for answer in answers:
                 yield answer
 
-    async def _query(self, expression: str, grid: Grid) -> Answer:
+    async def _query(self, expression: str, grid: TimeGrid) -> Answer:
         form = {
             "query": expression,
             "start": str(grid.first),
@@ -193,7 +195,7 @@ def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
         yield portion
 
 
-def _columns(panel: Panel, answers: Sequence[Answer], grid: Grid) -> list[Column]:
+def _columns(panel: Panel, answers: Sequence[Answer], grid: TimeGrid) -> list[Column]:
     found = {
         (target, result["metric"].get("instname")): result["values"]
         for target, results in enumerate(answers)
@@ -206,7 +208,7 @@ def _columns(panel: Panel, answers: Sequence[Answer], grid: Grid) -> list[Column
     ]
 
 
-def _column(points: list[list[Any]], grid: Grid) -> Column:
+def _column(points: list[list[Any]], grid: TimeGrid) -> Column:
     if len(points) == grid.count:
         column: Column = [value for _, value in points]
     else:

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 
 from api import formats
 from api.connection import while_connected
-from api.dashboards.specs import Spec
+from api.dashboards.specs import CachedDashboard
 from api.negotiation import negotiate
 from api.parameters import TIMES
 from api.services import Services, Use
@@ -155,12 +155,12 @@ def _for_grafana(shown: Dashboard) -> dict[str, Any]:
     return render(shown)
 
 
-async def _found(services: Services, name: str, host: str | None) -> Spec:
+async def _found(services: Services, name: str, host: str | None) -> CachedDashboard:
     return await services.specs.get(name, await services.specs.host(name, host))
 
 
 def _with_host(
-    request: Request, services: Services, spec: Spec, below: str = ""
+    request: Request, services: Services, spec: CachedDashboard, below: str = ""
 ) -> Response:
     """Redirect to the address with the host in it; other parameters stay."""
     root = pages.links(request, services.settings.base).root
@@ -175,6 +175,6 @@ def _negotiated(request: Request) -> str:
     return negotiate(accept, _FORMS, "dashboards are served as JSON and HTML")
 
 
-def _title(spec: Spec) -> str:
+def _title(spec: CachedDashboard) -> str:
     shown = spec.dashboard
     return f"{shown.title} – {shown.host}" if shown.host else shown.title

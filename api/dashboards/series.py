@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
 from api.connection import while_connected
-from api.dashboards.points import Asked, Points, final_points
+from api.dashboards.points import PanelPoints, PanelRequest, final_points
 from api.dashboards.routes import ANSWERS, ComponentId, Host, Name
-from api.dashboards.specs import Spec
+from api.dashboards.specs import CachedDashboard
 from api.dashboards.steps import grid, round_step
 from api.services import Services, Use
 from api.sparql import response
 from core.errors import ApiError, NotFoundError
-from dashboards.spec import Series
+from dashboards.spec import PanelSeries
 from sampling.why.verdict import judge
 from sampling.why.why import evidence
 
@@ -28,7 +28,7 @@ _FARTHEST_S = 20 * 365 * _DAY
 
 
 @dataclass(frozen=True)
-class Span:
+class TimeRange:
     """A range of time, in Unix seconds."""
 
     start: float
@@ -95,15 +95,15 @@ async def _read(
 ) -> bytes:
     now = time.time()
     spec = await services.specs.recent(name, await services.specs.host(name, host))
-    asked = find_panel(spec, panel, component)
+    panel_request = find_panel(spec, panel, component)
     span = _span(*ends, now)
-    step = round_step(span.end - span.start, points, asked.period)
+    step = round_step(span.end - span.start, points, panel_request.period)
     times = grid(span.start, span.end, step)
-    found = await final_points(services.reader, asked, times, now)
-    return (await explained(services, asked, found)).body()
+    found = await final_points(services.reader, panel_request, times, now)
+    return (await explained(services, panel_request, found)).body()
 
 
-def find_panel(spec: Spec, id_: str, component: str) -> Asked:
+def find_panel(spec: CachedDashboard, id_: str, component: str) -> PanelRequest:
     """Return a panel with series; raises NotFoundError, or 400 for a table."""
     panel = spec.panels.get(id_)
     if panel is None:
@@ -113,26 +113,32 @@ def find_panel(spec: Spec, id_: str, component: str) -> Asked:
     if panel.picture == "table":
         detail = f"panel {id_} is a table: its rows are in the dashboard itself"
         raise ApiError(400, "no-series", "No series", detail)
-    return Asked(spec, panel, spec.component(component))
+    return PanelRequest(spec, panel, spec.component(component))
 
 
-async def explained(services: Services, asked: Asked, found: Points) -> Points:
+async def explained(
+    services: Services, panel_request: PanelRequest, found: PanelPoints
+) -> PanelPoints:
     """Add the reasons if there are no points at all."""
     if not found.empty:
         return found
-    return Points(found.panel, found.grid, found.columns, await why(services, asked))
+    return PanelPoints(
+        found.panel, found.grid, found.columns, await why(services, panel_request)
+    )
 
 
-async def why(services: Services, asked: Asked) -> list[str]:
+async def why(services: Services, panel_request: PanelRequest) -> list[str]:
     """Say why a panel is empty, judged by its first series."""
-    panel = asked.panel
+    panel = panel_request.panel
     if panel.problem:
         return [panel.problem]
-    series = _first(asked)
+    series = _first(panel_request)
     if series is None:
         return list(panel.why) or ["nothing of the component is drawn here"]
     try:
-        found = await evidence(services, asked.spec.dashboard.host, series.metric, None)
+        found = await evidence(
+            services, panel_request.spec.dashboard.host, series.metric, None
+        )
     except ApiError as error:
         return [error.detail]
     judged = judge(found)
@@ -141,26 +147,28 @@ async def why(services: Services, asked: Asked) -> list[str]:
     return [judged.reason, *panel.why]
 
 
-def _first(asked: Asked) -> Series | None:
-    inside = asked.component.instances if asked.component else ()
-    narrowed = bool(asked.component and asked.panel.narrows)
-    for series in asked.panel.series:
+def _first(panel_request: PanelRequest) -> PanelSeries | None:
+    inside = panel_request.component.instances if panel_request.component else ()
+    narrowed = bool(panel_request.component and panel_request.panel.narrows)
+    for series in panel_request.panel.series:
         if not narrowed or series.instname in inside:
             return series
     return None
 
 
-def _span(start: float | None, end: float | None, now: float) -> Span:
+def _span(start: float | None, end: float | None, now: float) -> TimeRange:
     last = now if end is None else end
     first = last - _RANGE_S if start is None else start
     if first >= last:
-        raise _bad_times(f"start {first:.15g} is not before end {last:.15g}")
+        raise _invalid_times(f"start {first:.15g} is not before end {last:.15g}")
     if first > now or last > now + _DAY:
-        raise _bad_times(f"{max(first, last):.15g} is in the future; now is {now:.0f}")
+        raise _invalid_times(
+            f"{max(first, last):.15g} is in the future; now is {now:.0f}"
+        )
     if first < now - _FARTHEST_S:
-        raise _bad_times(f"start {first:.15g} is more than 20 years ago")
-    return Span(first, last)
+        raise _invalid_times(f"start {first:.15g} is more than 20 years ago")
+    return TimeRange(first, last)
 
 
-def _bad_times(detail: str) -> ApiError:
+def _invalid_times(detail: str) -> ApiError:
     return ApiError(400, "bad-times", "Not a range of time", detail)

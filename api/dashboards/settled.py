@@ -8,13 +8,13 @@ have.
 from collections.abc import Sequence
 
 from api.dashboards.ranges import Column
-from api.dashboards.steps import Grid
+from api.dashboards.steps import TimeGrid
 
 # A store shows new samples after up to four seconds, or immediately when told to.
 GRACE_S = 5.0
 
 
-def lead(grid: Grid, now: float) -> Grid:
+def lead(grid: TimeGrid, now: float) -> TimeGrid:
     """Extend the grid back far enough to tell which of its points are final."""
     young = now - GRACE_S
     if grid.last <= young:
@@ -23,7 +23,7 @@ def lead(grid: Grid, now: float) -> Grid:
 
 
 def settled(
-    columns: Sequence[Column], grid: Grid, now: float, period: float
+    columns: Sequence[Column], grid: TimeGrid, now: float, period: float
 ) -> tuple[int, bool]:
     """Return how many times of the grid, from the first, have their final values.
 

@@ -16,12 +16,12 @@ from core.settings.settings import Settings
 from core.stores.errors import QueriesError
 from core.stores.fuseki import GraphStore
 from core.stores.results import read_rows
-from dashboards.build import Answer, Batches, Question, build
+from dashboards.build import Answer, Batches, BoundQuery, build
 from dashboards.catalogue import Definition, definition
 from dashboards.errors import (
     DashboardError,
     UnknownDashboardError,
-    UnknownHostError,
+    UnknownDashboardHostError,
 )
 from dashboards.spec import Component, Dashboard, Panel
 from ontology.iris import Iris
@@ -43,7 +43,7 @@ _OF_ONE_QUERY = frozenset(
 
 
 @dataclass(frozen=True)
-class Spec:
+class CachedDashboard:
     """A dashboard and the state it was built from; ``made``, ``seen``: monotonic."""
 
     dashboard: Dashboard
@@ -85,13 +85,13 @@ class Spec:
         raise NotFoundError("unknown-component", "Unknown component", detail)
 
 
-class Specs:
+class DashboardCache:
     """Builds each dashboard once for each state of the twin."""
 
     def __init__(self, graph: GraphStore, iris: Iris, settings: Settings) -> None:
         self._graph, self._iris = graph, iris
         self._base, self._local = settings.base, settings.host
-        self._kept: OrderedDict[tuple[str, str], Spec] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], CachedDashboard] = OrderedDict()
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def state(self, host: str) -> TwinState:
@@ -112,7 +112,7 @@ class Specs:
             return self._local if self._local in names else names[0]
         raise _host_needed(found, names)
 
-    async def get(self, name: str, host: str) -> Spec:
+    async def get(self, name: str, host: str) -> CachedDashboard:
         """Return the dashboard for the current graph.
 
         Raises NotFoundError for an unknown dashboard or host, and GraphStoreError.
@@ -125,7 +125,7 @@ class Specs:
         async with lock:
             return self._fresh(name, host, state) or await self._make(name, host)
 
-    async def recent(self, name: str, host: str) -> Spec:
+    async def recent(self, name: str, host: str) -> CachedDashboard:
         """Like `get`, but the state of the twin may be a second old.
 
         If the graph store is down, return the last dashboard.
@@ -140,7 +140,7 @@ class Specs:
                 return kept
             raise
 
-    def _fresh(self, name: str, host: str, state: TwinState) -> Spec | None:
+    def _fresh(self, name: str, host: str, state: TwinState) -> CachedDashboard | None:
         kept, now = self._kept.get((name, host)), time.monotonic()
         if kept is None or kept.state != state or now - kept.made > kept.longest:
             return None
@@ -148,7 +148,7 @@ class Specs:
         self._kept.move_to_end((name, host))
         return kept
 
-    async def _make(self, name: str, host: str) -> Spec:
+    async def _make(self, name: str, host: str) -> CachedDashboard:
         """Build it; up to three times if the twin was replaced in the meantime."""
         state = await self.state(host)
         for _ in range(3):
@@ -158,33 +158,33 @@ class Specs:
             if state == before:
                 break
         now = time.monotonic()
-        spec = Spec(dashboard, before, now, [now])
+        spec = CachedDashboard(dashboard, before, now, [now])
         self._keep((name, host), spec)
         return spec
 
-    def _keep(self, key: tuple[str, str], spec: Spec) -> None:
+    def _keep(self, key: tuple[str, str], spec: CachedDashboard) -> None:
         self._kept[key] = spec
         self._kept.move_to_end(key)
         while len(self._kept) > _KEPT:
-            gone, _ = self._kept.popitem(last=False)
-            self._locks.pop(gone, None)
+            evicted, _ = self._kept.popitem(last=False)
+            self._locks.pop(evicted, None)
 
     async def _built(self, name: str, host: str) -> Dashboard:
         allowed = asyncio.Semaphore(_AT_ONCE)
         try:
             batches = build(name, host, self._base)
-            asked, done = await to_thread.run_sync(_next, batches, None)
+            batch, done = await to_thread.run_sync(_next, batches, None)
             while done is None:
-                answers = await self._ask_all(asked, allowed)
-                asked, done = await to_thread.run_sync(_next, batches, answers)
+                answers = await self._ask_all(batch, allowed)
+                batch, done = await to_thread.run_sync(_next, batches, answers)
         except DashboardError as error:
             raise as_problem(error) from None
         return done
 
     async def _ask_all(
-        self, questions: Sequence[Question], allowed: asyncio.Semaphore
+        self, questions: Sequence[BoundQuery], allowed: asyncio.Semaphore
     ) -> list[bytes | str]:
-        async def ask(question: Question) -> bytes | str:
+        async def ask(question: BoundQuery) -> bytes | str:
             async with allowed:
                 return await self._ask(question)
 
@@ -195,7 +195,7 @@ class Specs:
             for task in tasks:
                 task.cancel()
 
-    async def _ask(self, question: Question) -> bytes | str:
+    async def _ask(self, question: BoundQuery) -> bytes | str:
         """Return the answer's body, or why this query failed."""
         try:
             return await self._graph.query(question.sparql, _MEDIA_TYPE)
@@ -217,7 +217,7 @@ def as_problem(error: DashboardError) -> ApiError:
     """Convert an error of a dashboard to an answer for the client."""
     if isinstance(error, UnknownDashboardError):
         return NotFoundError("unknown-dashboard", "Unknown dashboard", str(error))
-    if isinstance(error, UnknownHostError):
+    if isinstance(error, UnknownDashboardHostError):
         return NotFoundError("unknown-host", "Unknown host", str(error))
     return ApiError(500, "broken-dashboard", "A dashboard is broken", str(error))
 
@@ -240,7 +240,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _next(
     batches: Batches, bodies: Sequence[bytes | str] | None
-) -> tuple[list[Question], Dashboard | None]:
+) -> tuple[list[BoundQuery], Dashboard | None]:
     """Return the next questions, or the dashboard; slow, because graphs are large."""
     try:
         if bodies is None:

@@ -14,7 +14,7 @@ _ROUND = (
 
 
 @dataclass(frozen=True)
-class Grid:
+class TimeGrid:
     """``count`` times from ``first`` (Unix seconds), ``step`` seconds apart."""
 
     first: int
@@ -35,15 +35,15 @@ class Grid:
         """Return the index of a time in the grid; may be outside of it."""
         return round((time - self.first) / self.step)
 
-    def until(self, time: float) -> "Grid":
+    def until(self, time: float) -> "TimeGrid":
         """Return the part of the grid up to a time."""
         count = math.floor((time - self.first) / self.step) + 1
-        return Grid(self.first, self.step, max(0, min(self.count, count)))
+        return TimeGrid(self.first, self.step, max(0, min(self.count, count)))
 
-    def since(self, time: float) -> "Grid":
+    def since(self, time: float) -> "TimeGrid":
         """Extend the grid back far enough to include a time."""
         more = max(0, math.floor((self.first - time) / self.step))
-        return Grid(self.first - more * self.step, self.step, self.count + more)
+        return TimeGrid(self.first - more * self.step, self.step, self.count + more)
 
 
 def round_step(seconds: float, points: int, least: float = 1.0) -> int:
@@ -57,11 +57,11 @@ def round_step(seconds: float, points: int, least: float = 1.0) -> int:
     return _ROUND[bisect_left(_ROUND, wanted)]
 
 
-def grid(start: float, end: float, step: int) -> Grid:
+def grid(start: float, end: float, step: int) -> TimeGrid:
     """Return the multiples of the step after ``start``, up to ``end``; at least one.
 
     The value at a time represents the step before it, so ``start`` itself is left out.
     """
     last = math.floor(end / step)
     first = min(math.floor(start / step) + 1, last)
-    return Grid(first * step, step, last - first + 1)
+    return TimeGrid(first * step, step, last - first + 1)

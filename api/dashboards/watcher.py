@@ -17,30 +17,30 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Problem:
+class StoreProblem:
     """A store is down."""
 
     detail: str
 
 
 @dataclass(frozen=True)
-class Windows:
+class WindowsReset:
     """All panels must be redrawn; ``recovered``: after a problem."""
 
     recovered: bool = False
 
 
 @dataclass(frozen=True)
-class Changed:
+class TwinChanged:
     """The twin has changed: the page shows the old one."""
 
 
 @dataclass(frozen=True)
-class End:
+class StreamEnd:
     """The end of the stream."""
 
 
-Message = Tick | Problem | Windows | Changed | End
+Message = Tick | StoreProblem | WindowsReset | TwinChanged | StreamEnd
 
 
 class Watcher:
@@ -55,7 +55,7 @@ class Watcher:
         """Queue a message; if the queue is full, replace it by fresh windows."""
         if len(self._waiting) >= WAITING:
             self._waiting.clear()
-            message = message if isinstance(message, End) else Windows()
+            message = message if isinstance(message, StreamEnd) else WindowsReset()
         self._waiting.append(message)
         self._some.set()
 

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from api.drawing.svg import Shape
+from api.drawing.svg import SvgShape
 from ingest.describe import component_ids as ids
 from ingest.hwloc.lstopo import plain
 from ingest.hwloc.read import parse_hwloc
-from ingest.hwloc.xml import Thing, parse_topology, whole
+from ingest.hwloc.xml import HwlocObject, parse_topology, whole
 from ontology.iris import IdError, encode_id
 
 Box = tuple[str, str]
@@ -25,7 +25,7 @@ _DEVICES = {"Block": "disk", "Net": "nic", "GPU": "gpu", "CoProc": "gpu"}
 
 
 def find_boxes(
-    shapes: Iterable[Shape], sketched: bytes, given: bytes
+    shapes: Iterable[SvgShape], sketched: bytes, given: bytes
 ) -> dict[str, Box]:
     """Return kind and id of the component by the name of its box.
 
@@ -46,7 +46,7 @@ def find_boxes(
     return found | _domains(shapes)
 
 
-def _domains(shapes: Iterable[Shape]) -> dict[str, Box]:
+def _domains(shapes: Iterable[SvgShape]) -> dict[str, Box]:
     """Map NUMA domains by the OS index in their texts.
 
     hwloc numbers them differently from its XML if memories of several kinds are close
@@ -56,7 +56,7 @@ def _domains(shapes: Iterable[Shape]) -> dict[str, Box]:
     return {box: ("numa", found[1]) for box, found in texts if found}
 
 
-def _class(thing: Thing) -> str:
+def _class(thing: HwlocObject) -> str:
     """Return the class that lstopo gives the boxes of such an object."""
     if thing.kind == "Cache":
         letter = _LETTERS.get(whole(thing, "cache_type") or 0, "?")
@@ -64,7 +64,7 @@ def _class(thing: Thing) -> str:
     return f"Group{thing.level}" if thing.kind == "Group" else thing.kind
 
 
-def _component(thing: Thing, name: str, facts: Mapping[str, Any]) -> Box | None:
+def _component(thing: HwlocObject, name: str, facts: Mapping[str, Any]) -> Box | None:
     match thing.kind:
         case "PU":
             return "thread", str(thing.os_index)
@@ -78,7 +78,7 @@ def _component(thing: Thing, name: str, facts: Mapping[str, Any]) -> Box | None:
     return None
 
 
-def _groups(thing: Thing, facts: Mapping[str, Any]) -> Iterator[Box]:
+def _groups(thing: HwlocObject, facts: Mapping[str, Any]) -> Iterator[Box]:
     """Find a group by its threads: hwloc omits useless groups, so levels may differ."""
     for group in facts["groups"]:
         if group["threads"] and group["threads"] == thing.threads:
@@ -93,7 +93,9 @@ def _devices(given: bytes) -> dict[str, str]:
     return {plain(name): name for name in names if drawn[plain(name)] == 1}
 
 
-def _device(thing: Thing, number: int, names: Mapping[str, str]) -> dict[str, Box]:
+def _device(
+    thing: HwlocObject, number: int, names: Mapping[str, str]
+) -> dict[str, Box]:
     name = ids.device(names.get(thing.attributes.get("name", ""), ""))
     try:
         encode_id(name)

@@ -20,7 +20,7 @@ from api.twin import Segment, decoded
 from api.web import pages
 from core.errors import ApiError, NotFoundError
 from core.stores.fuseki import Row
-from ingest.errors import SourceError, SourceMissingError
+from ingest.errors import ProbeSourceError, SourceMissingError
 from ingest.hwloc.lstopo import sketch
 from ingest.hwloc.read import MAX_DRAWN
 from ingest.hwloc.topology_file import topology_path
@@ -48,7 +48,7 @@ _ONE_AT_A_TIME = CapacityLimiter(1)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawingResponse:
     """One topology file, drawn: its shapes, and the component of each box."""
 
     picture: Picture
@@ -120,29 +120,29 @@ async def _components(services: Services, host: str) -> dict[str, Row]:
     return {row["s"].value: row for row in rows}
 
 
-def _draw(path: Path, host: str) -> Drawn:
+def _draw(path: Path, host: str) -> DrawingResponse:
     try:
         state = path.stat()
     except OSError:
-        raise _not_kept(host) from None
+        raise _no_drawing(host) from None
     try:
         return _read(path, state.st_mtime_ns, state.st_size)
     except SourceMissingError as error:
         raise ApiError(503, "no-lstopo", "Cannot be drawn here", str(error)) from None
-    except SourceError as error:
+    except ProbeSourceError as error:
         raise ApiError(502, "not-drawn", "Cannot be drawn", str(error)) from None
 
 
 @lru_cache(maxsize=_KEPT)
-def _read(path: Path, _changed_ns: int, _size: int) -> Drawn:
+def _read(path: Path, _changed_ns: int, _size: int) -> DrawingResponse:
     """Draw each version of the file once."""
     xml = read_file(path, MAX_DRAWN)
     made = sketch(xml)
     picture = best_fit([read_picture(svg) for svg in made.svgs])
-    return Drawn(picture, find_boxes(picture.shapes, made.xml, xml))
+    return DrawingResponse(picture, find_boxes(picture.shapes, made.xml, xml))
 
 
-def _not_kept(host: str) -> NotFoundError:
+def _no_drawing(host: str) -> NotFoundError:
     detail = (
         f"no topology of host {host!r} is kept here: run `supertwin ingest` "
         f"on it, or `supertwin ingest --hwloc FILE --host {host}` here, where FILE is "

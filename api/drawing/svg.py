@@ -35,7 +35,7 @@ rect.marked{stroke:#0060a8;stroke-width:3}
 
 
 @dataclass(frozen=True)
-class Shape:
+class SvgShape:
     """One rectangle, line or text; ``box`` is the name of the box it belongs to."""
 
     tag: str
@@ -51,7 +51,7 @@ class Picture:
 
     width: int
     height: int
-    shapes: tuple[Shape, ...]
+    shapes: tuple[SvgShape, ...]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def write_picture(
     )
 
 
-def _shapes(root: Any) -> Iterator[Shape]:
+def _shapes(root: Any) -> Iterator[SvgShape]:
     for element in root:
         tag = str(element.tag).removeprefix(_SVG)
         numbers = tuple(element.get(name, "") for name in _NUMBERS.get(tag, ()))
@@ -118,7 +118,7 @@ def _shapes(root: Any) -> Iterator[Shape]:
             continue
         name = _NAME.fullmatch(element.get("id", ""))
         class_ = element.get("class", "")
-        yield Shape(
+        yield SvgShape(
             tag=tag,
             box=name[1] if name else "",
             class_=class_ if _CLASS.fullmatch(class_) else "",
@@ -127,12 +127,12 @@ def _shapes(root: Any) -> Iterator[Shape]:
         )
 
 
-def _extent(boxes: list[Shape], axis: int) -> int:
+def _extent(boxes: list[SvgShape], axis: int) -> int:
     ends = (float(box.numbers[axis]) + float(box.numbers[axis + 2]) for box in boxes)
     return round(max(ends)) + 1
 
 
-def _written(shape: Shape, link: Link | None, mark: str) -> str:
+def _written(shape: SvgShape, link: Link | None, mark: str) -> str:
     pairs = zip(_NUMBERS[shape.tag], shape.numbers, strict=True)
     at = " ".join(f'{name}="{number}"' for name, number in pairs)
     class_ = f'class="{_classes(link, mark)}"'

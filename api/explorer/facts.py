@@ -9,7 +9,7 @@ from rdflib import Graph, Literal, URIRef
 from rdflib.namespace import RDF, RDFS, SKOS, XSD
 from rdflib.term import Node as Term
 
-from api.web.pages import Links, Shown
+from api.web.pages import Links, RenderedTerm
 from dashboards.errors import UnitError
 from dashboards.spec import Unit
 from dashboards.units import drawn_unit, local_name, quantity
@@ -39,8 +39,8 @@ _CAPITAL = re.compile("(?<=[a-z])[A-Z]")
 class Fact:
     """One property with its values; ``many`` values are collapsed."""
 
-    name: Shown
-    values: tuple[Shown, ...]
+    name: RenderedTerm
+    values: tuple[RenderedTerm, ...]
 
     @property
     def many(self) -> bool:
@@ -63,11 +63,11 @@ def find_facts(graph: Graph, iri: URIRef, links: Links) -> list[Fact]:
     return sorted(shown, key=lambda fact: (fact.many, fact.name.text.lower()))
 
 
-def find_class(graph: Graph, iri: URIRef, links: Links) -> Shown | None:
+def find_class(graph: Graph, iri: URIRef, links: Links) -> RenderedTerm | None:
     """Return the class of a node, such as ``hardware thread``, with its definition."""
     classes = sorted(graph.objects(iri, RDF.type), key=str)
     found = (
-        Shown(text, links.href(str(one)), str(one))
+        RenderedTerm(text, links.href(str(one)), str(one))
         for one in classes
         if (text := word(one))
     )
@@ -79,12 +79,12 @@ def word(term: Term) -> str:
     return str(ontology_graph().value(term, RDFS.label) or "")
 
 
-def _name(link: Term, links: Links) -> Shown:
+def _name(link: Term, links: Links) -> RenderedTerm:
     definition = ontology_graph().value(link, SKOS.definition)
     short = links.short(str(link))
     title = f"{definition} ({short})" if definition else str(link)
     defined = links.href(str(link)) if str(link).startswith(str(ST)) else ""
-    return Shown(word(link) or _spaced(short), defined, title)
+    return RenderedTerm(word(link) or _spaced(short), defined, title)
 
 
 def _spaced(short: str) -> str:
@@ -97,33 +97,33 @@ def _spaced(short: str) -> str:
 
 def _values(
     link: Term, values: list[Term], graph: Graph, links: Links
-) -> tuple[Shown, ...]:
+) -> tuple[RenderedTerm, ...]:
     unit = _unit_of(link)
     shown = (_value(value, unit, graph, links) for value in values)
     return tuple(sorted(shown, key=lambda one: natural(one.text)))
 
 
-def _value(value: Term, unit: Unit | None, graph: Graph, links: Links) -> Shown:
+def _value(value: Term, unit: Unit | None, graph: Graph, links: Links) -> RenderedTerm:
     if isinstance(value, Literal):
         return _literal(value, unit, links)
     if str(value).startswith(str(ST)):
         text = word(value) or links.short(str(value))
-        return Shown(text, links.href(str(value)), str(value))
+        return RenderedTerm(text, links.href(str(value)), str(value))
     return links.shown(value, graph)
 
 
-def _literal(value: Literal, unit: Unit | None, links: Links) -> Shown:
+def _literal(value: Literal, unit: Unit | None, links: Links) -> RenderedTerm:
     text = str(value).strip()
     if value.datatype == XSD.anyURI:
-        return Shown(links.short(text), links.href(text), text)
+        return RenderedTerm(links.short(text), links.href(text), text)
     if value.datatype == XSD.boolean:
-        return Shown({"true": "yes", "false": "no"}.get(text, text), title=text)
+        return RenderedTerm({"true": "yes", "false": "no"}.get(text, text), title=text)
     if value.datatype == XSD.dateTime:
-        return Shown(text, time=text)
+        return RenderedTerm(text, time=text)
     number = _number(text)
     if unit is None or number is None:
-        return Shown(text, title=str(value.datatype or ""))
-    return Shown(quantity(number, unit), title=f"{text} {unit.symbol}".strip())
+        return RenderedTerm(text, title=str(value.datatype or ""))
+    return RenderedTerm(quantity(number, unit), title=f"{text} {unit.symbol}".strip())
 
 
 def _number(text: str) -> float | None:

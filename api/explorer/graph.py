@@ -41,7 +41,7 @@ _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "rdfs"))
 
 
 @dataclass(frozen=True)
-class Part:
+class ComponentSummary:
     """A component with its kind from the IRI, its label, and its size."""
 
     iri: str
@@ -61,30 +61,32 @@ class Sharing:
 
 
 @dataclass(frozen=True)
-class Place:
+class ComponentPath:
     """``path`` leads from the host to the component itself."""
 
-    path: tuple[Part, ...] = ()
-    parts: tuple[Part, ...] = ()
+    path: tuple[ComponentSummary, ...] = ()
+    parts: tuple[ComponentSummary, ...] = ()
     below: dict[str, int] = field(default_factory=dict)
     caches: tuple[Sharing, ...] = ()
     domains: tuple[Sharing, ...] = ()
     threads: frozenset[int] = frozenset()
 
 
-async def find_place(store: GraphStore, iris: Iris, host: str, iri: URIRef) -> Place:
+async def find_place(
+    store: GraphStore, iris: Iris, host: str, iri: URIRef
+) -> ComponentPath:
     """Return the place of a host's component; empty if it is in no hierarchy."""
     path, parts, below = await asyncio.gather(
         _path(store, iri), find_parts(store, iri), _below(store, iri)
     )
     if not path:
-        return Place()
+        return ComponentPath()
     threads = frozenset(_number(part) for part in below if part.kind == "thread")
-    place = Place(path, parts, _counts(below), threads=threads)
+    place = ComponentPath(path, parts, _counts(below), threads=threads)
     return await _shared(store, host, place)
 
 
-async def _shared(store: GraphStore, host: str, place: Place) -> Place:
+async def _shared(store: GraphStore, host: str, place: ComponentPath) -> ComponentPath:
     """Add the caches and memory of a component, with all threads that use them."""
     own = place.path[-1]
     if own.kind not in _SHARING:
@@ -99,13 +101,13 @@ async def _shared(store: GraphStore, host: str, place: Place) -> Place:
         threads = frozenset(cpu for s in (*caches, *own_domains) for cpu in s.threads)
     return replace(
         place,
-        caches=_touching(caches, threads) if own.kind in _USING else (),
-        domains=_touching(domains, threads),
+        caches=_overlapping(caches, threads) if own.kind in _USING else (),
+        domains=_overlapping(domains, threads),
         threads=threads,
     )
 
 
-async def find_parts(store: GraphStore, iri: URIRef) -> tuple[Part, ...]:
+async def find_parts(store: GraphStore, iri: URIRef) -> tuple[ComponentSummary, ...]:
     """Return the direct parts, grouped by kind, in natural order."""
     rows = await store.rows(
         f"{_PREFIXES}SELECT ?s ?label ?size (COUNT(?part) AS ?parts) {{ "
@@ -122,7 +124,7 @@ def kind_of(iri: str) -> str:
     return path.split("/")[1] if path.count("/") > 1 else "host"
 
 
-async def _path(store: GraphStore, iri: URIRef) -> tuple[Part, ...]:
+async def _path(store: GraphStore, iri: URIRef) -> tuple[ComponentSummary, ...]:
     """Return the path from the host to the component, sorted by depth."""
     node = iri_term(iri)
     rows = await store.rows(
@@ -136,7 +138,7 @@ async def _path(store: GraphStore, iri: URIRef) -> tuple[Part, ...]:
     return tuple(sorted(found, key=lambda part: part.parts))
 
 
-async def _below(store: GraphStore, iri: URIRef) -> list[Part]:
+async def _below(store: GraphStore, iri: URIRef) -> list[ComponentSummary]:
     rows = await store.rows(
         f"{_PREFIXES}SELECT ?s {{ ?s st:isPartOf+ {iri_term(iri)} }}"
     )
@@ -172,21 +174,21 @@ def _cpus(text: str) -> tuple[int, ...]:
     return tuple(int(cpu) for cpu in text.split(",") if cpu)
 
 
-def _touching(found: list[Sharing], threads: frozenset[int]) -> tuple[Sharing, ...]:
+def _overlapping(found: list[Sharing], threads: frozenset[int]) -> tuple[Sharing, ...]:
     return tuple(one for one in found if threads.intersection(one.threads))
 
 
-def _counts(below: list[Part]) -> dict[str, int]:
+def _counts(below: list[ComponentSummary]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for part in sorted(below, key=_order):
         counts[part.kind] = counts.get(part.kind, 0) + 1
     return counts
 
 
-def _part(row: Row) -> Part:
+def _part(row: Row) -> ComponentSummary:
     iri = row["s"].value
     label = row["label"].value if "label" in row else iri.rpartition("/")[2]
-    return Part(
+    return ComponentSummary(
         iri=iri,
         kind=kind_of(iri),
         label=label,
@@ -195,12 +197,12 @@ def _part(row: Row) -> Part:
     )
 
 
-def _number(part: Part) -> int:
+def _number(part: ComponentSummary) -> int:
     last = part.iri.rpartition("/")[2]
     return int(last) if last.isdecimal() else -1
 
 
-def _order(part: Part) -> tuple[int, str, list[tuple[bool, int, str]]]:
+def _order(part: ComponentSummary) -> tuple[int, str, list[tuple[bool, int, str]]]:
     kinds = list(KINDS)
     place = kinds.index(part.kind) if part.kind in kinds else len(kinds)
     return place, part.kind, natural(part.iri)

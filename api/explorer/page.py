@@ -11,13 +11,20 @@ from rdflib.namespace import RDFS
 
 from api.dashboards.charts import find_chart
 from api.explorer.facts import find_class, find_facts
-from api.explorer.graph import KINDS, Part, Place, Sharing, find_place, kind_of
-from api.explorer.running import Running, find_running
-from api.explorer.series import Other, find_others, find_sampled
+from api.explorer.graph import (
+    KINDS,
+    ComponentPath,
+    ComponentSummary,
+    Sharing,
+    find_place,
+    kind_of,
+)
+from api.explorer.running import RunningProcess, find_running
+from api.explorer.series import OtherSeries, find_others, find_sampled
 from api.nodes import Node
 from api.services import Services
 from api.web import pages
-from api.web.pages import Links, Shown
+from api.web.pages import Links, RenderedTerm
 from core.stores.endpoint import JSON_RESULTS
 from core.stores.results import read_rows
 from dashboards.spec import Dashboard
@@ -33,19 +40,19 @@ _NO_TELEMETRY: dict[str, Any] = {"sampled": [], "others": [], "silence": ""}
 
 
 @dataclass(frozen=True)
-class Group:
+class PartGroup:
     """Parts of one kind, with the plural as title."""
 
     title: str
-    parts: tuple[Shown, ...]
+    parts: tuple[RenderedTerm, ...]
 
 
 @dataclass(frozen=True)
 class Shared:
     """A cache or NUMA domain, and the other threads that use it."""
 
-    what: Shown
-    others: tuple[Shown, ...]
+    what: RenderedTerm
+    others: tuple[RenderedTerm, ...]
 
 
 async def node_page(request: Request, services: Services, node: Node) -> Response:
@@ -53,18 +60,20 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
     made = pages.links(request, services.settings.base)
     host = host_of(services, node.iri)
     running = find_running(node.graph, node.iri, made)
-    place, telemetry = Place(), _NO_TELEMETRY
+    place, telemetry = ComponentPath(), _NO_TELEMETRY
     if host:
         place, telemetry = await asyncio.gather(
             find_place(services.graph, services.iris, host, node.iri),
             _telemetry(services, host, node.iri, running),
         )
-    standing = _standing(services, place, host, node.iri, made)
+    standing = _hierarchy(services, place, host, node.iri, made)
     if place.path and not telemetry["sampled"] and not telemetry["others"]:
-        telemetry = telemetry | {"silence": await _silence(services, host, node.iri)}
+        telemetry = telemetry | {
+            "silence": await _reason_without_series(services, host, node.iri)
+        }
     if running:
         standing["crumbs"] = [running.host]
-    asked = request.query_params.get("host", "")
+    host_parameter = request.query_params.get("host", "")
     return pages.page(
         "node.html",
         request,
@@ -75,7 +84,7 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
         cut=node.cut,
         facts=find_facts(node.graph, node.iri, made),
         running=running,
-        chart=await _chart(services, node, host, asked),
+        chart=await _chart(services, node, host, host_parameter),
         host_iri=host,
         **standing,
         **telemetry,
@@ -84,7 +93,7 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
 
 
 async def _chart(
-    services: Services, node: Node, host: str, asked: str
+    services: Services, node: Node, host: str, host_parameter: str
 ) -> Dashboard | None:
     """Return the chart of a series, or of a metric's series on the requested host."""
     metric = node.graph.value(node.iri, ST.samplerName)
@@ -93,12 +102,12 @@ async def _chart(
     instance = node.graph.value(node.iri, ST.instname)
     if host and instance is not None:
         return await find_chart(services, host, "series", str(metric), str(instance))
-    wanted = host or asked or services.settings.host
+    wanted = host or host_parameter or services.settings.host
     return await find_chart(services, wanted, "metric", str(metric))
 
 
-def _standing(
-    services: Services, place: Place, host: str, iri: URIRef, made: Links
+def _hierarchy(
+    services: Services, place: ComponentPath, host: str, iri: URIRef, made: Links
 ) -> dict[str, Any]:
     """Return the node's place: what contains it, its parts, and what it shares."""
     path = [_shown(part, made) for part in place.path]
@@ -115,7 +124,7 @@ def _standing(
 
 
 async def _telemetry(
-    services: Services, host: str, iri: URIRef, running: Running | None
+    services: Services, host: str, iri: URIRef, running: RunningProcess | None
 ) -> dict[str, Any]:
     """Return the sampled series, and those that could be sampled."""
     sampled, others = await asyncio.gather(
@@ -127,14 +136,14 @@ async def _telemetry(
     return {"sampled": sampled, "others": unsampled, "silence": ""}
 
 
-async def _others(services: Services, host: str, iri: URIRef) -> list[Other]:
+async def _others(services: Services, host: str, iri: URIRef) -> list[OtherSeries]:
     """Return the series that could be sampled; a whole host has thousands, so none."""
     if kind_of(iri) == "host":
         return []
     return await find_others(services.graph, services.iris, host, iri)
 
 
-async def _silence(services: Services, host: str, iri: URIRef) -> str:
+async def _reason_without_series(services: Services, host: str, iri: URIRef) -> str:
     """Say why a component has no series; empty if this is normal."""
     text = saved_query("why/no-data").bind({"host": host})
     known = read_known(read_rows(await services.graph.query(text, JSON_RESULTS)))
@@ -155,8 +164,8 @@ def host_of(services: Services, iri: URIRef) -> str:
         return ""
 
 
-def _shown(part: Part, links: Links) -> Shown:
-    return Shown(part.label, links.href(part.iri), part.iri)
+def _shown(part: ComponentSummary, links: Links) -> RenderedTerm:
+    return RenderedTerm(part.label, links.href(part.iri), part.iri)
 
 
 def _counted(kind: str, count: int) -> str:
@@ -169,10 +178,10 @@ def _lower(text: str) -> str:
     return text if text[:2].isupper() else text[0].lower() + text[1:]
 
 
-def _groups(place: Place, links: Links) -> list[Group]:
+def _groups(place: ComponentPath, links: Links) -> list[PartGroup]:
     kinds = dict.fromkeys(part.kind for part in place.parts)
     return [
-        Group(
+        PartGroup(
             KINDS.get(kind, (kind, kind.capitalize()))[1],
             tuple(_sized(p, links) for p in place.parts if p.kind == kind),
         )
@@ -180,13 +189,13 @@ def _groups(place: Place, links: Links) -> list[Group]:
     ]
 
 
-def _sized(part: Part, links: Links) -> Shown:
+def _sized(part: ComponentSummary, links: Links) -> RenderedTerm:
     size = f", {quantity(part.size, _BYTES)}" if part.size else ""
-    return Shown(part.label + size, links.href(part.iri), part.iri)
+    return RenderedTerm(part.label + size, links.href(part.iri), part.iri)
 
 
 def _shared(
-    place: Place,
+    place: ComponentPath,
     found: tuple[Sharing, ...],
     services: Services,
     host: str,
@@ -196,7 +205,7 @@ def _shared(
     own = place.path[-1].iri if place.path else ""
     return [
         Shared(
-            Shown(one.label, links.href(one.iri), one.iri),
+            RenderedTerm(one.label, links.href(one.iri), one.iri),
             tuple(
                 _thread(services, host, cpu, links)
                 for cpu in one.threads
@@ -207,9 +216,9 @@ def _shared(
     ]
 
 
-def _thread(services: Services, host: str, cpu: int, links: Links) -> Shown:
+def _thread(services: Services, host: str, cpu: int, links: Links) -> RenderedTerm:
     iri = str(services.iris.component(host, "thread", str(cpu)))
-    return Shown(str(cpu), links.href(iri), iri)
+    return RenderedTerm(str(cpu), links.href(iri), iri)
 
 
 def _drawing(services: Services, host: str, iri: URIRef) -> str:

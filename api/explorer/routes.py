@@ -7,11 +7,11 @@ from fastapi import APIRouter, Query, Request, Response
 from rdflib import URIRef
 
 from api import formats
-from api.bounds import bounded, marks
+from api.bounds import bounded, bounded_marks
 from api.connection import while_connected
 from api.explorer.graph import find_parts
 from api.explorer.page import host_of
-from api.explorer.series import Sampled, find_sampled, read_sampled
+from api.explorer.series import SampledSeries, find_sampled, read_sampled
 from api.limits import cpus_for
 from api.services import Services, Use
 from api.sparql import response
@@ -83,7 +83,7 @@ async def _telemetry(services: Services, host: str, node: URIRef) -> dict[str, A
     }
 
 
-def _listed(sampled: Sampled, host: str, cpus: int | None) -> dict[str, Any]:
+def _listed(sampled: SampledSeries, host: str, cpus: int | None) -> dict[str, Any]:
     metric, reading = sampled.metric, sampled.reading
     scale, chart_scale = float(metric.unit[1]), float(metric.drawn[1])
     measured = [None if v is None else v * chart_scale for v in reading.chart]
@@ -99,7 +99,7 @@ def _listed(sampled: Sampled, host: str, cpus: int | None) -> dict[str, Any]:
         "time": reading.time,
         "unit": metric.unit[0],
         "chart": chart,
-        "bounded": [mark[1:] for mark in marks([measured], [chart])],
+        "bounded": [mark[1:] for mark in bounded_marks([measured], [chart])],
         "chartUnit": metric.drawn[0],
         "rate": metric.is_counter,
     }

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from rdflib import Graph, URIRef
 from rdflib.namespace import RDF, RDFS
 
-from api.explorer.series import Other
-from api.web.pages import Links, Shown
+from api.explorer.series import OtherSeries
+from api.web.pages import Links, RenderedTerm
 from dashboards.units import drawn_unit, quantity
 from ontology.terms import ST
 
@@ -14,31 +14,31 @@ _BYTES = drawn_unit("BYTE")[0]
 
 
 @dataclass(frozen=True)
-class Task:
+class RunningThread:
     """One thread of a process, as the operating system lists it."""
 
     number: int
     name: str
     state: str
-    ran_on: Shown | None
+    ran_on: RenderedTerm | None
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningProcess:
     """What only processes have; ``host`` is where it runs."""
 
-    host: Shown
-    tasks: tuple[Task, ...]
-    placements: tuple[tuple[Shown, str], ...]
-    series: tuple[Other, ...]
+    host: RenderedTerm
+    tasks: tuple[RunningThread, ...]
+    placements: tuple[tuple[RenderedTerm, str], ...]
+    series: tuple[OtherSeries, ...]
 
 
-def find_running(graph: Graph, iri: URIRef, links: Links) -> Running | None:
+def find_running(graph: Graph, iri: URIRef, links: Links) -> RunningProcess | None:
     """Return the process's details; None if the node is not a process."""
     host = graph.value(iri, ST.isPartOf)
     if (iri, RDF.type, ST.Process) not in graph or not isinstance(host, URIRef):
         return None
-    return Running(
+    return RunningProcess(
         _place(host, links),
         tuple(sorted(_tasks(graph, iri, links), key=lambda task: task.number)),
         tuple(sorted(_placements(graph, iri, links), key=lambda one: one[0].title)),
@@ -46,9 +46,9 @@ def find_running(graph: Graph, iri: URIRef, links: Links) -> Running | None:
     )
 
 
-def _tasks(graph: Graph, iri: URIRef, links: Links) -> list[Task]:
+def _tasks(graph: Graph, iri: URIRef, links: Links) -> list[RunningThread]:
     return [
-        Task(
+        RunningThread(
             int(str(graph.value(task, ST.threadId))),
             str(graph.value(task, RDFS.label) or ""),
             str(graph.value(task, ST.runState) or ""),
@@ -58,7 +58,9 @@ def _tasks(graph: Graph, iri: URIRef, links: Links) -> list[Task]:
     ]
 
 
-def _placements(graph: Graph, iri: URIRef, links: Links) -> list[tuple[Shown, str]]:
+def _placements(
+    graph: Graph, iri: URIRef, links: Links
+) -> list[tuple[RenderedTerm, str]]:
     return [
         (
             _place(graph.value(placed, ST.placedIn), links),
@@ -68,9 +70,9 @@ def _placements(graph: Graph, iri: URIRef, links: Links) -> list[tuple[Shown, st
     ]
 
 
-def _series(graph: Graph, iri: URIRef) -> list[Other]:
+def _series(graph: Graph, iri: URIRef) -> list[OtherSeries]:
     return [
-        Other(
+        OtherSeries(
             str(graph.value(series, ST.samplerName)),
             str(graph.value(series, ST.instname)),
             str(series),
@@ -80,7 +82,7 @@ def _series(graph: Graph, iri: URIRef) -> list[Other]:
     ]
 
 
-def _place(iri: object, links: Links) -> Shown:
+def _place(iri: object, links: Links) -> RenderedTerm:
     """Show ``0`` for ``…/thread/0``."""
     text = str(iri)
-    return Shown(text.rpartition("/")[2], links.href(text), text)
+    return RenderedTerm(text.rpartition("/")[2], links.href(text), text)

@@ -12,7 +12,7 @@ from api.metrics import (
     METRIC_COLUMNS,
     METRIC_PATTERN,
     METRIC_PREFIXES,
-    Metric,
+    MetricInfo,
     metric_of,
 )
 from core.stores.fuseki import GraphStore, Row
@@ -28,7 +28,7 @@ _WINDOW = f"{SECONDS}s"
 
 
 @dataclass(frozen=True)
-class Reading:
+class SeriesReading:
     """The stored values of a series; a counter is charted as a rate per second.
 
     ``text`` is the last value of a text metric; its value is then 1, without a chart.
@@ -41,18 +41,18 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledSeries:
     """One series of a metric that is sampled every ``period`` seconds."""
 
-    metric: Metric
+    metric: MetricInfo
     instance: str | None
     telemetry: str
     period: float
-    reading: Reading = field(default=Reading())
+    reading: SeriesReading = field(default=SeriesReading())
 
 
 @dataclass(frozen=True)
-class Other:
+class OtherSeries:
     """One series that a component can have; ``name`` is PCP's."""
 
     name: str
@@ -61,7 +61,7 @@ class Other:
     comment: str
 
 
-async def find_sampled(store: GraphStore, iri: URIRef) -> list[Sampled]:
+async def find_sampled(store: GraphStore, iri: URIRef) -> list[SampledSeries]:
     """Return every sampled series of a component, by name and instance."""
     rows = await store.rows(_sampled(iri_term(iri)))
     found = [_sampled_of(row) for row in rows if "t" in row]
@@ -70,11 +70,11 @@ async def find_sampled(store: GraphStore, iri: URIRef) -> list[Sampled]:
 
 async def find_others(
     store: GraphStore, iris: Iris, host: str, iri: URIRef
-) -> list[Other]:
+) -> list[OtherSeries]:
     """Return every series that a component's instances have, sampled or not."""
     rows = await store.rows(_others(iri_term(iris.host(host)), iri_term(iri)))
     found = [
-        Other(
+        OtherSeries(
             name=row["name"].value,
             instance=row["instname"].value,
             telemetry=str(
@@ -88,14 +88,14 @@ async def find_others(
 
 
 async def read_sampled(
-    store: SeriesStore, host: str, sampled: Sequence[Sampled]
-) -> tuple[list[Sampled], list[float]]:
+    store: SeriesStore, host: str, sampled: Sequence[SampledSeries]
+) -> tuple[list[SampledSeries], list[float]]:
     """Add the stored values to the series; also return the times of the charts.
 
     Raises StoreError.
     """
     end = math.floor(time.time())
-    metrics: dict[str | None, list[Metric]] = {}
+    metrics: dict[str | None, list[MetricInfo]] = {}
     for one in sampled:
         metrics.setdefault(one.instance, []).append(one.metric)
     answers = await asyncio.gather(
@@ -105,7 +105,7 @@ async def read_sampled(
     step = SECONDS // POINTS
     times = [float(end - SECONDS + step * number) for number in range(POINTS + 1)]
     return [
-        replace(s, reading=found.get((s.metric.db_name, s.instance), Reading()))
+        replace(s, reading=found.get((s.metric.db_name, s.instance), SeriesReading()))
         for s in sampled
     ], times
 
@@ -113,10 +113,10 @@ async def read_sampled(
 async def _readings(
     store: SeriesStore,
     host: str,
-    metrics: Sequence[Metric],
+    metrics: Sequence[MetricInfo],
     instance: str | None,
     end: int,
-) -> dict[tuple[str, str | None], Reading]:
+) -> dict[tuple[str, str | None], SeriesReading]:
     names = {
         c: [m.db_name for m in metrics if m.is_counter is c] for c in (False, True)
     }
@@ -137,7 +137,7 @@ async def _readings(
     for name, text in sorted(values, key=lambda key: times.get(key, 0.0)):
         value, at = values[name, text], times.get((name, text))
         chart = charts.get(name, ()) if text is None else ()
-        found[name, instance] = Reading(value, at, chart, text)
+        found[name, instance] = SeriesReading(value, at, chart, text)
     return found
 
 
@@ -210,8 +210,8 @@ def _others(host: str, component: str) -> str:
     )
 
 
-def _sampled_of(row: Row) -> Sampled:
-    return Sampled(
+def _sampled_of(row: Row) -> SampledSeries:
+    return SampledSeries(
         metric=metric_of(row),
         instance=row["instname"].value if "instname" in row else None,
         telemetry=row["t"].value,

@@ -16,10 +16,10 @@ from api.twin import Segment, decoded
 from api.web import pages
 from core.errors import ApiError, NotFoundError
 from core.stores.endpoint import JSON_RESULTS
-from core.stores.results import Rows, read_rows
+from core.stores.results import TermRows, read_rows
 from ingest.errors import NoSuchStateError
-from ingest.history.changes import Change, changes, deltas_query
-from ingest.history.states import State, pair, read_states, states_query
+from ingest.history.changes import TwinChange, changes, deltas_query
+from ingest.history.states import HostState, pair, read_states, states_query
 from queries.catalogue import saved_query
 from queries.errors import AmbiguousHostError, UnknownHostError
 from queries.hosts import known_hosts, unknown_host
@@ -37,14 +37,14 @@ Moment = Annotated[
 
 
 @dataclass(frozen=True)
-class Past:
+class HistoryResponse:
     """The states of a host, and the changes between two; all may be empty."""
 
     host: str
-    states: Sequence[State]
-    older: State | None = None
-    newer: State | None = None
-    changes: Sequence[Change] = ()
+    states: Sequence[HostState]
+    older: HostState | None = None
+    newer: HostState | None = None
+    changes: Sequence[TwinChange] = ()
 
 
 @router.get(
@@ -96,12 +96,14 @@ async def open_host(
     return Response(status_code=303, headers={"Location": made.href(found.node)})
 
 
-async def _past(services: Services, host: str, first: str, last: str) -> Past:
+async def _past(
+    services: Services, host: str, first: str, last: str
+) -> HistoryResponse:
     text = states_query(services.iris, host)
     states = read_states(await _rows(services.history.query, text))
     if not states:
         await _check_known(services, host)
-        return Past(host, states)
+        return HistoryResponse(host, states)
     try:
         older, newer = pair(states, host, first, last)
     except NoSuchStateError as error:
@@ -110,10 +112,10 @@ async def _past(services: Services, host: str, first: str, last: str) -> Past:
     rows = await _rows(services.history.query, text)
     numbered = {state.number: state for state in states}
     found = changes(rows, services.iris, host, numbered)
-    return Past(host, states, older, newer, found)
+    return HistoryResponse(host, states, older, newer, found)
 
 
-async def _rows(query: Any, text: str) -> Rows:
+async def _rows(query: Any, text: str) -> TermRows:
     return read_rows(await query(text, JSON_RESULTS))
 
 
@@ -124,7 +126,7 @@ async def _check_known(services: Services, host: str) -> None:
         raise unknown_host(host, known)
 
 
-def _page(request: Request, services: Services, past: Past) -> Response:
+def _page(request: Request, services: Services, past: HistoryResponse) -> Response:
     base = services.settings.base
     made = pages.links(request, base)
     return pages.page(

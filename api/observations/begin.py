@@ -15,29 +15,29 @@ from api import formats
 from api.access import audit
 from api.access.authenticator import Caller
 from api.access.roles import ANSWERS, requires
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from api.body import read_model
 from api.connection import ClientGoneError, while_connected
 from api.failures import answered
 from api.observations.launching import check_launch
-from api.observations.new import SCHEMA, Chosen, NewObservation, parse_cpus
-from api.observations.serialise import refused, shown
+from api.observations.new import SCHEMA, ChosenCpus, NewObservation, parse_cpus
+from api.observations.serialise import refused, session_document
 from api.plans.routes import check_known
 from api.services import Services, Use
 from core.errors import ApiError
-from pinning.placing import Wish as Place
+from pinning.placing import PinningRequest as Place
 from pinning.placing import place
 
 if TYPE_CHECKING:
-    from observations.session.run_manager import Desk
-    from observations.session.run_request import Wish
-    from observations.session.run_session import Session
+    from observations.session.run_manager import RunManager
+    from observations.session.run_request import RunRequest
+    from observations.session.run_session import RunSession
 
 router = APIRouter(tags=["Observations"])
 
 T = TypeVar("T")
 
-_OPERATOR = requires(Role.OPERATOR)
+_OPERATOR = requires(TokenRole.OPERATOR)
 _MOST_BYTES = 4 * 1024 * 1024
 # How many requests may wait for CPUs; they use threads of their own.
 _MOST_WAITING = 200
@@ -76,12 +76,15 @@ async def begin(
     await check_known(services, host)
     chosen = await _placed(services, new, host)
     with _answered():
-        wish = new.wish(host, chosen, caller.name, launch)
-    session = await _begun(request, services, wish, new)
+        run_request = new.run_request(host, chosen, caller.name, launch)
+    session = await _begin_session(request, services, run_request, new)
     audit.record(request, "run.launched", f"{host} {session.id}")
     return Response(
         orjson.dumps(
-            {**shown(services.iris, session), **_program(session, new, chosen.reason)}
+            {
+                **session_document(services.iris, session),
+                **_program(session, new, chosen.reason),
+            }
         ),
         201,
         headers={"Location": f"/observations/{session.id}"},
@@ -89,29 +92,31 @@ async def begin(
     )
 
 
-async def _placed(services: Services, new: NewObservation, host: str) -> Chosen:
+async def _placed(services: Services, new: NewObservation, host: str) -> ChosenCpus:
     """Return the CPUs and how they were chosen; raises ApiError."""
     if not (new.pin or new.threads):
-        return Chosen(await _done(lambda: parse_cpus(new.cpus)) if new.cpus else ())
+        return ChosenCpus(await _done(lambda: parse_cpus(new.cpus)) if new.cpus else ())
     if new.cpus:
         detail = "cpus names CPUs, pin chooses them: give one"
         raise ApiError(400, "bad-observation", "Cannot be run", detail)
     found, _ = await place(services, Place(host, new.threads, new.pin))
     queries = tuple(one["answer"] for one in found["queries"])
-    return Chosen(tuple(found["cpus"]), found["policy"], found["reason"], queries)
+    return ChosenCpus(tuple(found["cpus"]), found["policy"], found["reason"], queries)
 
 
-async def _begun(
-    request: Request, services: Services, wish: "Wish", new: NewObservation
-) -> "Session":
-    desk = await services.observing.desk()
-    there = True
+async def _begin_session(
+    request: Request, services: Services, run_request: "RunRequest", new: NewObservation
+) -> "RunSession":
+    manager = await services.observing.manager()
+    client_waits = True
 
-    def goes_on() -> bool:
-        return there
+    def keep_waiting() -> bool:
+        return client_waits
 
     queue = _queue() if new.wait else None
-    work = _done(lambda: desk.begin(wish, goes_on if new.wait else None), queue)
+    work = _done(
+        lambda: manager.begin(run_request, keep_waiting if new.wait else None), queue
+    )
     # Not cancelled with its client: a session that begins meanwhile must be dropped.
     task = asyncio.create_task(work)
     try:
@@ -119,22 +124,22 @@ async def _begun(
         if new.attended and await request.is_disconnected():
             raise ClientGoneError
     except BaseException:
-        there = False
-        task.add_done_callback(partial(_unwanted, desk))
+        client_waits = False
+        task.add_done_callback(partial(_drop_unwanted, manager))
         raise
     if not new.attended:
-        desk.launch(session)
+        manager.launch(session)
     return session
 
 
-async def _result(task: "asyncio.Task[Session]") -> "Session":
+async def _result(task: "asyncio.Task[RunSession]") -> "RunSession":
     return await asyncio.shield(task)
 
 
-def _unwanted(desk: "Desk", task: "asyncio.Task[Session]") -> None:
+def _drop_unwanted(manager: "RunManager", task: "asyncio.Task[RunSession]") -> None:
     """Drop a session that was begun for a client that has disconnected."""
     if not task.cancelled() and task.exception() is None:
-        Thread(target=desk.drop, args=(task.result(),), daemon=True).start()
+        Thread(target=manager.drop, args=(task.result(),), daemon=True).start()
 
 
 @cache
@@ -149,14 +154,14 @@ def _answered() -> AbstractContextManager[None]:
 async def _done(work: Callable[[], T], queue: CapacityLimiter | None = None) -> T:
     """Run it in a thread; its exceptions become ApiErrors.
 
-    Work in a queue is abandoned when cancelled; ``goes_on`` tells it to give up.
+    Work in a queue is abandoned when cancelled; ``can_resume`` tells it to give up.
     """
     gives_up = queue is not None
     with _answered():
         return await to_thread.run_sync(work, limiter=queue, abandon_on_cancel=gives_up)
 
 
-def _program(session: "Session", new: NewObservation, reason: str) -> dict[str, Any]:
+def _program(session: "RunSession", new: NewObservation, reason: str) -> dict[str, Any]:
     program = session.program() if new.attended else None
     text = program and program.decode()
-    return {"cpus": session.wish.asked.cpus, "reason": reason, "program": text}
+    return {"cpus": session.run_request.spec.cpus, "reason": reason, "program": text}

@@ -12,16 +12,20 @@ from rdflib import URIRef
 from api.explorer.facts import word
 from api.metrics import unit_of
 from api.observations.figures import duration, figure
-from api.observations.search import Entry
+from api.observations.search import SearchEntry
 from api.services import Services
 from api.web import pages
-from api.web.pages import Links, Shown
-from dashboards.spec import Panel, Section, Series, Unit
+from api.web.pages import Links, RenderedTerm
+from dashboards.spec import Panel, PanelSeries, Section, Unit
 from ontology.figures import figures
 
 if TYPE_CHECKING:
-    from observations.comparison.compare import Estimate, Verdict, Word
-    from observations.comparison.comparing import Comparison, Group, Measure
+    from observations.comparison.compare import (
+        ComparisonVerdict,
+        MeanEstimate,
+        VerdictWord,
+    )
+    from observations.comparison.comparing import Measure, RunComparison, RunGroup
 
 _DURATION = "duration"
 # More charts would not help; the table shows everything.
@@ -29,15 +33,15 @@ _MOST_PICTURES = 60
 
 
 @dataclass(frozen=True)
-class Column:
+class ComparisonColumn:
     """One group as a column header."""
 
     name: str
     href: str
     command: str
-    host: Shown
+    host: RenderedTerm
     policy: str
-    entry: Entry
+    entry: SearchEntry
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,14 @@ class Value:
     text: str
     raw: str
     within: str = ""
-    verdict: "Word | None" = None
+    verdict: "VerdictWord | None" = None
     change: str = ""
     details: str = ""
     needed: str = ""
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparisonRow:
     """One measure of all groups."""
 
     metric: str
@@ -76,7 +80,7 @@ def compare_page(
     request: Request,
     services: Services,
     ids: Sequence[str],
-    found: "Comparison",
+    found: "RunComparison",
     known: Collection[str],
 ) -> Response:
     """Return the comparison as HTML; only ``known`` metrics have series to draw."""
@@ -104,7 +108,7 @@ def compare_page(
     )
 
 
-def _longest(found: "Comparison") -> float:
+def _longest(found: "RunComparison") -> float:
     """Return the seconds of the longest run; one second if none is known."""
     known = (max(group.durations, default=0.0) for group in found.groups)
     return max(known) or 1.0
@@ -116,40 +120,40 @@ def _test() -> str:
     return TEST
 
 
-def _column(group: "Group", services: Services, links: Links) -> Column:
+def _column(group: "RunGroup", services: Services, links: Links) -> ComparisonColumn:
     runs = [dict(run) for run in group.runs]
     first, bare = runs[0], group.name.rsplit("/", 1)[-1]
     iri = str(first["run"])
     several = len(runs) > 1 or bare == first["group"]
     host = str(services.iris.host(first["host"]))
-    return Column(
+    return ComparisonColumn(
         bare,
         f"{links.root}/observations?group={bare}" if several else links.href(iri),
         first["command"],
-        Shown(first["host"], links.href(host), host),
+        RenderedTerm(first["host"], links.href(host), host),
         first["policy"] or "",
-        Entry(bare, runs),
+        SearchEntry(bare, runs),
     )
 
 
-def _line(measure: "Measure") -> Line:
+def _line(measure: "Measure") -> ComparisonRow:
     """Build a row; the first value is the reference and has no verdict."""
-    verdicts: list[Verdict | None] = [None, *measure.verdicts]
+    verdicts: list[ComparisonVerdict | None] = [None, *measure.verdicts]
     unit, scale = unit_of(measure.unit or "", "", rate=False)
     values = [
         _value(measure, one, verdict, unit, scale)
         for one, verdict in zip(measure.estimates, verdicts, strict=True)
     ]
     what = "" if measure.what == measure.metric else measure.what
-    return Line(
+    return ComparisonRow(
         measure.metric, measure.instance, what, measure.is_context, tuple(values)
     )
 
 
 def _value(
     measure: "Measure",
-    estimate: "Estimate | None",
-    verdict: "Verdict | None",
+    estimate: "MeanEstimate | None",
+    verdict: "ComparisonVerdict | None",
     unit: Unit,
     scale: Fraction,
 ) -> Value:
@@ -178,7 +182,7 @@ def _value(
     )
 
 
-def _details(verdict: "Verdict") -> str:
+def _details(verdict: "ComparisonVerdict") -> str:
     """Format interval, p and tolerance."""
     known = [f"tolerance ±{figures(100 * verdict.tolerance)} %"]
     if verdict.p is not None:
@@ -189,15 +193,17 @@ def _details(verdict: "Verdict") -> str:
 
 
 def _differences(
-    found: "Comparison", links: Links
-) -> Iterator[tuple[Shown, list[list[str]]]]:
+    found: "RunComparison", links: Links
+) -> Iterator[tuple[RenderedTerm, list[list[str]]]]:
     """Yield each property that differs, with the values that not all groups share."""
     for name, values in found.differences.items():
-        shown = Shown(word(URIRef(name)) or links.short(name), links.href(name), name)
+        shown = RenderedTerm(
+            word(URIRef(name)) or links.short(name), links.href(name), name
+        )
         yield shown, [[links.short(one) for one in group] for group in values]
 
 
-def _pictures(found: "Comparison", known: Collection[str]) -> Section:
+def _pictures(found: "RunComparison", known: Collection[str]) -> Section:
     """Return a chart for each measured series, with a line for each group."""
     series = list(
         dict.fromkeys(
@@ -214,7 +220,7 @@ def _pictures(found: "Comparison", known: Collection[str]) -> Section:
 
 
 def _panel(
-    number: int, metric: str, instance: str | None, found: "Comparison"
+    number: int, metric: str, instance: str | None, found: "RunComparison"
 ) -> Panel:
     measure = next(
         m for m in found.measures if (m.metric, m.instance) == (metric, instance)
@@ -230,13 +236,13 @@ def _panel(
         width=12,
         height=7,
         series=tuple(
-            Series(_label(place, group), "", metric, "", instance, 0)
+            PanelSeries(_label(place, group), "", metric, "", instance, 0)
             for place, group in enumerate(found.groups, 1)
         ),
     )
 
 
-def _label(place: int, group: "Group") -> str:
+def _label(place: int, group: "RunGroup") -> str:
     first: Any = group.runs[0]
     policy = first["policy"] or "not pinned"
     # Legends are truncated, so begin with what differs between runs of one command.

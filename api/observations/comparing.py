@@ -14,12 +14,12 @@ from api import formats
 from api.bounds import Column, bounded
 from api.connection import while_connected
 from api.limits import greatest_on
-from api.metrics import Metric
+from api.metrics import MetricInfo
 from api.negotiation import negotiate
 from api.observations.compare_page import compare_page
 from api.observations.measured import (
     STATISTICS,
-    Span,
+    RunSpan,
     find_metrics,
     find_span,
     observation_of,
@@ -27,7 +27,7 @@ from api.observations.measured import (
 )
 from api.observations.parameters import POINTS, MetricName, Points
 from api.observations.readings import (
-    Grid,
+    RunGrid,
     added,
     read,
     step_of,
@@ -37,12 +37,12 @@ from api.observations.readings import (
 from api.observations.search import RUNS, Row, rows
 from api.services import Services, Use
 from api.sparql import response
-from core.errors import ApiError, MendableError, NotFoundError
+from core.errors import ApiError, NotFoundError, UserError
 from core.stores.errors import EndpointError, EndpointUnreachableError
 from ontology.iris import decode_id
 
 if TYPE_CHECKING:
-    from observations.comparison.comparing import Comparison
+    from observations.comparison.comparing import RunComparison
 
 router = APIRouter(prefix="/observations/compare", tags=["Observations"])
 
@@ -132,11 +132,11 @@ async def compared_series(
 
 async def compared(
     services: Services, ids: Sequence[str], tolerance: float
-) -> "Comparison":
+) -> "RunComparison":
     """Compare with a tolerance in percent; raises ApiError."""
     try:
         return await to_thread.run_sync(_compared, services, ids, tolerance)
-    except MendableError as error:
+    except UserError as error:
         title = "No such observation"
         raise NotFoundError("no-such-observation", title, str(error)) from None
     except EndpointError as error:
@@ -145,7 +145,9 @@ async def compared(
         raise ApiError(status, "comparison-failed", title, str(error)) from None
 
 
-def _compared(services: Services, ids: Sequence[str], tolerance: float) -> "Comparison":
+def _compared(
+    services: Services, ids: Sequence[str], tolerance: float
+) -> "RunComparison":
     # Imports scipy, which would add a second to the API's start.
     from core.stores.datasets import dataset
     from observations.comparison.comparing import compare, find_group
@@ -171,12 +173,12 @@ async def _series(
         raise NotFoundError("not-measured", "Not measured", detail)
     spans = await asyncio.gather(*(find_span(services, _id(run)) for run in nodes))
     longest = max(span.seconds for span in spans)
-    asked = [{"id": node, "metric": metric} for node in nodes]
-    found = await asyncio.gather(*(rows(services, STATISTICS, each) for each in asked))
+    names = [{"id": node, "metric": metric} for node in nodes]
+    found = await asyncio.gather(*(rows(services, STATISTICS, each) for each in names))
     resolution = resolution_of(known[metric], [row for each in found for row in each])
     period = max(span.period_ms for span in spans)
     step = step_of(period, longest, points, resolution)
-    grid = Grid(0.0, step, int(1000 * longest // step) + 2)
+    grid = RunGrid(0.0, step, int(1000 * longest // step) + 2)
     pairs = await asyncio.gather(
         *(
             _columns(services, span, known[metric], instance, measured, grid)
@@ -198,11 +200,11 @@ def _averaged(columns: Sequence[Column], sizes: Sequence[int]) -> list[Column]:
 
 async def _columns(
     services: Services,
-    span: Span,
-    metric: Metric,
+    span: RunSpan,
+    metric: MetricInfo,
     instance: str | None,
     measured: Sequence[Row],
-    grid: Grid,
+    grid: RunGrid,
 ) -> list[Column]:
     """Read one series of a run; without ``instance``, the sum of all its series.
 
@@ -220,7 +222,7 @@ async def _columns(
     return [_within(added([*each, nothing]), grid, span.seconds) for each in both]
 
 
-def _within(column: Column, grid: Grid, seconds: float) -> Column:
+def _within(column: Column, grid: RunGrid, seconds: float) -> Column:
     """Remove the values after the end of the run."""
     last = 1000 * seconds + grid.step_ms
     times = (grid.first_ms + i * grid.step_ms for i in range(grid.count))

@@ -13,7 +13,7 @@ QUERY = "observations/derived"
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedRow:
     """One figure, or why there is none; ``counted`` is the share of time counted."""
 
     name: str
@@ -23,18 +23,18 @@ class Derived:
     reason: str
 
 
-async def find_derived(services: Services, iri: str) -> list[Derived]:
+async def find_derived(services: Services, iri: str) -> list[DerivedRow]:
     """Return all figures of a run, by name; raises GraphStoreError."""
     return [_derived(row) for row in await rows(services, QUERY, {"id": iri})]
 
 
-def _derived(row: Row) -> Derived:
+def _derived(row: Row) -> DerivedRow:
     value, cycle = row["value"], row["dutycycle"]
     # A unit that cannot be drawn is shown by its name.
     unit = str(row["unit"] or "")
     drawn, scale = unit_of(unit, local_name(unit), rate=False)
     partly = cycle is not None and float(cycle) < 1
-    return Derived(
+    return DerivedRow(
         str(row["figure"]),
         "" if value is None else figure(float(value), drawn, float(scale)),
         "" if value is None else figures(float(value), 15),

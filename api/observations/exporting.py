@@ -12,7 +12,7 @@ from rdflib import Graph, URIRef
 
 from api import formats, rdf
 from api.access.roles import ANSWERS, requires
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from api.connection import while_connected
 from api.observations.measured import (
     STATISTICS,
@@ -22,13 +22,13 @@ from api.observations.measured import (
 )
 from api.observations.search import rows
 from api.services import Services, Use
-from core.errors import ApiError, MendableError
+from core.errors import ApiError, UserError
 from core.stores.errors import EndpointError
 from observations.errors import ObservationError
 from ontology.iris import IdError, decode_id, encode_id
 
 if TYPE_CHECKING:
-    from observations.exchange.export import Carried
+    from observations.exchange.export import ExportedRun
 
 router = APIRouter(tags=["Observations"])
 
@@ -53,7 +53,7 @@ Form = Literal["rocrate", "csv", "jsonld"]
         404: {"description": "No such run"},
         409: {"description": "More samples than a download may hold"},
     },
-    dependencies=[requires(Role.OPERATOR)],
+    dependencies=[requires(TokenRole.OPERATOR)],
 )
 async def export_observation(
     request: Request,
@@ -112,7 +112,7 @@ async def _made(services: Services, id_: str, form: Form) -> bytes:
     async with _ONE_AT_A_TIME:
         try:
             return await to_thread.run_sync(_written, services, id_, form)
-        except MendableError:
+        except UserError:
             raise unknown(id_) from None
         except (EndpointError, ObservationError) as error:
             title = "The run cannot be taken away"
@@ -121,10 +121,10 @@ async def _made(services: Services, id_: str, form: Form) -> bytes:
 
 def _written(services: Services, id_: str, form: Form) -> bytes:
     from core.stores.datasets import dataset
-    from observations.exchange.export import carried_runs, samples_csv
+    from observations.exchange.export import export_runs, samples_csv
 
     with dataset(services.settings, "twin") as twin:
-        found = carried_runs(services.settings, twin, id_)
+        found = export_runs(services.settings, twin, id_)
     if form == "csv":
         return samples_csv(found)
     if form == "jsonld":
@@ -134,7 +134,7 @@ def _written(services: Services, id_: str, form: Form) -> bytes:
     return _zipped(found)
 
 
-def _zipped(found: "Sequence[Carried]") -> bytes:
+def _zipped(found: "Sequence[ExportedRun]") -> bytes:
     from observations.exchange.export import write_crates_of
 
     with tempfile.TemporaryDirectory() as folder:

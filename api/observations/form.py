@@ -46,9 +46,15 @@ async def new(
     threads: Annotated[str, Query(max_length=40)] = "",
 ) -> Response:
     """A page, filled with what another run was asked for, or with a host and CPUs."""
-    wish = {"host": host or services.settings.host, "pin": pin, "threads": threads}
+    run_request = {
+        "host": host or services.settings.host,
+        "pin": pin,
+        "threads": threads,
+    }
     if again:
-        wish = await while_connected(request, _asked_again(request, services, again))
+        run_request = await while_connected(
+            request, _form_of_run(request, services, again)
+        )
     return pages.page(
         "observation_new.html",
         request,
@@ -56,13 +62,13 @@ async def new(
         title="Run a command",
         headers={"Cache-Control": "no-store"},
         hosts=await host_names(services.graph),
-        wish={**_NOTHING, **wish},
+        run_request={**_NOTHING, **run_request},
         words=WORDS,
         may_not=await launch_refusal(request, services),
     )
 
 
-async def _asked_again(
+async def _form_of_run(
     request: Request, services: Services, id_: str
 ) -> dict[str, Any]:
     """Return the request of a recorded run; the values of secrets are not recorded."""

@@ -3,7 +3,7 @@
 from api.access.authenticator import Caller
 from api.access.command_list import CommandList, read_command_list
 from api.observations.new import Launch, NewObservation
-from core.errors import ApiError, MendableError
+from core.errors import ApiError, UserError
 from core.settings.run_as import other_user
 from core.settings.settings import Settings
 
@@ -37,7 +37,7 @@ def check_launch(
     try:
         allowed = _listed(settings, new, host)
         user = "" if caller.is_owner else other_user(settings)
-    except MendableError as error:
+    except UserError as error:
         raise ApiError(503, "cannot-launch", "Nothing can run", str(error)) from None
     within = tuple(sorted(allowed.cwd)) if allowed and new.cwd else ()
     if host == settings.host:

@@ -14,19 +14,19 @@ from api.negotiation import negotiate
 from api.observations.figures import duration
 from api.observations.search import (
     RUNS,
-    Entry,
     Row,
+    SearchEntry,
     entries,
     find_runs,
-    misfits,
+    invalid_values,
     params,
 )
 from api.parameters import declared
 from api.services import Services, Use
 from api.sparql import read_pairs, response
 from api.web import pages
-from api.web.pages import Links, Shown
-from api.web.query_form import Field, Option, fields
+from api.web.pages import Links, RenderedTerm
+from api.web.query_form import FormField, Option, fields
 from core.errors import ApiError
 from observations.record import OUTCOMES
 from pinning.policy import WORDS
@@ -89,7 +89,7 @@ async def _list_page(
 ) -> Response:
     """Return the form with the runs found, or why none were found."""
     runs, problem, status = list[Row](), "", 200
-    errors = misfits(given)
+    errors = invalid_values(given)
     try:
         runs = [] if errors else await find_runs(services, given)
     except ApiError as error:
@@ -119,7 +119,7 @@ async def _list_page(
 
 async def _fields(
     services: Services, given: Mapping[str, str], errors: Mapping[str, str]
-) -> list[Field]:
+) -> list[FormField]:
     """Return the fields of the search, with common values as suggestions."""
     found = await fields(services.graph, services.iris, params(), given, errors)
     return [
@@ -128,7 +128,7 @@ async def _fields(
     ]
 
 
-def _listed(services: Services, links: Links, entry: Entry) -> dict[str, Any]:
+def _listed(services: Services, links: Links, entry: SearchEntry) -> dict[str, Any]:
     """Build a row of the list; the row of a group links to its repetitions."""
     last = entry.runs[0]
     host = str(services.iris.host(last["host"]))
@@ -139,7 +139,7 @@ def _listed(services: Services, links: Links, entry: Entry) -> dict[str, Any]:
         if several
         else links.href(str(last["run"])),
         "command": last["command"],
-        "host": Shown(last["host"], links.href(host), host),
+        "host": RenderedTerm(last["host"], links.href(host), host),
         "policy": last["policy"] or "",
         "threads": last["threads"],
         "started": last["started"].isoformat(),

@@ -10,47 +10,47 @@ from api.dashboards.charts import find_chart
 from api.observations.measured import observation_of
 from api.observations.permissions import refusal
 from api.observations.search import RUNS, rows
-from api.observations.serialise import not_running, shown
+from api.observations.serialise import not_running, session_document
 from api.services import Services
 from api.web import pages
 from dashboards.spec import Dashboard
 from observations.origin import plan_of
 
 if TYPE_CHECKING:
-    from observations.session.run_session import Session
+    from observations.session.run_session import RunSession
 
 
 async def live_page(
-    request: Request, services: Services, id_: str, session: "Session | None"
+    request: Request, services: Services, id_: str, session: "RunSession | None"
 ) -> Response:
     """Return the page; redirect to the record if the session has gone."""
     links = pages.links(request, services.settings.base)
     if session is None:
         path = await _recorded(services, links, id_)
         return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
-    asked = session.wish.asked
-    host = str(services.iris.host(asked.host))
+    spec = session.run_request.spec
+    host = str(services.iris.host(spec.host))
     return pages.page(
         "observation_live.html",
         request,
         services.settings.base,
-        title=asked.command,
+        title=spec.command,
         headers={"Cache-Control": "no-store"},
-        observation=shown(services.iris, session),
-        host=pages.Shown(asked.host, links.href(host), host),
-        asked=asked,
-        wish=session.wish,
+        observation=session_document(services.iris, session),
+        host=pages.RenderedTerm(spec.host, links.href(host), host),
+        spec=spec,
+        run_request=session.run_request,
         may_not=await refusal(request, services),
         chart=await _chart(services, session),
     )
 
 
-async def _chart(services: Services, session: "Session") -> Dashboard | None:
+async def _chart(services: Services, session: "RunSession") -> Dashboard | None:
     """Return the chart of what it samples, while it samples."""
-    asked = session.wish.asked
-    if session.state == "over" or not session.wish.samples:
+    spec = session.run_request.spec
+    if session.state == "over" or not session.run_request.samples:
         return None
-    return await find_chart(services, asked.host, "plan", plan_of(session.id))
+    return await find_chart(services, spec.host, "plan", plan_of(session.id))
 
 
 async def _recorded(services: Services, links: pages.Links, id_: str) -> str:

@@ -11,7 +11,7 @@ from api.metrics import (
     METRIC_COLUMNS,
     METRIC_PATTERN,
     METRIC_PREFIXES,
-    Metric,
+    MetricInfo,
     metric_of,
 )
 from api.observations.figures import figure
@@ -31,7 +31,7 @@ _PROV = "http://www.w3.org/ns/prov#"
 
 
 @dataclass(frozen=True)
-class Span:
+class RunSpan:
     """When a run took place on a host, and its sampling period; all in ms."""
 
     host: str
@@ -46,10 +46,10 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredSeries:
     """One series of a run, with the row of its statistics."""
 
-    metric: Metric
+    metric: MetricInfo
     instance: str | None
     series: str
     row: Row
@@ -95,7 +95,7 @@ def unknown(id_: str) -> NotFoundError:
     return NotFoundError("no-such-observation", "No such observation", detail)
 
 
-async def find_span(services: Services, id_: str) -> Span:
+async def find_span(services: Services, id_: str) -> RunSpan:
     """Return when and where a recorded run took place; raises NotFoundError."""
     node = iri_term(observation_of(services.iris, id_))
     found = await services.graph.rows(
@@ -108,7 +108,7 @@ async def find_span(services: Services, id_: str) -> Span:
         raise unknown(id_)
     row = found[0]
     period = float(row["period"].value) if "period" in row else 1.0
-    return Span(
+    return RunSpan(
         row["host"].value,
         _ms(row["start"].value),
         _ms(row["end"].value),
@@ -116,21 +116,23 @@ async def find_span(services: Services, id_: str) -> Span:
     )
 
 
-async def find_measured(services: Services, iri: URIRef) -> list[Measured]:
+async def find_measured(services: Services, iri: URIRef) -> list[MeasuredSeries]:
     """Return every series of a run, by metric and instance."""
     metrics, found = await asyncio.gather(
         find_metrics(services.graph, [str(iri)]),
         rows(services, STATISTICS, {"id": str(iri)}),
     )
     measured = [
-        Measured(metrics[row["metric"]], row["instance"], str(row["series"]), row)
+        MeasuredSeries(metrics[row["metric"]], row["instance"], str(row["series"]), row)
         for row in found
         if row["metric"] in metrics
     ]
     return sorted(measured, key=lambda m: (m.metric.name, natural(m.instance or "")))
 
 
-async def find_metrics(store: GraphStore, runs: Sequence[str]) -> Mapping[str, Metric]:
+async def find_metrics(
+    store: GraphStore, runs: Sequence[str]
+) -> Mapping[str, MetricInfo]:
     """Return the metrics that runs have summaries of, by PCP name."""
     asked = " ".join(iri_term(run) for run in runs)
     found = await store.rows(
@@ -143,7 +145,7 @@ async def find_metrics(store: GraphStore, runs: Sequence[str]) -> Mapping[str, M
     return {row["name"].value: metric_of(row) for row in found}
 
 
-def resolution_of(metric: Metric, summaries: Sequence[Row]) -> float | None:
+def resolution_of(metric: MetricInfo, summaries: Sequence[Row]) -> float | None:
     """Return a counter's longest seconds between two updates, from summaries."""
     if not metric.is_counter:
         return None

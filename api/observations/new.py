@@ -1,4 +1,4 @@
-"""The body of a request for an observation, and its conversion to a wish."""
+"""The body of a request for an observation, and its conversion to a request."""
 
 import re
 from typing import Annotated, Any, NamedTuple
@@ -6,9 +6,9 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from api.body import schema_of
-from core.errors import MendableError
-from observations.record import Asked
-from observations.session.run_request import Wish
+from core.errors import UserError
+from observations.record import RunSpec
+from observations.session.run_request import RunRequest
 from pinning.policy import LONGEST
 from sampling.plans.request import parse_period
 
@@ -22,7 +22,7 @@ Tag = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Name = Annotated[str, StringConstraints(pattern=r"^[^=\x00]{1,300}$")]
 
 
-class Chosen(NamedTuple):
+class ChosenCpus(NamedTuple):
     """CPUs, the policy that chose them and why, and the saved queries that it used."""
 
     cpus: tuple[int, ...]
@@ -96,9 +96,11 @@ class NewObservation(BaseModel):
         description="Who attends has a way to run it on another host, such as srun",
     )
 
-    def wish(self, host: str, chosen: Chosen, by: str, launch: Launch) -> Wish:
-        """Return the wish of a user with its CPUs; raises PlanRequestError."""
-        asked = Asked(
+    def run_request(
+        self, host: str, chosen: ChosenCpus, by: str, launch: Launch
+    ) -> RunRequest:
+        """Return the request of a user with its CPUs; raises PlanRequestError."""
+        spec = RunSpec(
             host,
             tuple(self.argv),
             chosen.cpus,
@@ -115,18 +117,18 @@ class NewObservation(BaseModel):
             repeat=self.repeat,
             timeout=self.timeout,
         )
-        return Wish(asked, self.attended, launch.user, launch.within)
+        return RunRequest(spec, self.attended, launch.user, launch.within)
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:
-    """Parse a list of CPUs such as 0-3,8; raises MendableError."""
+    """Parse a list of CPUs such as 0-3,8; raises UserError."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         if not _CPUS.fullmatch(part):
-            raise MendableError(f"{part[:40]!r} is no CPU: write 0-3,8")
+            raise UserError(f"{part[:40]!r} is no CPU: write 0-3,8")
         first, _, last = part.partition("-")
         if int(last or first) < int(first):
-            raise MendableError(f"{part!r} ends before it begins: write 0-3,8")
+            raise UserError(f"{part!r} ends before it begins: write 0-3,8")
         found |= set(range(int(first), min(int(last or first), _MOST_CPUS) + 1))
     return tuple(sorted(found))
 

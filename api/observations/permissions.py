@@ -2,7 +2,7 @@
 
 from fastapi import Request
 
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from api.observations import launching
 from api.services import Services
 from core.errors import ApiError
@@ -14,14 +14,14 @@ async def launch_refusal(request: Request, services: Services) -> str:
     """Say in one line why the viewer may run no command; empty if some are allowed."""
     if wrong := await refusal(request, services):
         return wrong
-    caller = services.gate.admit(request, Role.OPERATOR)
+    caller = services.authenticator.admit(request, TokenRole.OPERATOR)
     return launching.refusal(services.settings, caller)
 
 
 async def refusal(request: Request, services: Services) -> str:
     """Say why the viewer may not see commands and output; empty for an operator."""
     try:
-        services.gate.admit(request, Role.OPERATOR)
+        services.authenticator.admit(request, TokenRole.OPERATOR)
     except ApiError as error:
         if error.kind not in _NOBODY:
             return error.detail

@@ -6,11 +6,11 @@ from rdflib import URIRef
 
 from api.nodes import Node
 from api.services import Services
-from api.web.pages import Links, Shown
+from api.web.pages import Links, RenderedTerm
 from core.errors import ApiError
 from ontology.iris import IdError, decode_id
 from ontology.terms import ST
-from pinning.placing import Wish, place
+from pinning.placing import PinningRequest, place
 from queries.natural_order import natural
 
 _COUNTED = ("per:", "likwid:")  # policies that state the number of threads
@@ -24,7 +24,7 @@ class Pinned:
     now choose other CPUs.
     """
 
-    cpus: tuple[Shown, ...]
+    cpus: tuple[RenderedTerm, ...]
     policy: str
     threads: str
     reason: str = ""
@@ -38,7 +38,9 @@ async def find_pinned(services: Services, node: Node, links: Links) -> Pinned | 
         return found
     host = name_of(str(node.graph.value(node.iri, ST.ofHost)))
     try:
-        made, _ = await place(services, Wish(host, found.threads, found.policy))
+        made, _ = await place(
+            services, PinningRequest(host, found.threads, found.policy)
+        )
     except ApiError as error:
         return replace(found, today=f"today it cannot be met: {error.detail}")
     cpus = sorted(map(int, made["cpus"]))
@@ -52,7 +54,9 @@ def pinned(node: Node, links: Links) -> Pinned | None:
     threads = [str(one) for one in node.graph.objects(node.iri, ST.involvesThread)]
     if not threads:
         return None
-    shown = [Shown(one.rpartition("/")[2], links.href(one), one) for one in threads]
+    shown = [
+        RenderedTerm(one.rpartition("/")[2], links.href(one), one) for one in threads
+    ]
     policy = str(node.graph.value(node.iri, ST.pinningPolicy) or "")
     counted = any(word in policy for word in _COUNTED)
     return Pinned(

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from api.bounds import Column, marks
-from api.metrics import Metric
-from api.observations.measured import Span
+from api.bounds import Column, bounded_marks
+from api.metrics import MetricInfo
+from api.observations.measured import RunSpan
 from api.services import Services
 from core.stores.points import Points
 from core.stores.series_store import StoreError
@@ -29,7 +29,7 @@ _LONGEST = 8_000
 
 
 @dataclass(frozen=True)
-class Grid:
+class RunGrid:
     """``count`` times, ``step_ms`` apart; the first counts from the start of a run."""
 
     first_ms: float
@@ -44,8 +44,12 @@ class Grid:
 
 
 def grid_of(
-    span: Span, start: float, end: float, points: int, resolution: float | None = None
-) -> Grid:
+    span: RunSpan,
+    start: float,
+    end: float,
+    points: int,
+    resolution: float | None = None,
+) -> RunGrid:
     """Return the sampling times between two times (seconds after the start of a run).
 
     Samples are taken at multiples of the period. If there are more than can be shown,
@@ -56,7 +60,7 @@ def grid_of(
     last = math.floor((span.start_ms + 1000 * end) / step) * step
     # Include the last step although the end cuts it short.
     count = max(1, round((last - first) / step) + 1)
-    return Grid(first - span.start_ms, step, count)
+    return RunGrid(first - span.start_ms, step, count)
 
 
 def step_of(
@@ -72,10 +76,10 @@ def step_of(
 
 async def read(
     services: Services,
-    span: Span,
-    metric: Metric,
+    span: RunSpan,
+    metric: MetricInfo,
     instances: Sequence[str | None],
-    grid: Grid,
+    grid: RunGrid,
     resolution: float | None = None,
 ) -> list[Column]:
     """Return one column for each instance, in the metric's drawn unit.
@@ -100,10 +104,10 @@ async def read(
 
 async def _update_rates(
     services: Services,
-    span: Span,
+    span: RunSpan,
     window: str,
     instances: Sequence[str | None],
-    grid: Grid,
+    grid: RunGrid,
     resolution: float,
     scale: float,
 ) -> list[Column]:
@@ -112,7 +116,7 @@ async def _update_rates(
     An update may be seen slightly early or late. Near the end of a step, this shifts an
     update from one step to the next.
     """
-    earlier = Grid(grid.first_ms - grid.step_ms, grid.step_ms, grid.count + 1)
+    earlier = RunGrid(grid.first_ms - grid.step_ms, grid.step_ms, grid.count + 1)
     values, times = await asyncio.gather(
         *(
             _columns(services, span, f"{name}({window})", instances, earlier)
@@ -149,10 +153,10 @@ def _rates(
 
 async def _columns(
     services: Services,
-    span: Span,
+    span: RunSpan,
     expression: str,
     instances: Sequence[str | None],
-    grid: Grid,
+    grid: RunGrid,
     scale: float = 1.0,
 ) -> list[Column]:
     times = {
@@ -165,11 +169,11 @@ async def _columns(
     return [_column(by_instance.get(i, ()), span, grid, scale) for i in instances]
 
 
-def _end_ms(span: Span, grid: Grid) -> float:
+def _end_ms(span: RunSpan, grid: RunGrid) -> float:
     return span.start_ms + grid.first_ms + (grid.count - 1) * grid.step_ms
 
 
-def _series(host: str, metric: Metric, instances: Sequence[str | None]) -> str:
+def _series(host: str, metric: MetricInfo, instances: Sequence[str | None]) -> str:
     names = [name for name in instances if name is not None]
     series = selector(metric.db_name, {"hostname": host})
     matched = f'instname=~"{escaped(pattern(names))}"' if names else ""
@@ -193,7 +197,7 @@ async def _result(
 
 
 def _column(
-    points: Sequence[Sequence[Any]], span: Span, grid: Grid, scale: float
+    points: Sequence[Sequence[Any]], span: RunSpan, grid: RunGrid, scale: float
 ) -> Column:
     column: Column = [None] * grid.count
     first = span.start_ms + grid.first_ms
@@ -230,7 +234,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def window(
-    panel: str, grid: Grid, measured: Sequence[Column], shown: Sequence[Column]
+    panel: str, grid: RunGrid, measured: Sequence[Column], shown: Sequence[Column]
 ) -> dict[str, Any]:
     """Return the data of a chart, without times at which no series has a value.
 
@@ -246,6 +250,6 @@ def window(
         "step": usual * grid.step_ms / 1000,
         "times": [times[i] for i in kept],
         "values": _at(kept, shown),
-        "bounded": marks(_at(kept, measured), _at(kept, shown)),
+        "bounded": bounded_marks(_at(kept, measured), _at(kept, shown)),
         "why": [],
     }

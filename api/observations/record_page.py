@@ -15,14 +15,14 @@ from api.explorer.facts import Fact, find_facts
 from api.nodes import Node
 from api.observations.derived import find_derived
 from api.observations.figures import duration
-from api.observations.measured import FIGURES, Measured, find_measured
+from api.observations.measured import FIGURES, MeasuredSeries, find_measured
 from api.observations.permissions import refusal
 from api.observations.pinned import find_pinned, name_of
 from api.observations.stored_files import has_kept
 from api.services import Services
 from api.web import pages
-from api.web.pages import Links, Shown
-from dashboards.spec import Panel, Section, Series
+from api.web.pages import Links, RenderedTerm
+from dashboards.spec import Panel, PanelSeries, Section
 from ontology.terms import ST
 
 # Shown at the top of the page or in separate sections.
@@ -101,7 +101,7 @@ async def record_page(
         id=id_,
         iri=str(node.iri),
         path=f"/observations/{str(node.iri).rpartition('/')[2]}",
-        host=Shown(name_of(host), links.href(host), host),
+        host=RenderedTerm(name_of(host), links.href(host), host),
         run=_head(node),
         tags=sorted(map(str, node.graph.objects(node.iri, ST.observationTag))),
         asked=[fact for link, fact in own if link in _ASKED],
@@ -191,7 +191,7 @@ def _span(node: Node) -> list[float]:
 
 
 def _pictures(
-    services: Services, measured: Sequence[Measured], span: Sequence[float]
+    services: Services, measured: Sequence[MeasuredSeries], span: Sequence[float]
 ) -> dict[str, Any]:
     """Return a chart for each metric, with a line for each instance."""
     by_metric = groupby(measured, key=lambda one: one.metric)
@@ -205,7 +205,7 @@ def _pictures(
     }
 
 
-def _panel(number: int, found: Sequence[Measured]) -> Panel:
+def _panel(number: int, found: Sequence[MeasuredSeries]) -> Panel:
     metric = found[0].metric
     return Panel(
         id=f"metric-{number}",
@@ -217,7 +217,7 @@ def _panel(number: int, found: Sequence[Measured]) -> Panel:
         width=12 if len(found) < 9 else 24,
         height=7,
         series=tuple(
-            Series(
+            PanelSeries(
                 one.instance or metric.name,
                 one.series,
                 metric.name,

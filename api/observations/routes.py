@@ -12,19 +12,19 @@ from fastapi.responses import StreamingResponse
 from api import formats
 from api.access import audit
 from api.access.roles import ANSWERS, requires
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from api.body import read_body
 from api.negotiation import negotiate
 from api.observations.live_page import live_page
-from api.observations.serialise import not_running, recorded, refused, shown
+from api.observations.serialise import not_running, recorded, refused, session_document
 from api.parameters import TIMES
 from api.services import Services, Use
-from observations.errors import SaidError
+from observations.errors import RunnerEventError
 
 if TYPE_CHECKING:
-    from observations.launch import Event
-    from observations.session.run_manager import Desk
-    from observations.session.run_session import Session
+    from observations.launch import RunnerEvent
+    from observations.session.run_manager import RunManager
+    from observations.session.run_session import RunSession
 
 router = APIRouter(tags=["Observations"])
 
@@ -34,7 +34,7 @@ Id = Annotated[str, Path(alias="id", max_length=100)]
 STREAM = "text/event-stream"
 _WHAT = "an observation is served as JSON and HTML"
 _MOST_SAID = 16 * 1024 * 1024
-_OPERATOR = requires(Role.OPERATOR)
+_OPERATOR = requires(TokenRole.OPERATOR)
 _LOOK_S = 0.02
 _HEARTBEAT_S = 8.0
 _HEADERS = {
@@ -50,8 +50,8 @@ _HEADERS = {
 )
 async def running(services: Use) -> Response:
     """Each with its state: running, or over; recorded ones are found by queries."""
-    desk = await services.observing.desk()
-    found = [shown(services.iris, session) for session in desk.sessions]
+    manager = await services.observing.manager()
+    found = [session_document(services.iris, session) for session in manager.sessions]
     return Response(orjson.dumps(found), media_type=formats.JSON)
 
 
@@ -70,12 +70,12 @@ async def state(request: Request, services: Use, id_: Id) -> Response:
     recorded, where that is so.
     """
     accept = request.headers.getlist("accept")
-    desk = await services.observing.desk()
+    manager = await services.observing.manager()
     if negotiate(accept, (formats.JSON, formats.HTML), _WHAT) == formats.HTML:
-        return await live_page(request, services, id_, desk.find(id_))
-    session = _found(desk, id_)
+        return await live_page(request, services, id_, manager.find(id_))
+    session = _found(manager, id_)
     known = recorded(services.iris, services.settings.home, session)
-    body = orjson.dumps({**shown(services.iris, session), "recorded": known})
+    body = orjson.dumps({**session_document(services.iris, session), "recorded": known})
     return Response(body, media_type=formats.JSON)
 
 
@@ -94,9 +94,10 @@ async def follow(
 ) -> Response:
     """Server-sent events: `started`, `output`, `alive`, `over`, `ended`, `closed`.
 
-    `Last-Event-ID` goes on where it was. Role: operator, for output may tell secrets.
+    `Last-RunnerEvent-ID` goes on where it was. Role: operator, for output may tell
+    secrets.
     """
-    session = _found(await services.observing.desk(), id_)
+    session = _found(await services.observing.manager(), id_)
     last = request.headers.get("last-event-id", "")
     first = int(last) if last.isdecimal() and len(last) < 10 else after
     return StreamingResponse(
@@ -122,7 +123,7 @@ async def say(
     """Lines as the program printed them; none say that it runs. `cancel` says that it
     is to be ended; `program` is the next run's, where there is one. Role: operator.
     """
-    session = _found(await services.observing.desk(), id_)
+    session = _found(await services.observing.manager(), id_)
     said = _events(await read_body(request, _MOST_SAID, "report"))
     _check_order(session, said, first)
 
@@ -133,7 +134,7 @@ async def say(
     more = await to_thread.run_sync(heard)
     answer = {"cancel": session.is_cancelled, "program": more and more.decode()}
     return Response(
-        orjson.dumps({**shown(services.iris, session), **answer}),
+        orjson.dumps({**session_document(services.iris, session), **answer}),
         media_type=formats.JSON,
     )
 
@@ -147,32 +148,34 @@ async def say(
 )
 async def cancel(request: Request, services: Use, id_: Id) -> Response:
     """Its command is ended, and what was sampled until then recorded."""
-    desk = await services.observing.desk()
-    session = _found(desk, id_)
-    await to_thread.run_sync(desk.cancel, session)
-    audit.record(request, "run.cancelled", f"{session.wish.asked.host} {session.id}")
-    body = orjson.dumps(shown(services.iris, session))
+    manager = await services.observing.manager()
+    session = _found(manager, id_)
+    await to_thread.run_sync(manager.cancel, session)
+    audit.record(
+        request, "run.cancelled", f"{session.run_request.spec.host} {session.id}"
+    )
+    body = orjson.dumps(session_document(services.iris, session))
     return Response(body, 202, media_type=formats.JSON)
 
 
-def _found(desk: "Desk", id_: str) -> "Session":
-    session = desk.find(id_)
+def _found(manager: "RunManager", id_: str) -> "RunSession":
+    session = manager.find(id_)
     if session is None:
         raise not_running(id_)
     return session
 
 
-def _events(body: bytes) -> list["Event"]:
+def _events(body: bytes) -> list["RunnerEvent"]:
     from observations.events import event_of
 
     try:
         return [event_of(line) for line in body.splitlines() if line.strip()]
-    except SaidError as error:
+    except RunnerEventError as error:
         raise refused(f"{error}: send what the program printed, unchanged") from None
 
 
 def _check_order(
-    session: "Session", said: Sequence["Event"], first: int | None
+    session: "RunSession", said: Sequence["RunnerEvent"], first: int | None
 ) -> None:
     from observations.events import check_order
 
@@ -182,12 +185,12 @@ def _check_order(
         return
     try:
         check_order(session.last, said[known:])
-    except SaidError as error:
+    except RunnerEventError as error:
         raise refused(f"{error}: send what the program printed, in order") from None
 
 
 async def _stream(
-    services: Services, session: "Session", first: int
+    services: Services, session: "RunSession", first: int
 ) -> AsyncIterator[bytes]:
     at, quiet = first, 0.0
     while True:
@@ -196,7 +199,9 @@ async def _stream(
             at, quiet = number, 0.0
             yield _event(at, event)
         if is_over:
-            yield _event(at + 1, {"event": "closed", **shown(services.iris, session)})
+            yield _event(
+                at + 1, {"event": "closed", **session_document(services.iris, session)}
+            )
             return
         await asyncio.sleep(_LOOK_S)
         quiet += _LOOK_S

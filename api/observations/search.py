@@ -19,7 +19,7 @@ _METRIC = "metric"
 
 
 @dataclass(frozen=True)
-class Entry:
+class SearchEntry:
     """One run, or all repetitions found of a group, the latest first."""
 
     id: str
@@ -41,7 +41,7 @@ class Entry:
         return sum(known) / len(known) if known else None
 
 
-def asked_of() -> dict[str, SavedQuery]:
+def queries_by_parameter() -> dict[str, SavedQuery]:
     """Map each search parameter to the query that it belongs to."""
     runs, measured = saved_query(RUNS), saved_query(BY_METRIC)
     return dict.fromkeys(measured.params, measured) | {
@@ -54,15 +54,15 @@ def params() -> list[Param]:
 
     The metric has no default here, so that a search without it ignores metrics.
     """
-    owners = asked_of()
+    owners = queries_by_parameter()
     ordered = sorted(owners, key=lambda name: owners[name].name != RUNS)
     found = [owners[name].params[name] for name in ordered]
     return [replace(p, default=None) if p.name == _METRIC else p for p in found]
 
 
-def misfits(given: Mapping[str, str]) -> dict[str, str]:
+def invalid_values(given: Mapping[str, str]) -> dict[str, str]:
     """Return what is wrong with each invalid value, by parameter."""
-    owners, found = asked_of(), dict[str, str]()
+    owners, found = queries_by_parameter(), dict[str, str]()
     for name, value in given.items():
         try:
             owners[name].bind({name: value})
@@ -79,10 +79,10 @@ async def find_runs(services: Services, given: Mapping[str, str]) -> list[Row]:
 
     Raises ApiError for an invalid value, and if the graph store is down.
     """
-    for name, error in misfits(given).items():
+    for name, error in invalid_values(given).items():
         detail = f"{name}: {error}"
         raise ApiError(400, "bad-parameter", "A parameter does not fit", detail)
-    owners = asked_of()
+    owners = queries_by_parameter()
     asked = {name: v for name, v in given.items() if owners[name].name == RUNS}
     runs = await rows(services, RUNS, asked)
     if _METRIC not in given or _METRIC in asked:
@@ -105,13 +105,13 @@ async def rows(services: Services, name: str, values: Mapping[str, str]) -> list
     return [dict(zip(found.columns, row, strict=True)) for row in found.values()]
 
 
-def entries(runs: Sequence[Row], *, apart: bool = False) -> Iterator[Entry]:
+def entries(runs: Sequence[Row], *, apart: bool = False) -> Iterator[SearchEntry]:
     """Yield runs as list entries; one for a whole group, unless ``apart``."""
     groups: dict[str, list[Row]] = {}
     for run in runs:
         bare = str(run["run"]).rpartition("/")[2]
         groups.setdefault((not apart and run["group"]) or bare, []).append(run)
-    return (Entry(id_, found) for id_, found in groups.items())
+    return (SearchEntry(id_, found) for id_, found in groups.items())
 
 
 def _words(*texts: str | None) -> str | None:
@@ -122,4 +122,4 @@ def _words(*texts: str | None) -> str | None:
 
 def _needs_metric(name: str) -> bool:
     """Whether a parameter is meaningless without a metric."""
-    return asked_of()[name].name == BY_METRIC and name != _METRIC
+    return queries_by_parameter()[name].name == BY_METRIC and name != _METRIC

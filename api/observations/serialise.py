@@ -9,20 +9,20 @@ from ontology.iris import Iris
 
 if TYPE_CHECKING:
     from observations.record import Run
-    from observations.session.run_session import Session
+    from observations.session.run_session import RunSession
 
 
-def shown(iris: Iris, session: "Session") -> dict[str, Any]:
+def session_document(iris: Iris, session: "RunSession") -> dict[str, Any]:
     """Return the state of a session that runs or ended recently."""
-    asked = session.wish.asked
+    spec = session.run_request.spec
     return {
         "id": session.id,
-        "host": asked.host,
-        "command": asked.command,
+        "host": spec.host,
+        "command": spec.command,
         "state": session.state,
         "began": session.began,
         "elapsed": round((session.ended or time.time()) - session.began, 3),
-        "repeat": asked.repeat,
+        "repeat": spec.repeat,
         "runs": [
             _run(str(iris.observation(id_)), run)
             for id_, run in zip(session.ids, session.runs, strict=False)
@@ -33,7 +33,7 @@ def shown(iris: Iris, session: "Session") -> dict[str, Any]:
     }
 
 
-def recorded(iris: Iris, home: Path, session: "Session") -> list[str]:
+def recorded(iris: Iris, home: Path, session: "RunSession") -> list[str]:
     """Return the IRIs of the session's runs that are recorded already."""
     from observations.session.repetition import RECORDED
 
@@ -48,7 +48,7 @@ def refused(detail: str, status: int = 400) -> ApiError:
 
 
 def not_running(id_: str) -> NotFoundError:
-    """404 for a session that the desk does not know, or has forgotten."""
+    """404 for a session that the run manager does not know, or has forgotten."""
     detail = f"no observation {id_[:80]} runs, or ran lately"
     return NotFoundError("no-such-observation", "No such observation", detail)
 

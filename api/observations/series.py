@@ -12,15 +12,15 @@ from api.bounds import Column, bounded
 from api.connection import while_connected
 from api.limits import greatest_on
 from api.observations.measured import (
-    Measured,
-    Span,
+    MeasuredSeries,
+    RunSpan,
     find_measured,
     find_span,
     observation_of,
     runs_of_group,
 )
 from api.observations.parameters import POINTS, MetricName, Points, RunId
-from api.observations.readings import Grid, grid_of, read, step_of, window
+from api.observations.readings import RunGrid, grid_of, read, step_of, window
 from api.services import Services, Use
 from api.sparql import response
 from api.twin import decoded
@@ -36,12 +36,12 @@ _MOST_VALUES = 2_000_000
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """A recorded run with its series of one metric."""
 
     id: str
-    span: Span
-    measured: Sequence[Measured]
+    span: RunSpan
+    measured: Sequence[MeasuredSeries]
 
     @property
     def resolution(self) -> float | None:
@@ -113,7 +113,7 @@ async def _read(
     return orjson.dumps({**told, "runs": ids, "instances": instances})
 
 
-async def _runs(services: Services, id_: str, metric: str) -> list[Run]:
+async def _runs(services: Services, id_: str, metric: str) -> list[RecordedRun]:
     """Return the run, or those of a group, with their series of a metric."""
     try:
         return [await _run(services, id_, metric)]
@@ -125,15 +125,15 @@ async def _runs(services: Services, id_: str, metric: str) -> list[Run]:
     return [await _run(services, one, metric) for one in ids]
 
 
-async def _run(services: Services, id_: str, metric: str) -> Run:
+async def _run(services: Services, id_: str, metric: str) -> RecordedRun:
     span = await find_span(services, id_)
     every = await find_measured(services, observation_of(services.iris, id_))
-    return Run(id_, span, [one for one in every if one.metric.name == metric])
+    return RecordedRun(id_, span, [one for one in every if one.metric.name == metric])
 
 
 def _grid(
-    runs: Sequence[Run], start: float | None, end: float | None, points: int
-) -> Grid:
+    runs: Sequence[RecordedRun], start: float | None, end: float | None, points: int
+) -> RunGrid:
     """Return the sampling times of one run; of several, times since their starts."""
     span = max((run.span for run in runs), key=lambda span: span.seconds)
     period = span.period_ms / 1000
@@ -144,10 +144,10 @@ def _grid(
     if len(runs) == 1:
         return grid_of(span, first, last, points, resolution)
     step = step_of(span.period_ms, last - first, points, resolution)
-    return Grid(1000 * first, step, int(1000 * (last - first) // step) + 1)
+    return RunGrid(1000 * first, step, int(1000 * (last - first) // step) + 1)
 
 
-async def _columns(services: Services, run: Run, grid: Grid) -> list[Column]:
+async def _columns(services: Services, run: RecordedRun, grid: RunGrid) -> list[Column]:
     metric, instances = run.measured[0].metric, [one.instance for one in run.measured]
     return await read(services, run.span, metric, instances, grid, run.resolution)
 

@@ -11,14 +11,14 @@ from fastapi import APIRouter, Response
 from api import formats
 from api.access.authenticator import Caller
 from api.access.roles import ANSWERS, requires
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from api.observations.parameters import RunId
 from api.services import Use
 from core.errors import ApiError, NotFoundError
 
 router = APIRouter(tags=["Observations"])
 
-_OPERATOR = requires(Role.OPERATOR)
+_OPERATOR = requires(TokenRole.OPERATOR)
 # A folder's name that cannot lead out of the parent folder.
 _FOLDER = "observations"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
@@ -76,10 +76,10 @@ def has_kept(home: Path, id_: str) -> bool:
 
 def _program(home: Path, id_: str, caller: Caller) -> bytes:
     from observations.program_for_others import without_values
-    from observations.session.repetition import PROGRAM, WISH
+    from observations.session.repetition import PROGRAM, SPEC
 
     whole = _read(home, id_, PROGRAM)
-    if caller.role is Role.ADMIN or caller.name == _launched_by(home, id_, WISH):
+    if caller.role is TokenRole.ADMIN or caller.name == _launched_by(home, id_, SPEC):
         return whole
     if (shown := without_values(whole)) is None:
         detail = f"the program of {id_} is of another release: only an admin reads it"

@@ -15,9 +15,9 @@ from pinning.branches import Branch
 from pinning.errors import PinningError
 from pinning.formats import FORMATS, write
 from pinning.hybrid import BINDS, MAPS, RANKS
-from pinning.placing import Wish, place
+from pinning.placing import PinningRequest, place
 from pinning.policy import WORDS
-from pinning.tree import KINDS, Domain, Tree
+from pinning.tree import KINDS, ThreadDomain, Tree
 from queries.hosts import known_hosts
 from queries.natural_order import natural
 
@@ -35,14 +35,16 @@ class Box:
     state: str = ""
 
 
-async def form_page(request: Request, services: Services, wish: Wish) -> Response:
+async def form_page(
+    request: Request, services: Services, pin_request: PinningRequest
+) -> Response:
     """Return the form; with a host, also the placement or why there is none."""
     made: dict[str, Any] = {"found": None, "tree": None, "commands": (), "problem": ""}
     status = 200
-    if wish.host:
+    if pin_request.host:
         try:
-            found, tree = await place(services, wish)
-            made |= _found(found, tree, wish)
+            found, tree = await place(services, pin_request)
+            made |= _found(found, tree, pin_request)
         except ApiError as error:
             status, made["problem"] = error.status, error.detail
     known = await known_hosts(services.graph)
@@ -52,39 +54,44 @@ async def form_page(request: Request, services: Services, wish: Wish) -> Respons
         services.settings.base,
         status=status,
         title="Where to pin",
-        wish=wish,
+        pin_request=pin_request,
         hosts=sorted(map(str, known.objects(None, ST.hostname)), key=natural),
         words=WORDS,
         formats=FORMATS,
         maps=MAPS,
         ranks=RANKS,
         binds=BINDS,
-        asked=urlencode({k: v for k, v in asdict(wish).items() if v}),
+        asked=urlencode({k: v for k, v in asdict(pin_request).items() if v}),
         launch=urlencode(
             {
-                "host": wish.host,
-                "pin": wish.policy or "compact",
-                "threads": wish.threads,
+                "host": pin_request.host,
+                "pin": pin_request.policy or "compact",
+                "threads": pin_request.threads,
             }
         ),
         **made,
     )
 
 
-def _found(found: Mapping[str, Any], tree: Tree, wish: Wish) -> dict[str, Any]:
+def _found(
+    found: Mapping[str, Any], tree: Tree, pin_request: PinningRequest
+) -> dict[str, Any]:
     cpus = found["cpus"]
     return {
         "found": found,
         "tree": draw(tree, tree.root, frozenset(cpus)),
-        "commands": _commands(found, tree, cpus, wish),
+        "commands": _commands(found, tree, cpus, pin_request),
     }
 
 
 def _commands(
-    found: Mapping[str, Any], tree: Tree, cpus: Sequence[int], wish: Wish
+    found: Mapping[str, Any],
+    tree: Tree,
+    cpus: Sequence[int],
+    pin_request: PinningRequest,
 ) -> list[tuple[str, str]]:
     """Return the placement in every format; for ranks only the requested one."""
-    if wish.for_ranks:
+    if pin_request.for_ranks:
         return [(str(found["format"]), str(found["text"]))]
     return [(name, _written(tree, cpus, name)) for name in FORMATS]
 
@@ -112,6 +119,6 @@ def _name(tree: Tree, cpus: frozenset[int]) -> str:
     return ", ".join(_called(one) for one in held if one and one.cpus == cpus)
 
 
-def _called(domain: Domain) -> str:
+def _called(domain: ThreadDomain) -> str:
     numbered = domain.kind in ("socket", "numa") and domain.number is not None
     return f"{KINDS[domain.kind]} {domain.number}" if numbered else KINDS[domain.kind]

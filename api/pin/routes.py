@@ -11,7 +11,7 @@ from api.negotiation import negotiate
 from api.pin.page import form_page
 from api.services import Use
 from api.sparql import response
-from pinning.placing import Wish, place
+from pinning.placing import PinningRequest, place
 from pinning.policy import LONGEST
 
 router = APIRouter(tags=["Pinning"])
@@ -61,8 +61,10 @@ async def pin(
     """
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
-    wish = Wish(host, threads, policy, format, ranks, nodes, map, rank, bind)
+    pin_request = PinningRequest(
+        host, threads, policy, format, ranks, nodes, map, rank, bind
+    )
     if media_type == formats.HTML:
-        return await while_connected(request, form_page(request, services, wish))
-    found, _ = await while_connected(request, place(services, wish))
+        return await while_connected(request, form_page(request, services, pin_request))
+    found, _ = await while_connected(request, place(services, pin_request))
     return response(orjson.dumps(found), formats.JSON)

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import formats
 from api.access import audit
 from api.access.roles import ANSWERS, requires
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from api.body import read_model, schema_of
 from api.failures import answered
 from api.plans.routes import check_known, find_plans
-from api.plans.turns import Turns
+from api.plans.turns import NamedLocks
 from api.services import Services, Use
 from core.errors import ApiError, NotFoundError
 from sampling.plans.request import PlanRequest, check_plan_name, parse_period
@@ -23,16 +23,16 @@ from sampling.plans.request import PlanRequest, check_plan_name, parse_period
 router = APIRouter(tags=["Telemetry"])
 
 if TYPE_CHECKING:
-    from sampling.plans.changes import Added
+    from sampling.plans.changes import AddedPlan
 
 T = TypeVar("T")
 
 _MOST_BYTES = 256 * 1024
-_OPERATOR = requires(Role.OPERATOR)
+_OPERATOR = requires(TokenRole.OPERATOR)
 # A lock for each host, because a name must stay free between check and use. Other
 # processes are kept out by a file lock, which does not exist if the state is read-only.
 # Logging in to a host that is down takes up to a minute, so hosts do not share a lock.
-_TURNS = Turns()
+_TURNS = NamedLocks()
 # Work that waits for its host uses its own threads, not those of other requests.
 _AT_ONCE = CapacityLimiter(64)
 
@@ -169,7 +169,7 @@ async def remove(
     """What another plan names goes on at that one's period. Role: operator."""
     await check_known(services, host)
     async with _TURNS.take(host):
-        await _check_there(services, host, plan)
+        await _check_exists(services, host, plan)
         await _write(lambda: _remove(services, host, plan))
     audit.record(request, "plan.removed", f"{host} {plan}")
     return Response(status_code=204)
@@ -181,7 +181,7 @@ async def _check_free(services: Services, host: str, plan: str) -> None:
         raise _refused(detail + "remove it first", status=409)
 
 
-async def _check_there(services: Services, host: str, plan: str) -> None:
+async def _check_exists(services: Services, host: str, plan: str) -> None:
     names = await _names(services, host)
     if plan not in names:
         has = f"it has {', '.join(names[:5])}" if names else "it has none"
@@ -202,23 +202,23 @@ async def _write(work: Callable[[], T]) -> T:
         return await to_thread.run_sync(work, limiter=_AT_ONCE)
 
 
-def _add(services: Services, request: PlanRequest, accept_cost: bool) -> "Added":
+def _add(services: Services, request: PlanRequest, accept_cost: bool) -> "AddedPlan":
     # Imports the validation of plans, which would add a second to the API's start.
     from sampling.cost.plan_cost import check_cost, plan_cost
     from sampling.plans import changes
 
     if not accept_cost:
         check_cost(services.settings, plan_cost(services.settings, request))
-    return changes.add(services.settings, request, _unheard)
+    return changes.add(services.settings, request, _without_bridge)
 
 
 def _remove(services: Services, host: str, plan: str) -> None:
     from sampling.plans import changes
 
-    changes.remove(services.settings, host, plan, _unheard)
+    changes.remove(services.settings, host, plan, _without_bridge)
 
 
-def _unheard(_line: str) -> None:
+def _without_bridge(_line: str) -> None:
     """Ignore progress messages, which are meant for a terminal."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 
-class Turns:
+class NamedLocks:
     """Locks by name; each exists only while a task holds it or waits for it."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from api.connection import while_connected
 from api.nodes import Node
 from api.processes.instances import find_instance
 from api.processes.metrics import process_metrics
-from api.processes.seen import Seen, Sighting
+from api.processes.seen import Sighting, Sightings
 from api.services import Services, Use
 from api.twin import OPTIONS, Segment, accepted, decoded, node_response
 from core.errors import ApiError, NotFoundError
@@ -27,9 +27,14 @@ from ingest.describe.process import (
     describe_telemetry,
     process_iri,
 )
-from ingest.errors import SourceError
+from ingest.errors import ProbeSourceError
 from ingest.named_processes import named_iri
-from ingest.sources.processes import Identity, Process, parse_identity, read_process
+from ingest.sources.processes import (
+    Identity,
+    ProcessFacts,
+    parse_identity,
+    read_process,
+)
 from ingest.triples import Triples
 from ontology.selectors import escaped
 from ontology.terms import ST
@@ -108,7 +113,7 @@ async def _running(
     services: Services, host: str, pid: int, identity: Identity | None
 ) -> Node:
     found = await to_thread.run_sync(_look, pid)
-    seen = Seen(services.settings.home / "processes.sqlite")
+    seen = Sightings(services.settings.home / "processes.sqlite")
     if found is None or (identity and found.identity != identity):
         last = await to_thread.run_sync(_last_seen, seen, pid, identity)
         raise await _ended(services, host, pid, last, exact=identity is not None)
@@ -120,19 +125,19 @@ async def _running(
     return Node(iri, triples.graph(), _cut(found))
 
 
-def _look(pid: int) -> Process | None:
+def _look(pid: int) -> ProcessFacts | None:
     try:
         return read_process(pid, Path("/"))
-    except SourceError as error:
+    except ProbeSourceError as error:
         raise ApiError(503, "no-proc", "Processes cannot be read", str(error)) from None
 
 
-def _last_seen(seen: Seen, pid: int, identity: Identity | None) -> Sighting | None:
+def _last_seen(seen: Sightings, pid: int, identity: Identity | None) -> Sighting | None:
     return seen.by_identity(identity) if identity else seen.by_number(pid)
 
 
 async def _telemetry(
-    services: Services, host: str, found: Process, iri: URIRef
+    services: Services, host: str, found: ProcessFacts, iri: URIRef
 ) -> Triples:
     """Return its series, if the PMCD of this machine knows the process."""
     domain, metrics = await process_metrics(services.graph, services.iris, host)
@@ -144,7 +149,7 @@ async def _telemetry(
     return describe_telemetry(services.iris, host, iri, metrics, name)
 
 
-def _cut(found: Process) -> list[str]:
+def _cut(found: ProcessFacts) -> list[str]:
     left = found.task_count - len(found.tasks)
     return [f"{left} more threads are not shown"] if left > 0 else []
 

@@ -30,7 +30,7 @@ class Sighting:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Sightings:
     """A small database of sightings; losing it does no other harm."""
 
     path: Path

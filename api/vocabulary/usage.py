@@ -18,7 +18,7 @@ _TARGETS = (SH.targetClass, SH.targetSubjectsOf, SH.targetObjectsOf)
 
 
 @dataclass(frozen=True)
-class Shape:
+class ShapeUsage:
     """A shape by its name within its file, with its message for violations."""
 
     file: str
@@ -28,10 +28,10 @@ class Shape:
 
 
 @cache
-def shapes_by_term() -> dict[str, tuple[Shape, ...]]:
+def shapes_by_term() -> dict[str, tuple[ShapeUsage, ...]]:
     """Map the local name of a class or property to the shapes that check it."""
     graph = shapes_graph()
-    found: dict[str, set[Shape]] = defaultdict(set)
+    found: dict[str, set[ShapeUsage]] = defaultdict(set)
     for shape in _named(graph):
         for term in _looked_at(graph, shape):
             found[term].add(_shape(graph, shape))
@@ -48,7 +48,7 @@ def queries_by_term() -> dict[str, tuple[SavedQuery, ...]]:
     return {term: tuple(queries) for term, queries in found.items()}
 
 
-def _by_name(shape: Shape) -> tuple[str, str]:
+def _by_name(shape: ShapeUsage) -> tuple[str, str]:
     return shape.file, shape.name
 
 
@@ -84,10 +84,10 @@ def _reached(graph: Graph, start: Node) -> set[Node]:
     return found
 
 
-def _shape(graph: Graph, shape: URIRef) -> Shape:
+def _shape(graph: Graph, shape: URIRef) -> ShapeUsage:
     file, _, name = str(shape).rpartition("#")
     severity = str(graph.value(shape, SH.severity) or SH.Violation)
-    return Shape(
+    return ShapeUsage(
         file.rpartition("/")[2],
         name,
         str(graph.value(shape, SH.message) or ""),

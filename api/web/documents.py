@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 from api import formats
 from api.services import Services, Use
 from api.web import pages
-from api.web.markdown import Document, document
+from api.web.markdown import MarkdownPage, document
 from core.errors import NotFoundError
 from core.settings.home import CHECKOUT
 
@@ -69,7 +69,7 @@ def _found(path: str) -> Path:
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, _changed_ns: int, _size: int) -> Document:
+def _read(path: Path, _changed_ns: int, _size: int) -> MarkdownPage:
     """Render each version of the file once."""
     prefix = "" if path.is_relative_to(_FOLDER) else "docs/"
     return document(path.read_text("utf-8"), prefix=prefix)

@@ -13,7 +13,7 @@ _NOT_SLUG = re.compile(r"[^\w\- ]")
 
 
 @dataclass(frozen=True)
-class Document:
+class MarkdownPage:
     """A page of the documentation; ``sections`` are its anchors and their titles."""
 
     title: str
@@ -26,7 +26,7 @@ def paragraphs(text: str) -> Markup:
     return Markup(_PARSER.render(text))  # noqa: S704
 
 
-def document(text: str, *, prefix: str = "") -> Document:
+def document(text: str, *, prefix: str = "") -> MarkdownPage:
     """Render a whole document; the ``prefix`` of links is removed."""
     tokens = _PARSER.parse(text)
     headings = _headings(tokens)
@@ -36,7 +36,7 @@ def document(text: str, *, prefix: str = "") -> Document:
     body = _PARSER.renderer.render(tokens, _PARSER.options, {})
     titles = [title for level, _, title in headings if level == "h1"]
     sections = tuple((slug, title) for level, slug, title in headings if level == "h2")
-    return Document(titles[0] if titles else "", Markup(body), sections)  # noqa: S704
+    return MarkdownPage(titles[0] if titles else "", Markup(body), sections)  # noqa: S704
 
 
 def _headings(tokens: list[Token]) -> list[tuple[str, str, str]]:

@@ -61,7 +61,7 @@ _FIRST = (RDF.type, RDFS.label, RDFS.comment)
 
 
 @dataclass(frozen=True)
-class Shown:
+class RenderedTerm:
     """One term as text, with a link if it has one, and ``time`` if it is a time."""
 
     text: str
@@ -89,14 +89,14 @@ class Links:
             return f"{self.root}/{iri.removeprefix(base).lstrip('/')}"
         return iri if iri.startswith(("http://", "https://")) else ""
 
-    def shown(self, term: Term, graph: Graph) -> Shown:
+    def shown(self, term: Term, graph: Graph) -> RenderedTerm:
         """Show a term by its label, its short name or its text."""
         if not isinstance(term, URIRef):
-            return Shown(str(term), title=_kind(term), time=_time(term))
+            return RenderedTerm(str(term), title=_kind(term), time=_time(term))
         if (symbol := unit_symbol(term)) is not None:
-            return Shown(symbol, title=str(term)) if symbol else Shown("")
+            return RenderedTerm(symbol, title=str(term)) if symbol else RenderedTerm("")
         label = next((str(found) for found in graph.objects(term, RDFS.label)), "")
-        return Shown(label or self.short(term), self.href(term), str(term))
+        return RenderedTerm(label or self.short(term), self.href(term), str(term))
 
     def short(self, iri: str) -> str:
         """Shorten to ``st:Core`` for known namespaces, or a path below the base."""
@@ -184,8 +184,8 @@ def _navigation(request: Request, root: str) -> dict[str, Any]:
     if path.startswith("/observation/"):
         path = "/observations"
     below = (link for link, _ in _NAVIGATION[1:] if f"{path}/".startswith(f"{link}/"))
-    gate = request.app.state.services.gate
-    session = gate.sessions.find(request.cookies.get(gate.cookie, ""))
+    authenticator = request.app.state.services.authenticator
+    session = authenticator.sessions.find(request.cookies.get(authenticator.cookie, ""))
     here = next(below, "/")
     return {"navigation": _NAVIGATION, "here": here, "session": session is not None}
 
@@ -207,7 +207,7 @@ def triples(node: Node, links: Links) -> dict[str, Any]:
 
 def _beside(
     node: Node, links: Links
-) -> list[tuple[Shown, list[tuple[Shown, list[Shown]]]]]:
+) -> list[tuple[RenderedTerm, list[tuple[RenderedTerm, list[RenderedTerm]]]]]:
     """Return what the graph says about the neighbours, except their labels."""
     said: dict[Term, list[tuple[Term, Term]]] = defaultdict(list)
     for subject, link, value in node.graph:
@@ -221,7 +221,7 @@ def _beside(
 
 def _grouped(
     pairs: Iterable[tuple[Term, Term]], links: Links, graph: Graph
-) -> list[tuple[Shown, list[Shown]]]:
+) -> list[tuple[RenderedTerm, list[RenderedTerm]]]:
     """Group values by property: type, label and comment first, the rest by name."""
     by_property: dict[Term, list[Term]] = defaultdict(list)
     for link, value in pairs:
@@ -229,7 +229,7 @@ def _grouped(
     ordered = sorted(by_property, key=lambda link: (link not in _FIRST, str(link)))
     return [
         (
-            Shown(links.short(str(link)), title=str(link)),
+            RenderedTerm(links.short(str(link)), title=str(link)),
             sorted(
                 (links.shown(value, graph) for value in by_property[link]),
                 key=lambda shown: natural(shown.text),

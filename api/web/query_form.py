@@ -31,7 +31,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Field:
+class FormField:
     """One input: ``select`` if the options are complete, else the type of the input.
 
     ``suggested`` options are only offered; other values are possible. A time is in UTC;
@@ -49,7 +49,9 @@ class Field:
     is_time: bool = False
 
 
-def misfits(query: SavedQuery, iris: Iris, given: Mapping[str, str]) -> dict[str, str]:
+def invalid_values(
+    query: SavedQuery, iris: Iris, given: Mapping[str, str]
+) -> dict[str, str]:
     """Return what is wrong with each invalid value, by parameter."""
     found = {}
     for name, value in given.items():
@@ -66,17 +68,17 @@ async def fields(
     params: Iterable[Param],
     given: Mapping[str, str],
     errors: Mapping[str, str],
-) -> list[Field]:
+) -> list[FormField]:
     """Return the fields of a form; without the graph store, with fewer choices."""
-    asked = list(params)
-    kinds = {(param.name, param.type) for param in asked}
+    parameters = list(params)
+    kinds = {(param.name, param.type) for param in parameters}
     hosts = await host_names(store) if ("host", "string") in kinds else []
     parts = list[Option]()
     if any(type_ == "iri" for _, type_ in kinds):
         parts = await _components(store, iris, given.get("host", ""))
     return [
         _field(p, given.get(p.name, ""), errors.get(p.name, ""), hosts, parts)
-        for p in asked
+        for p in parameters
     ]
 
 
@@ -86,10 +88,10 @@ def _field(
     error: str,
     hosts: Sequence[str],
     parts: Sequence[Option],
-) -> Field:
+) -> FormField:
     default = _text(param.default)
     options = _options(param, value, default, hosts)
-    return Field(
+    return FormField(
         name=param.name,
         input="select" if options else _INPUTS.get(param.type, "text"),
         value=value,

@@ -16,10 +16,10 @@ from rdflib.namespace import XSD
 from api import formats
 from api.query_text import query_text
 from api.services import Services
-from api.sparql import Asked, run
+from api.sparql import SparqlRequest, run
 from api.web import pages
-from api.web.pages import Links, Shown
-from api.web.query_form import fields, misfits
+from api.web.pages import Links, RenderedTerm
+from api.web.query_form import fields, invalid_values
 from core.errors import ApiError
 from core.stores.fuseki import Binding, read_binding
 from ontology.figures import figures
@@ -37,12 +37,12 @@ _TRIPLES = ("construct", "describe")
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryResult:
     """The result of a query: a table of at most 1,000 rows, or one text."""
 
     columns: tuple[str, ...] = ()
     numeric: frozenset[str] = frozenset()
-    rows: tuple[tuple[Shown | None, ...], ...] = ()
+    rows: tuple[tuple[RenderedTerm | None, ...], ...] = ()
     total: int = 0
     text: str = ""
 
@@ -64,8 +64,13 @@ async def results_page(
 ) -> Response:
     """Return the form of a query and its result; an invalid value gives 400."""
     given = {name: value for name, value in pairs if value or name not in query.params}
-    errors = misfits(query, services.iris, given) | _repeated(pairs)
-    answer, problem, status, text = Answer(), "", 400 if errors else 200, query.text
+    errors = invalid_values(query, services.iris, given) | _repeated(pairs)
+    answer, problem, status, text = (
+        QueryResult(),
+        "",
+        400 if errors else 200,
+        query.text,
+    )
     if not errors:
         try:
             text = await query_text(services, query, given)
@@ -113,16 +118,16 @@ def _endings(query: SavedQuery) -> tuple[tuple[str, str], ...]:
 
 async def _answer(
     request: Request, services: Services, query: SavedQuery, text: str
-) -> Answer:
+) -> QueryResult:
     if query.form in _TRIPLES:
-        asked = Asked(text), formats.TURTLE, query.dataset
+        asked = SparqlRequest(text), formats.TURTLE, query.dataset
         body = await run(request, services, *asked)
-        return Answer(text=body.decode(errors="replace"))
-    asked = Asked(text), formats.RESULTS_JSON, query.dataset
+        return QueryResult(text=body.decode(errors="replace"))
+    asked = SparqlRequest(text), formats.RESULTS_JSON, query.dataset
     body = await run(request, services, *asked)
     document = orjson.loads(body)
     if "boolean" in document:
-        return Answer(text="yes" if document["boolean"] else "no")
+        return QueryResult(text="yes" if document["boolean"] else "no")
     made = pages.links(request, services.settings.base)
     rows = hosts_in_order(query, document["results"]["bindings"], _value)
     return _table(rows, query.returns, made)
@@ -134,12 +139,12 @@ def _value(row: Mapping[str, Any], column: str) -> str:
 
 def _table(
     found: Sequence[Mapping[str, Any]], columns: Sequence[str], links: Links
-) -> Answer:
+) -> QueryResult:
     shown = [
         {name: read_binding(value) for name, value in row.items()}
         for row in found[:_MAX_ROWS]
     ]
-    return Answer(
+    return QueryResult(
         columns=tuple(columns),
         numeric=frozenset(name for name in columns if _is_numeric(shown, name)),
         rows=tuple(_row(row, columns, links) for row in shown),
@@ -154,14 +159,14 @@ def _is_numeric(rows: Sequence[Mapping[str, Binding]], column: str) -> bool:
 
 def _row(
     row: Mapping[str, Binding], columns: Sequence[str], links: Links
-) -> tuple[Shown | None, ...]:
+) -> tuple[RenderedTerm | None, ...]:
     return tuple(_cell(row[name], links) if name in row else None for name in columns)
 
 
-def _cell(value: Binding, links: Links) -> Shown:
+def _cell(value: Binding, links: Links) -> RenderedTerm:
     """Show a fraction with six digits, and in full in its title."""
     found = term(value)
     if value.datatype in _FRACTIONS:
         with suppress(ArithmeticError):
-            return Shown(figures(Decimal(str(found)), _DIGITS), title=str(found))
+            return RenderedTerm(figures(Decimal(str(found)), _DIGITS), title=str(found))
     return links.shown(found, Graph())

@@ -19,7 +19,7 @@ _COMMON = ("4XX", "5XX")
 
 
 @dataclass(frozen=True)
-class Field:
+class ParameterDoc:
     """A parameter, or a member of a body; ``place`` is query, path, header or body."""
 
     name: str
@@ -31,7 +31,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ResponseDoc:
     """The meaning of a status; ``types`` are the media types of its answer."""
 
     status: str
@@ -47,9 +47,9 @@ class Operation:
     path: str
     summary: str
     description: str
-    fields: tuple[Field, ...]
+    fields: tuple[ParameterDoc, ...]
     body_types: tuple[str, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[ResponseDoc, ...]
 
     @property
     def anchor(self) -> str:
@@ -111,9 +111,9 @@ def _operation(document: Schema, method: str, path: str, one: Schema) -> Operati
     )
 
 
-def _parameter(one: Schema) -> Field:
+def _parameter(one: Schema) -> ParameterDoc:
     schema = one.get("schema", {})
-    return Field(
+    return ParameterDoc(
         name=one["name"],
         place=one["in"],
         kind=_kind(schema),
@@ -123,20 +123,22 @@ def _parameter(one: Schema) -> Field:
     )
 
 
-def _members(document: Schema, schema: Schema) -> Iterator[Field]:
+def _members(document: Schema, schema: Schema) -> Iterator[ParameterDoc]:
     name = schema.get("$ref", "").rpartition("/")[2]
     found = document.get("components", {}).get("schemas", {}).get(name, schema)
     required = found.get("required", ())
     for member, one in found.get("properties", {}).items():
         about = one.get("description", "")
         default = _default(one)
-        yield Field(member, "body", _kind(one), about, member in required, default)
+        yield ParameterDoc(
+            member, "body", _kind(one), about, member in required, default
+        )
 
 
-def _answers(responses: Schema) -> Iterator[Answer]:
+def _answers(responses: Schema) -> Iterator[ResponseDoc]:
     for status, one in responses.items():
         if status not in _COMMON:
-            yield Answer(
+            yield ResponseDoc(
                 status, one.get("description", ""), tuple(one.get("content", ()))
             )
 

@@ -10,7 +10,7 @@ from bench.sampling.counting import blocks
 from bench.sampling.ground import HOST, Ground, running_bridge, stop_bridge
 from bench.sampling.predicted import Predicted, Spent, beside, calibrated, load_now
 from bench.sampling.usage import Meter, Usage
-from sampling.cost.load import Load
+from sampling.cost.load import SamplingLoad
 from sampling.plan_file.monitor import load_monitor, plan_names
 from tests.servers import VictoriaMetrics, wait_until
 
@@ -69,7 +69,7 @@ def measure_disk(ground: Ground, seconds: float, period_ms: int) -> OnDisk:
 
 def _sample(
     ground: Ground, store: VictoriaMetrics, seconds: float, period_ms: int
-) -> tuple[Load, dict[str, Usage]]:
+) -> tuple[SamplingLoad, dict[str, Usage]]:
     """What the plan asks for, and what every process took meanwhile."""
     metrics = plan_names(load_monitor(), ground.pmcd.names())
     with running_bridge(ground, metrics, period_ms, store.url) as bridge:

@@ -11,10 +11,10 @@ from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from sampling.calibration.calibration import calibrate
 from sampling.cost.estimate import DAY, estimate_all
-from sampling.cost.fit import Range
+from sampling.cost.fit import PredictionInterval
 from sampling.cost.live import sizes_now
-from sampling.cost.load import BRIDGE, STORE, Load, load_of
-from sampling.cost.model import Model
+from sampling.cost.load import BRIDGE, STORE, SamplingLoad, load_of
+from sampling.cost.model import CostModel
 from sampling.plan_file.graph_plan import read_plan
 from supertwin.stack.private_stack import private_stack
 
@@ -58,26 +58,26 @@ class Predicted:
     others: float
 
 
-def calibrated() -> Model:
+def calibrated() -> CostModel:
     """A calibration of now, which takes a minute or so."""
     with tempfile.TemporaryDirectory(prefix="supertwin-bench-") as folder:
         return calibrate(Settings(home=Path(folder)), print, private_stack)
 
 
-def load_now(ground: Ground) -> Load:
+def load_now(ground: Ground) -> SamplingLoad:
     """What the plan in the graph asks for, as `supertwin sample estimate` counts it."""
     sizes, _ = sizes_now(ground.pmcd.address)
     with Endpoint(f"{ground.fuseki.url}/twin") as twin:
         return load_of(read_plan(twin, HOST), sizes)
 
 
-def beside(model: Model, load: Load, spent: Spent) -> Predicted:
+def beside(model: CostModel, load: SamplingLoad, spent: Spent) -> Predicted:
     """What a load was to cost, and what it did."""
     figures = [*_used(model, load, spent), *_on_disk(model, load, spent)]
     return Predicted(figures, model.others)
 
 
-def _used(model: Model, load: Load, spent: Spent) -> list[Beside]:
+def _used(model: CostModel, load: SamplingLoad, spent: Spent) -> list[Beside]:
     cost, usage = estimate_all(model, load), spent.usage
     agents = cost.cpu_of(cost.cpu.keys() - {BRIDGE, STORE})
     found = [_beside("CPU of PMCD and agents", "% of a core", agents, of_pcp(usage))]
@@ -89,7 +89,7 @@ def _used(model: Model, load: Load, spent: Spent) -> list[Beside]:
     return found
 
 
-def _on_disk(model: Model, load: Load, spent: Spent) -> list[Beside]:
+def _on_disk(model: CostModel, load: SamplingLoad, spent: Spent) -> list[Beside]:
     """Of as many points as there were, and of a day of them."""
     whole = spent.bytes_of_points + spent.bytes_of_index
     run = model.disk.a_day(spent.points, spent.series)
@@ -105,5 +105,5 @@ def _on_disk(model: Model, load: Load, spent: Spent) -> list[Beside]:
     ]
 
 
-def _beside(what: str, unit: str, of: Range, measured: float) -> Beside:
+def _beside(what: str, unit: str, of: PredictionInterval, measured: float) -> Beside:
     return Beside(what, unit, of.value, of.low, of.high, measured)

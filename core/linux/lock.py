@@ -42,8 +42,8 @@ def holder(home: Path) -> int | None:
     """
     try:
         with _path(home).open("rb") as file:
-            asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
-            answer = fcntl.fcntl(file, fcntl.F_GETLK, asked)
+            query = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+            answer = fcntl.fcntl(file, fcntl.F_GETLK, query)
     except (FileNotFoundError, NotADirectoryError):
         return None
     kind, _, _, _, pid = struct.unpack(_FLOCK, answer)

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 from typing import Literal
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux.private_folder import make_private
 from core.settings.setting import Secret
 from core.settings.settings import Settings
@@ -26,7 +26,7 @@ _LONGEST = 4096
 def fuseki_account(settings: Settings) -> Account | None:
     """Return user and password for Fuseki; None where none is known.
 
-    MendableError when the file that should hold the password cannot be read.
+    UserError when the file that should hold the password cannot be read.
     """
     return _account(settings, "fuseki", settings.fuseki_url)
 
@@ -125,7 +125,7 @@ def _given(settings: Settings, service: str) -> str:
     name = f"{name}_FILE={file}"
     text = _checked(_read(file, name), name)
     if not text:
-        raise MendableError(f"{name} is empty: write the password into it")
+        raise UserError(f"{name} is empty: write the password into it")
     return text
 
 
@@ -141,14 +141,14 @@ def _read(file: Path, name: str) -> str:
                 raise OSError(errno.EINVAL, "it is no regular file")
             content = opened.read(_LONGEST + 1)
     except OSError as error:
-        raise MendableError(f"{name} cannot be read: {error.strerror}") from None
+        raise UserError(f"{name} cannot be read: {error.strerror}") from None
     if len(content) > _LONGEST:
-        raise MendableError(f"{name}: a password has at most {_LONGEST} characters")
+        raise UserError(f"{name}: a password has at most {_LONGEST} characters")
     return content.decode("utf-8", "replace").strip()
 
 
 def _checked(password: str, name: str) -> str:
     """Return the password; HTTP's Basic carries nothing else everywhere."""
     if not (password.isascii() and password.isprintable()):
-        raise MendableError(f"{name}: a password is made of printable ASCII characters")
+        raise UserError(f"{name}: a password is made of printable ASCII characters")
     return password

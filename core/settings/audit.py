@@ -40,7 +40,7 @@ def record(
         _LOG.error("not in the audit trail: %s %s %s: %s", who, what, thing, error)
 
 
-class Trail:
+class AuditTrail:
     """The audit trail of a home, read on by each call of `news`."""
 
     def __init__(self, home: Path) -> None:
@@ -102,8 +102,8 @@ class Trail:
 
 
 def events(home: Path) -> Iterator[dict[str, Any]]:
-    """All events that are kept, the oldest first, as `Trail.news`."""
-    trail = Trail(home)
+    """All events that are kept, the oldest first, as `AuditTrail.news`."""
+    trail = AuditTrail(home)
     try:
         yield from trail.news()
     finally:

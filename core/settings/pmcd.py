@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux.pmcd_socket import greets
 from core.settings.settings import Settings
 
@@ -49,11 +49,11 @@ def running_address(unix: Path = SYSTEM_SOCKET) -> str | None:
 
 
 def own_socket(settings: Settings) -> Path:
-    """Return our own PMCD's Unix socket; MendableError when it has too long a path."""
+    """Return our own PMCD's Unix socket; UserError when it has too long a path."""
     home = settings.home / "pmcd"
     longest = home / "var" / "pmcd" / "root.socket"
     if len(os.fsencode(longest)) > _LONGEST_SOCKET:
-        raise MendableError(
+        raise UserError(
             f"the path of a socket of PMCD has more than {_LONGEST_SOCKET} bytes "
             f"({longest}): set SUPERTWIN_HOME to a folder with a shorter name"
         )

@@ -3,14 +3,14 @@
 import os
 import pwd
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.settings import Settings
 
 
 def other_user(settings: Settings) -> str:
     """The name of that user; empty where it is the user that SuperTwin runs as.
 
-    Raises MendableError where `SUPERTWIN_RUN_AS` names nobody, or SuperTwin may not run
+    Raises UserError where `SUPERTWIN_RUN_AS` names nobody, or SuperTwin may not run
     commands as that user.
     """
     if not settings.run_as:
@@ -18,14 +18,14 @@ def other_user(settings: Settings) -> str:
     try:
         uid = pwd.getpwnam(settings.run_as).pw_uid
     except KeyError:
-        raise MendableError(
+        raise UserError(
             f"SUPERTWIN_RUN_AS: this machine has no user {settings.run_as!r}: create "
             "it, or name another"
         ) from None
     if uid == os.geteuid():
         return ""
     if os.geteuid():
-        raise MendableError(
+        raise UserError(
             f"SUPERTWIN_RUN_AS={settings.run_as}: only root may run commands as "
             "another user: start SuperTwin as root, or name a list in "
             "SUPERTWIN_ALLOWED_COMMANDS instead"

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, dataclass_transform
 
-from core.errors import MendableError
+from core.errors import UserError
 
 Form = Callable[[Any], Any]
 
 
-class SettingsError(MendableError):
+class SettingsError(UserError):
     """Settings that cannot be taken; says all that is wrong with them."""
 
 

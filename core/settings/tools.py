@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.home import CHECKOUT
 
 TOOLS = CHECKOUT / ".tools"
@@ -17,12 +17,12 @@ _MIN_JAVA = 17
 
 
 def java() -> Path:
-    """Return a Java that runs Fuseki; MendableError when there is none."""
+    """Return a Java that runs Fuseki; UserError when there is none."""
     return find_java(_javas())
 
 
 def find_java(candidates: Iterable[Path]) -> Path:
-    """Return the first candidate that is Java 17 or newer; else MendableError."""
+    """Return the first candidate that is Java 17 or newer; else UserError."""
     too_old: list[tuple[int, Path]] = []
     for path in candidates:
         major = _major(path)
@@ -32,11 +32,11 @@ def find_java(candidates: Iterable[Path]) -> Path:
             too_old.append((major, path))
     if too_old:
         major, path = too_old[0]
-        raise MendableError(
+        raise UserError(
             f"Java {major} ({path}) is too old for Fuseki, {_MIN_JAVA} or newer is "
             f"needed: {_INSTALL}, or set JAVA_HOME"
         )
-    raise MendableError(f"no Java, Fuseki needs {_MIN_JAVA} or newer: {_INSTALL}")
+    raise UserError(f"no Java, Fuseki needs {_MIN_JAVA} or newer: {_INSTALL}")
 
 
 def _javas() -> Iterator[Path]:
@@ -60,10 +60,10 @@ def _major(path: Path) -> int | None:
 
 
 def fuseki_jar() -> Path:
-    """Return Fuseki's jar; MendableError when it is not installed."""
+    """Return Fuseki's jar; UserError when it is not installed."""
     jars = sorted((TOOLS / "fuseki").glob("jena-fuseki-server-*.jar"))
     if not jars:
-        raise MendableError(f"Fuseki is not installed in {TOOLS}: {_INSTALL}")
+        raise UserError(f"Fuseki is not installed in {TOOLS}: {_INSTALL}")
     return jars[-1]
 
 
@@ -79,20 +79,20 @@ def fuseki_classes(java: Path) -> Path:
 
 
 def store() -> Path:
-    """Return VictoriaMetrics; MendableError when it is not installed."""
+    """Return VictoriaMetrics; UserError when it is not installed."""
     own = TOOLS / "victoria-metrics"
     if found := shutil.which("victoria-metrics"):
         return Path(found)
     if os.access(own, os.X_OK):
         return own
-    raise MendableError(f"VictoriaMetrics is not installed: {_INSTALL}")
+    raise UserError(f"VictoriaMetrics is not installed: {_INSTALL}")
 
 
 def pmcd() -> Path:
-    """Return PCP's daemon; MendableError when it is not installed."""
+    """Return PCP's daemon; UserError when it is not installed."""
     path = _pcp_folder() / "pmcd"
     if not os.access(path, os.X_OK):
-        raise MendableError(f"PCP is not installed (no {path}): {_INSTALL}")
+        raise UserError(f"PCP is not installed (no {path}): {_INSTALL}")
     return path
 
 
@@ -110,5 +110,5 @@ def setpriv() -> Path:
     """Return util-linux's setpriv, which ties a child's life to its parent's."""
     found = shutil.which("setpriv")
     if not found:
-        raise MendableError(f"setpriv (util-linux) is not installed: {_INSTALL}")
+        raise UserError(f"setpriv (util-linux) is not installed: {_INSTALL}")
     return Path(found)

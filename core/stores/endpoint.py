@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 
 from core.stores.errors import (
     AccountRefusedError,
-    CutShortError,
     EndpointError,
     EndpointTimeoutError,
     EndpointUnreachableError,
+    IncompleteAnswerError,
     QuerySyntaxError,
     TooLargeError,
     UpdateRefusedError,
@@ -27,7 +27,7 @@ from core.stores.http_connection import (
     basic,
     pieces,
 )
-from core.stores.results import Rows, Table, read_rows, read_table, read_truth
+from core.stores.results import Table, TermRows, read_rows, read_table, read_truth
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -69,7 +69,7 @@ class Endpoint:
             lambda: HttpConnection(self.url, basic(account), connect_s)
         )
 
-    def select(self, sparql: str) -> Rows:
+    def select(self, sparql: str) -> TermRows:
         """The rows of a SELECT, as rdflib terms."""
         return read_rows(self._typed_answer(sparql, JSON_RESULTS))
 
@@ -209,7 +209,9 @@ class Endpoint:
             return self._unreachable(str(error))
         if isinstance(error, TimeoutError):
             return self._too_slow()
-        return CutShortError(f"{url} broke its answer off: try again, or see its log")
+        return IncompleteAnswerError(
+            f"{url} broke its answer off: try again, or see its log"
+        )
 
     def _let_in(self, answer: HTTPResponse) -> HTTPResponse:
         """The answer, unless the store does not know us."""

@@ -8,7 +8,7 @@ QueriesError                 also the root of the errors of saved queries
     ├── QuerySyntaxError     the store could not parse the query or the update
     ├── UpdateRefusedError   the store did not carry out a write
     ├── TooLargeError        the answer has more bytes than allowed
-    └── CutShortError        the answer ended before it was complete
+    └── IncompleteAnswerError        the answer ended before it was complete
 """
 
 
@@ -44,5 +44,5 @@ class TooLargeError(EndpointError):
     """The answer of the graph store is larger than allowed."""
 
 
-class CutShortError(EndpointError):
+class IncompleteAnswerError(EndpointError):
     """The answer of the graph store ended before it was complete."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
-from core.stores.errors import CutShortError, EndpointError, QuerySyntaxError
+from core.stores.errors import EndpointError, IncompleteAnswerError, QuerySyntaxError
 
 if TYPE_CHECKING:
     from rdflib import BNode, Literal, URIRef
@@ -50,7 +50,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TermRows:
     """The answer to a SELECT: each row has one term, or None, per column."""
 
     columns: list[str]
@@ -65,11 +65,11 @@ class Rows:
         return [dict(zip(self.columns, row, strict=True)) for row in self.values()]
 
 
-def read_rows(body: bytes) -> Rows:
+def read_rows(body: bytes) -> TermRows:
     """Read the rows of a SELECT.
 
-    Raises CutShortError for a broken body: a query that times out after its first rows
-    answers 200 and ends in the middle.
+    Raises IncompleteAnswerError for a broken body: a query that times out after its
+    first rows answers 200 and ends in the middle.
     """
     document = _rows_document(body)
     columns = document["head"]["vars"]
@@ -78,7 +78,7 @@ def read_rows(body: bytes) -> Rows:
         [_term(binding[name], known) if name in binding else None for name in columns]
         for binding in document["results"]["bindings"]
     ]
-    return Rows(columns, rows)
+    return TermRows(columns, rows)
 
 
 def read_table(body: bytes) -> Table:
@@ -110,7 +110,7 @@ def _rows_document(body: bytes) -> dict[str, Any]:
 
 
 def read_truth(body: bytes) -> bool:
-    """Read the answer to an ASK; raises CutShortError."""
+    """Read the answer to an ASK; raises IncompleteAnswerError."""
     document = _load(body)
     if "boolean" not in document:
         raise QuerySyntaxError("the query is no ASK: it answers rows")
@@ -121,7 +121,7 @@ def _load(body: bytes) -> dict[str, Any]:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise CutShortError(
+        raise IncompleteAnswerError(
             "the graph store's answer ends before it is complete, as when the time "
             "runs out: ask for less, or allow more time"
         ) from error

@@ -23,7 +23,7 @@ class StoreError(ApiError):
 
 
 @dataclass(frozen=True)
-class Sample:
+class StoredSample:
     """One stored point: its value as the store writes it, milliseconds since 1970.
 
     ``text`` is the text of a text metric; None if there is none or it was empty.
@@ -54,7 +54,7 @@ class SeriesStore:
     url: str
     retention: str
 
-    async def last(self, selector: str) -> Sample | None:
+    async def last(self, selector: str) -> StoredSample | None:
         """Return the newest of all matching points, or None; raises StoreError."""
         found = _newest(await self._query(f"{selector}[{_RECENT}]"))
         if found is not None:
@@ -133,9 +133,9 @@ class SeriesStore:
         return response
 
 
-def _newest(series: Sequence[dict[str, Any]]) -> Sample | None:
+def _newest(series: Sequence[dict[str, Any]]) -> StoredSample | None:
     samples = [
-        Sample(value, round(float(at) * 1000), one["metric"].get(TEXT_LABEL))
+        StoredSample(value, round(float(at) * 1000), one["metric"].get(TEXT_LABEL))
         for one in series
         for at, value in one.get("values", [])[-1:]
     ]

@@ -63,12 +63,12 @@ def resolve(facts: Facts, rules: Iterable[Rule]) -> Resolved:
     """Apply the rules to the facts of a probe."""
     resolved = Resolved()
     for rule in rules:
-        said: dict[Component, dict[str, Value]] = {}
+        values_of: dict[Component, dict[str, Value]] = {}
         for source, read in rule.sources:
             for component, value in read(facts).items():
                 if value is not None and value != "":
-                    said.setdefault(component, {})[source] = value
-        for component, values in said.items():
+                    values_of.setdefault(component, {})[source] = value
+        for component, values in values_of.items():
             _decide(resolved, rule, component, values)
     return resolved
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rdflib import URIRef
 
-from ingest.conflict_resolution import source_values as said
+from ingest.conflict_resolution import source_values as values
 from ingest.conflict_resolution.claims import Rule
 from ontology.terms import ST
 
@@ -38,7 +38,7 @@ def same_number(one: Any, other: Any) -> bool:
         return same_text(one, other)
 
 
-def nearly(one: Any, other: Any) -> bool:
+def about_equal(one: Any, other: Any) -> bool:
     """At most 1 % apart: the memory size varies while a machine runs."""
     return bool(abs(one - other) * 100 <= max(abs(one), abs(other)))
 
@@ -76,26 +76,29 @@ RULES: tuple[Rule, ...] = (
     *(
         Rule(
             property_,
-            (("board", said.host("board", *path)), ("lshw", said.host("lshw", *path))),
+            (
+                ("board", values.host("board", *path)),
+                ("lshw", values.host("lshw", *path)),
+            ),
             same_text,
         )
         for path, property_ in _BOARD.items()
     ),
     Rule(
         ST.memorySize,
-        (("os", said.host("os", "memory")), ("hwloc", said.hwloc_memory)),
-        nearly,
+        (("os", values.host("os", "memory")), ("hwloc", values.hwloc_memory)),
+        about_equal,
     ),
     Rule(
         ST.installedMemory,
-        (("memory_banks", said.installed), ("lshw", said.host("lshw", "memory"))),
+        (("memory_banks", values.installed), ("lshw", values.host("lshw", "memory"))),
     ),
     Rule(
         ST.cpuModel,
         (
-            ("cpu", said.socket_cpu("name")),
-            ("hwloc", said.socket_hwloc("CPUModel")),
-            ("lshw", said.socket_lshw("model")),
+            ("cpu", values.socket_cpu("name")),
+            ("hwloc", values.socket_hwloc("CPUModel")),
+            ("lshw", values.socket_lshw("model")),
         ),
         same_text,
         _TOPOLOGY,
@@ -103,8 +106,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ST.microcode,
         (
-            ("cpu", said.socket_cpu("microcode")),
-            ("lshw", said.socket_lshw("microcode")),
+            ("cpu", values.socket_cpu("microcode")),
+            ("lshw", values.socket_lshw("microcode")),
         ),
         same_number,
         _TOPOLOGY,
@@ -112,18 +115,18 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ST.memorySize,
         (
-            ("hwloc", said.numa("hwloc", "numa")),
-            ("memory", said.numa("memory", "numa")),
+            ("hwloc", values.numa("hwloc", "numa")),
+            ("memory", values.numa("memory", "numa")),
         ),
-        nearly,
+        about_equal,
         _TOPOLOGY,
     ),
     *(
         Rule(
             property_,
             (
-                ("hwloc", said.cache(said.by_hwloc, fact)),
-                ("cache_sets", said.cache(said.by_kernel, fact)),
+                ("hwloc", values.cache(values.by_hwloc, fact)),
+                ("cache_sets", values.cache(values.by_kernel, fact)),
             ),
             elsewhere=_TOPOLOGY,
         )
@@ -133,8 +136,8 @@ RULES: tuple[Rule, ...] = (
         Rule(
             property_,
             (
-                ("memory_banks", said.bank("memory_banks", fact)),
-                ("lshw", said.bank("lshw", fact)),
+                ("memory_banks", values.bank("memory_banks", fact)),
+                ("lshw", values.bank("lshw", fact)),
             ),
             same,
         )
@@ -145,9 +148,9 @@ RULES: tuple[Rule, ...] = (
         Rule(
             property_,
             (
-                ("smart", said.smart(fact)),
-                ("disks", said.each("disk", "disks", fact)),
-                ("lshw", said.each("disk", "lshw", fact, "disks")),
+                ("smart", values.smart(fact)),
+                ("disks", values.each("disk", "disks", fact)),
+                ("lshw", values.each("disk", "lshw", fact, "disks")),
             ),
             same_name,
         )
@@ -155,29 +158,32 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         ST.diskSize,
-        (("disks", said.each("disk", "disks", "size")), ("smart", said.smart("size"))),
+        (
+            ("disks", values.each("disk", "disks", "size")),
+            ("smart", values.smart("size")),
+        ),
     ),
     Rule(
         ST.macAddress,
         (
-            ("nics", said.each("nic", "nics", "mac")),
-            ("lshw", said.each("nic", "lshw", "mac", "nics")),
+            ("nics", values.each("nic", "nics", "mac")),
+            ("lshw", values.each("nic", "lshw", "mac", "nics")),
         ),
         same_text,
     ),
     Rule(
         ST.linkSpeed,
         (
-            ("nics", said.each("nic", "nics", "speed")),
-            ("lshw", said.each("nic", "lshw", "speed", "nics")),
+            ("nics", values.each("nic", "nics", "speed")),
+            ("lshw", values.each("nic", "lshw", "speed", "nics")),
         ),
     ),
     *(
         Rule(
             property_,
             (
-                ("nics", said.each("nic", "nics", fact)),
-                ("lshw", said.each("nic", "lshw", fact, "nics")),
+                ("nics", values.each("nic", "nics", fact)),
+                ("lshw", values.each("nic", "lshw", fact, "nics")),
             ),
             same_text,
         )

@@ -8,15 +8,15 @@ from typing import NamedTuple
 from rdflib import Literal, URIRef
 
 from core.linux.cgroups.groups import parent_of
-from core.linux.cgroups.ledger import Life
-from core.linux.cgroups.schedulers import Job, parse_job
+from core.linux.cgroups.ledger import CgroupLife
+from core.linux.cgroups.schedulers import SchedulerJob, parse_job
 from ingest.describe.process import time_literal
 from ingest.triples import Triples
 from ontology.iris import Iris, series_name
 from ontology.terms import ST
 
 
-class Planned(NamedTuple):
+class PlannedCgroupMetric(NamedTuple):
     """A metric of control groups for which a plan samples all instances."""
 
     name: str
@@ -26,16 +26,19 @@ class Planned(NamedTuple):
     plan: URIRef
 
 
-def cgroup_iri(iris: Iris, host: str, life: Life) -> URIRef:
+def cgroup_iri(iris: Iris, host: str, life: CgroupLife) -> URIRef:
     """``cgroup/{path}.{ms}``: the path alone may later mean another group."""
     return iris.component(host, "cgroup", f"{life.path.lstrip('/')}.{life.began}")
 
 
 def describe_cgroups(
-    iris: Iris, host: str, lives: Iterable[Life], planned: Iterable[Planned]
+    iris: Iris,
+    host: str,
+    lives: Iterable[CgroupLife],
+    planned: Iterable[PlannedCgroupMetric],
 ) -> dict[URIRef, Triples]:
     """Describe each group; while it runs, also its metric instances and series."""
-    by_path: dict[str, list[Life]] = defaultdict(list)
+    by_path: dict[str, list[CgroupLife]] = defaultdict(list)
     for life in lives:
         by_path[life.path].append(life)
     metrics = {one.name: one for one in planned}
@@ -51,16 +54,20 @@ def describe_cgroups(
     return found
 
 
-def _above(path: str, life: Life, by_path: Mapping[str, list[Life]]) -> Life | None:
+def _above(
+    path: str, life: CgroupLife, by_path: Mapping[str, list[CgroupLife]]
+) -> CgroupLife | None:
     """The nearest ancestor group that existed when the group began."""
     while (path := parent_of(path, by_path) or "") != "":
-        there = [one for one in by_path[path] if one.began <= life.began]
-        if there:
-            return there[-1]
+        earlier = [one for one in by_path[path] if one.began <= life.began]
+        if earlier:
+            return earlier[-1]
     return None
 
 
-def _described(iris: Iris, host: str, life: Life, parent: URIRef | None) -> Triples:
+def _described(
+    iris: Iris, host: str, life: CgroupLife, parent: URIRef | None
+) -> Triples:
     triples, job, allowed = Triples(), parse_job(life.path), life.allowed
     triples.node(
         cgroup_iri(iris, host, life),
@@ -90,7 +97,11 @@ def _described(iris: Iris, host: str, life: Life, parent: URIRef | None) -> Trip
 
 
 def _series(
-    triples: Triples, iris: Iris, host: str, life: Life, metrics: Mapping[str, Planned]
+    triples: Triples,
+    iris: Iris,
+    host: str,
+    life: CgroupLife,
+    metrics: Mapping[str, PlannedCgroupMetric],
 ) -> None:
     """Describe the group's instance in each domain, and its series."""
     own = [metrics[name] for name in life.metrics if name in metrics]
@@ -119,7 +130,7 @@ def _series(
         )
 
 
-def _label(path: str, job: Job) -> str:
+def _label(path: str, job: SchedulerJob) -> str:
     if job.job is None:
         return path
     return f"job {job.job}" if job.step is None else f"job {job.job}, step {job.step}"

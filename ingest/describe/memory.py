@@ -4,7 +4,7 @@ from typing import Any
 
 from rdflib import URIRef
 
-from ingest.describe.places import Held, Places
+from ingest.describe.places import Held, HostTopology
 from ingest.triples import Triples
 from ontology.terms import ST
 
@@ -23,7 +23,7 @@ _TIMES = {
 
 
 def describe_memory(
-    triples: Triples, places: Places, facts: dict[str, Any]
+    triples: Triples, places: HostTopology, facts: dict[str, Any]
 ) -> list[Held]:
     """Describe a host's memory; return its NUMA domains with their threads."""
     found = [_domain(triples, places, entry) for entry in places.topology["numa"]]
@@ -33,7 +33,7 @@ def describe_memory(
     return found
 
 
-def _domain(triples: Triples, places: Places, entry: dict[str, Any]) -> Held:
+def _domain(triples: Triples, places: HostTopology, entry: dict[str, Any]) -> Held:
     index, threads = entry["os_index"], entry["threads"]
     iri = triples.node(
         places.component("numa", str(index)),
@@ -50,7 +50,7 @@ def _domain(triples: Triples, places: Places, entry: dict[str, Any]) -> Held:
     return frozenset(threads), iri
 
 
-def _memory_caches(triples: Triples, places: Places) -> None:
+def _memory_caches(triples: Triples, places: HostTopology) -> None:
     known = {entry["os_index"] for entry in places.topology["numa"]}
     for entry in places.topology.get("memory_caches") or []:
         behind = sorted(known.intersection(entry["domains"]))
@@ -72,7 +72,7 @@ def _memory_caches(triples: Triples, places: Places) -> None:
         )
 
 
-def _distances(triples: Triples, places: Places, facts: dict[str, Any]) -> None:
+def _distances(triples: Triples, places: HostTopology, facts: dict[str, Any]) -> None:
     """Describe the distances from /sys if known, else hwloc's."""
     known = {entry["os_index"] for entry in places.topology["numa"]}
     for entry in facts.get("numa_distances") or places.topology["distances"]:
@@ -89,7 +89,7 @@ def _distances(triples: Triples, places: Places, facts: dict[str, Any]) -> None:
             )
 
 
-def _speeds(triples: Triples, places: Places) -> None:
+def _speeds(triples: Triples, places: HostTopology) -> None:
     """Describe one node per domain and place from which its speed was measured."""
     known = {entry["os_index"] for entry in places.topology["numa"]}
     for entry in places.topology.get("memory_speeds") or []:
@@ -107,7 +107,7 @@ def _speeds(triples: Triples, places: Places) -> None:
         )
 
 
-def _speed_iri(places: Places, entry: dict[str, Any]) -> URIRef:
+def _speed_iri(places: HostTopology, entry: dict[str, Any]) -> URIRef:
     threads = entry["threads"]
     seen = f"-{min(threads)}-{max(threads)}-{len(threads)}" if threads else ""
     return places.component("speed", f"{entry['numa']}{seen}")

@@ -25,7 +25,7 @@ _COUNTED = frozenset(
 )
 
 
-class Descriptor(NamedTuple):
+class MetricSignature(NamedTuple):
     """The properties that tell two metrics of the same name apart."""
 
     value_type: str
@@ -34,11 +34,11 @@ class Descriptor(NamedTuple):
     domain: str | None
 
     @classmethod
-    def of(cls, metric: Mapping[str, Any]) -> "Descriptor":
+    def of(cls, metric: Mapping[str, Any]) -> "MetricSignature":
         return cls(metric["type"], semantics(metric), metric["units"], metric["indom"])
 
 
-Catalogue = Mapping[str, Descriptor]
+Catalogue = Mapping[str, MetricSignature]
 
 
 def describe_metrics(
@@ -131,13 +131,13 @@ def _metric(
 
 
 def _metric_iri(iris: Iris, metric: dict[str, Any], catalogue: Catalogue) -> URIRef:
-    name, descriptor = metric["name"], Descriptor.of(metric)
+    name, descriptor = metric["name"], MetricSignature.of(metric)
     if catalogue.get(name, descriptor) == descriptor:
         return iris.metric(name)
     return variant_iri(iris, name, descriptor)
 
 
-def variant_iri(iris: Iris, name: str, descriptor: Descriptor) -> URIRef:
+def variant_iri(iris: Iris, name: str, descriptor: MetricSignature) -> URIRef:
     """The IRI of a metric that differs from the catalogue's metric of that name."""
     text = "\n".join(map(str, descriptor))
     return iris.metric(name, hashlib.sha256(text.encode()).hexdigest()[:8])

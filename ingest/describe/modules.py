@@ -6,7 +6,7 @@ from typing import Any
 from rdflib import URIRef
 
 from ingest.conflict_resolution.claims import Resolved
-from ingest.sources.memory_slots import Slot, memory_slots
+from ingest.sources.memory_slots import SlotReadings, memory_slots
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -40,7 +40,7 @@ def describe_memory_banks(
         )
 
 
-def _bank(slot: Slot) -> dict[URIRef, Any]:
+def _bank(slot: SlotReadings) -> dict[URIRef, Any]:
     words = slot.lshw.get("description") or ""
     form, kind = _FORM.search(words), _TYPE.search(words)
     table = slot.table

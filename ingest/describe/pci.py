@@ -9,7 +9,7 @@ from typing import Any
 
 from rdflib import RDF, URIRef
 
-from ingest.describe.places import Places
+from ingest.describe.places import HostTopology
 from ingest.describe.topology import Components
 from ingest.hwloc.pci_classes import computes
 from ingest.triples import Triples
@@ -43,13 +43,15 @@ def describe_pci(
     topology = facts.get("hwloc") or {}
     if not topology.get("pci") and not topology.get("os_devices"):
         return {}
-    return _Devices(triples, Places(iris, host, topology), components).describe()
+    return _Devices(triples, HostTopology(iris, host, topology), components).describe()
 
 
 class _Devices:
     """One pass over the PCI devices of a host."""
 
-    def __init__(self, triples: Triples, places: Places, known: Components) -> None:
+    def __init__(
+        self, triples: Triples, places: HostTopology, known: Components
+    ) -> None:
         self.triples, self.places, self.known = triples, places, known
         self.found: Components = {}
         self.busids = {entry["busid"] for entry in places.topology.get("pci") or []}

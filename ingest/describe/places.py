@@ -13,7 +13,7 @@ Held = tuple[frozenset[int], URIRef]
 CONTAINERS = (("sockets", "socket"), ("dies", "die"), ("cores", "core"))
 
 
-class Places:
+class HostTopology:
     """The host, its sockets, dies, cores and threads, from hwloc's facts."""
 
     def __init__(self, iris: Iris, host: str, topology: dict[str, Any]) -> None:

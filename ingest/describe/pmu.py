@@ -6,7 +6,7 @@ from typing import Any
 
 from rdflib import RDFS, URIRef
 
-from ingest.errors import SourceError
+from ingest.errors import ProbeSourceError
 from ingest.pmu.models import pmus_of, processors
 from ingest.pmu.pfm import list_models, read_events, read_models
 from ingest.pmu.roles import known_codes, role_events
@@ -98,7 +98,7 @@ def _role_events() -> dict[str, list[tuple[str, list[str]]]]:
     names = role_events()
     try:
         read = read_events(names)
-    except SourceError:
+    except ProbeSourceError:
         read = {}
     return {
         pmu: [
@@ -139,7 +139,7 @@ def _known_model(name: str) -> Pmu:
         if models[name]["type"] == "core":
             return read_models([name])[0]
         return {**models[name], "event_count": models[name]["events"], "events": []}
-    except SourceError:
+    except ProbeSourceError:
         return {"name": name, "type": "unknown"}
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from rdflib import XSD, Literal, URIRef
 
-from ingest.sources.processes import Identity, Process, Task
+from ingest.sources.processes import Identity, ProcessFacts, ProcessThread
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -16,7 +16,7 @@ def process_iri(iris: Iris, host: str, identity: Identity) -> URIRef:
     return iris.component(host, "process", str(identity))
 
 
-def describe_process(iris: Iris, host: str, process: Process) -> Triples:
+def describe_process(iris: Iris, host: str, process: ProcessFacts) -> Triples:
     """Describe identity, owner, affinity, and where threads ran and memory lies."""
     triples = Triples()
     iri = process_iri(iris, host, process.identity)
@@ -80,7 +80,7 @@ def time_literal(time: datetime) -> Literal:
 
 
 def _placement(
-    triples: Triples, iris: Iris, host: str, iri: URIRef, process: Process
+    triples: Triples, iris: Iris, host: str, iri: URIRef, process: ProcessFacts
 ) -> None:
     for domain, size in sorted((process.placement or {}).items()):
         placed = URIRef(f"{iri}/numa-{domain}")
@@ -100,8 +100,8 @@ def _task(
     iris: Iris,
     host: str,
     iri: URIRef,
-    process: Process,
-    task: Task,
+    process: ProcessFacts,
+    task: ProcessThread,
 ) -> None:
     own = task.cpus if task.cpus != process.cpus else []
     triples.node(

@@ -3,7 +3,7 @@
 from rdflib import RDFS, XSD, Literal, URIRef
 
 from ingest.describe.pmu import describe_role_events
-from ingest.pmu.formula import Term
+from ingest.pmu.formula import FormulaTerm
 from ingest.pmu.roles import Formula, formulas, roles
 from ingest.triples import Triples
 from ontology.iris import Iris
@@ -54,7 +54,7 @@ def _formula(triples: Triples, iris: Iris, formula: Formula) -> None:
 
 
 def _term(
-    triples: Triples, iris: Iris, formula: Formula, number: int, term: Term
+    triples: Triples, iris: Iris, formula: Formula, number: int, term: FormulaTerm
 ) -> URIRef:
     return triples.node(
         iris.role_term(formula.role, formula.model, number),

@@ -6,7 +6,7 @@ from rdflib import URIRef
 
 from ingest.describe import component_ids as ids
 from ingest.describe.memory import describe_memory
-from ingest.describe.places import CONTAINERS, Held, Places, span
+from ingest.describe.places import CONTAINERS, Held, HostTopology, span
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -53,7 +53,7 @@ class _Topology:
         topology: dict[str, Any],
     ) -> None:
         self.triples, self.facts, self.topology = triples, facts, topology
-        self.places = Places(iris, host, topology)
+        self.places = HostTopology(iris, host, topology)
 
     def describe(self) -> Components:
         for depth, (kind, name) in enumerate(CONTAINERS, start=1):

@@ -11,8 +11,8 @@ from typing import Any
 
 from rdflib import RDF, RDFS, URIRef
 
-from core.stores.results import Rows
-from ingest.history.states import State
+from core.stores.results import TermRows
+from ingest.history.states import HostState
 from ontology.iris import Iris
 from ontology.terms import PREFIXES, PROV, ST
 from queries.natural_order import natural
@@ -26,7 +26,7 @@ _Fact = tuple[str, str, Any]
 
 
 @dataclass(frozen=True)
-class Change:
+class TwinChange:
     """One row: a component that appeared or vanished, or a changed property of another.
 
     `facts` are those of a component that appeared or vanished. `state` is the last
@@ -88,8 +88,8 @@ def deltas_query(iris: Iris, host: str, first: int, last: int) -> str:
 
 
 def changes(
-    rows: Rows, iris: Iris, host: str, states: Mapping[int, State]
-) -> list[Change]:
+    rows: TermRows, iris: Iris, host: str, states: Mapping[int, HostState]
+) -> list[TwinChange]:
     """Turn the rows of `deltas_query` into changes, by component and property."""
     net = _net(rows)
     node = str(iris.host(host))
@@ -107,7 +107,7 @@ def changes(
     return sorted(found, key=lambda c: (natural(c.name), c.property))
 
 
-def _net(rows: Rows) -> _Net:
+def _net(rows: TermRows) -> _Net:
     deltas: dict[int, tuple[list[_Fact], list[_Fact]]] = defaultdict(lambda: ([], []))
     for number, way, s, p, o in rows.rows:
         side = 0 if str(way) == "removed" else 1
@@ -123,8 +123,8 @@ def _of_component(
     properties: Mapping[str, tuple[list[Any], list[Any]]],
     net: _Net,
     node: str,
-    states: Mapping[int, State],
-) -> Iterable[Change]:
+    states: Mapping[int, HostState],
+) -> Iterable[TwinChange]:
     """Yield one row for a component that appeared or vanished, or one per property."""
     old, new = properties.get(str(RDF.type), ([], []))
     if bool(old) != bool(new):
@@ -152,10 +152,10 @@ def _change(
     kind: str,
     property_: str,
     sides: Sequence[list[str]],
-    state: State,
+    state: HostState,
     facts: Facts,
-) -> Change:
-    return Change(
+) -> TwinChange:
+    return TwinChange(
         what=what,
         component=subject,
         name=short(subject, node),

@@ -22,7 +22,7 @@ VOLATILE_PROPERTIES = {
 
 
 @dataclass(frozen=True)
-class Delta:
+class GraphDiff:
     """The removed and added triples."""
 
     removed: frozenset[Triple]
@@ -32,7 +32,7 @@ class Delta:
         return bool(self.removed or self.added)
 
 
-def difference(old: bytes, new: Iterable[Triple], node: URIRef) -> Delta:
+def difference(old: bytes, new: Iterable[Triple], node: URIRef) -> GraphDiff:
     """The difference between a state as N-Triples and a new one; `node` is the host.
 
     Lines are compared as text first: of 40,000 triples only a few differ, and only
@@ -43,7 +43,7 @@ def difference(old: bytes, new: Iterable[Triple], node: URIRef) -> Delta:
     after = {line for line in Triples(new).ntriples().split("\n") if line}
     removed = _by_value(before - after, node)
     added = _by_value(after - before, node)
-    return Delta(
+    return GraphDiff(
         frozenset(removed[key] for key in removed.keys() - added.keys()),
         frozenset(added[key] for key in added.keys() - removed.keys()),
     )

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from rdflib import XSD, Literal, URIRef
 
 from core.stores.endpoint import N_TRIPLES, Endpoint
-from ingest.history.diff import Delta, difference
-from ingest.history.observation import seen_in, seen_of
-from ingest.history.update import Entry, insertion, new_state, seen_again
+from ingest.history.diff import GraphDiff, difference
+from ingest.history.observation import probe_of_description, probe_of_twin
+from ingest.history.update import HistoryEntry, insertion, new_state, unchanged_update
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
@@ -25,7 +25,7 @@ from ontology.terms import PROV, ST
 if TYPE_CHECKING:
     from ingest.description import Description
 
-_OPENING = Delta(frozenset(), frozenset())
+_OPENING = GraphDiff(frozenset(), frozenset())
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def archive(
     """
     host = description.host
     chain = _chain(history, iris, host, old_digest or "", description.digest)
-    seen = seen_in(description)
+    seen = probe_of_description(description)
     if old_digest and not chain.known:
         # Its history was lost, or is older than this storage format.
         chain = _open(twin, history, iris, host, old_digest, chain)
@@ -70,11 +70,13 @@ def archive(
         number = base
         delta = _delta(twin, history, iris, description, chain, old)
     if number and not delta:
-        text = seen_again(iris, host, number, chain.last, seen, description.digest)
+        text = unchanged_update(
+            iris, host, number, chain.last, seen, description.digest
+        )
         history.update(text)
         return
     number = (base or chain.last) + 1
-    entry = Entry(host, number, base, chain.last, delta, seen, chain.since)
+    entry = HistoryEntry(host, number, base, chain.last, delta, seen, chain.since)
     history.update(new_state(iris, entry, description.digest))
 
 
@@ -146,11 +148,11 @@ def _open(
     chain: _Chain,
 ) -> _Chain:
     """Record the stored twin as a state without a predecessor."""
-    seen = seen_of(twin, iris, host)
+    seen = probe_of_twin(twin, iris, host)
     if seen is None:
         return chain
     number = chain.last + 1
-    entry = Entry(host, number, 0, chain.last, _OPENING, seen, chain.since)
+    entry = HistoryEntry(host, number, 0, chain.last, _OPENING, seen, chain.since)
     history.update(new_state(iris, entry, digest))
     return _Chain(entry.number, entry.number, chain.new, 0, str(seen.at))
 
@@ -162,7 +164,7 @@ def _delta(
     description: "Description",
     chain: _Chain,
     old: bytes | None,
-) -> Delta:
+) -> GraphDiff:
     host = description.host
     if chain.known:
         old = old or _lines(twin, iris.twin_graph(host))

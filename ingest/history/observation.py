@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ProbeRecord:
     """One probe: its node, times, and the names of the tools that answered."""
 
     host: URIRef
@@ -57,13 +57,13 @@ class Seen:
         return facts
 
 
-def seen_in(description: "Description") -> Seen:
+def probe_of_description(description: "Description") -> ProbeRecord:
     """The probe of a description, which always has one."""
     graph = description.probe.graph()
-    return _seen(description.node, _probe(description.node, graph), graph)
+    return _probe_record(description.node, _probe(description.node, graph), graph)
 
 
-def seen_of(twin: Endpoint, iris: Iris, host: str) -> Seen | None:
+def probe_of_twin(twin: Endpoint, iris: Iris, host: str) -> ProbeRecord | None:
     """The newest probe of a host's twin; None if the twin names none."""
     node = iris.host(host)
     found = twin.construct(
@@ -72,19 +72,19 @@ def seen_of(twin: Endpoint, iris: Iris, host: str) -> Seen | None:
         WHERE {{ GRAPH <{iris.twin_graph(host)}> {{ ?s ?p ?o .
           <{node}> prov:wasGeneratedBy ?probe . ?probe st:consulted? ?s }} }}"""
     )
-    return _seen(node, _probe(node, found), found) if len(found) else None
+    return _probe_record(node, _probe(node, found), found) if len(found) else None
 
 
 def _probe(node: URIRef, graph: Graph) -> URIRef:
     return URIRef(str(graph.value(node, PROV.wasGeneratedBy)))
 
 
-def _seen(node: URIRef, probe: URIRef, graph: Graph) -> Seen:
+def _probe_record(node: URIRef, probe: URIRef, graph: Graph) -> ProbeRecord:
     names = (
         str(graph.value(source, ST.sourceName))
         for source in graph.subjects(ST.succeeded, Literal(True))
     )
-    return Seen(
+    return ProbeRecord(
         node,
         probe,
         _time(graph, probe, PROV.startedAtTime),

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from ingest.errors import NoSuchStateError
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
 
 
 @dataclass(frozen=True)
-class State:
+class HostState:
     """One state: first seen `at` by `probe`; `until` is '' if it is the current one.
 
     `revises` is false if the state before it is unknown.
@@ -48,10 +48,10 @@ def states_query(iris: Iris, host: str) -> str:
     GROUP BY ?number ?at ?until ?probe ?revises ORDER BY ?number"""
 
 
-def read_states(rows: Rows) -> list[State]:
+def read_states(rows: TermRows) -> list[HostState]:
     """The rows of `states_query`, oldest first."""
     return [
-        State(
+        HostState(
             number=int(str(number)),
             at=str(at),
             until=str(until or ""),
@@ -65,7 +65,7 @@ def read_states(rows: Rows) -> list[State]:
     ]
 
 
-def find_state(states: Sequence[State], host: str, text: str) -> State:
+def find_state(states: Sequence[HostState], host: str, text: str) -> HostState:
     """Find a state by number, by a probe's stamp or by a time when it was current.
 
     A date means its first moment, and times without a zone are UTC. Raises
@@ -88,8 +88,8 @@ def find_state(states: Sequence[State], host: str, text: str) -> State:
 
 
 def pair(
-    states: Sequence[State], host: str, first: str = "", last: str = ""
-) -> tuple[State, State]:
+    states: Sequence[HostState], host: str, first: str = "", last: str = ""
+) -> tuple[HostState, HostState]:
     """Choose two states to compare, older first: those named, else the last two.
 
     If only the first is named, compare it with the newest; if only the last, compare it

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from rdflib import XSD, Literal
 
-from ingest.history.diff import Delta
-from ingest.history.observation import Seen
+from ingest.history.diff import GraphDiff
+from ingest.history.observation import ProbeRecord
 from ingest.history.states import moment
 from ingest.triples import Triple, Triples
 from ontology.iris import Iris
@@ -14,7 +14,7 @@ from ontology.terms import PROV, ST
 
 
 @dataclass(frozen=True)
-class Entry:
+class HistoryEntry:
     """A state to be written; `base` is its predecessor, 0 for none.
 
     States between its base and `last` were left by a crash; the newest of them was
@@ -25,8 +25,8 @@ class Entry:
     number: int
     base: int
     last: int
-    delta: Delta
-    seen: Seen
+    delta: GraphDiff
+    seen: ProbeRecord
     since: str
 
     @property
@@ -41,7 +41,7 @@ class Entry:
         return Literal(self.since, datatype=XSD.dateTime) if late else self.seen.at
 
 
-def new_state(iris: Iris, entry: Entry, digest: str) -> str:
+def new_state(iris: Iris, entry: HistoryEntry, digest: str) -> str:
     """The update that drops what a crash left and adds the state and its probe."""
     facts = _state(iris, entry, digest)
     graphs = {iris.history_graph(entry.host): facts}
@@ -55,13 +55,13 @@ def new_state(iris: Iris, entry: Entry, digest: str) -> str:
     return f"{_cleared(iris, entry)}INSERT DATA {{\n{blocks}}}"
 
 
-def first_state(iris: Iris, host: str, seen: Seen, digest: str) -> Triples:
+def first_state(iris: Iris, host: str, seen: ProbeRecord, digest: str) -> Triples:
     """The history graph of a host that has none yet."""
-    nothing = Delta(frozenset(), frozenset())
-    return _state(iris, Entry(host, 1, 0, 0, nothing, seen, ""), digest)
+    nothing = GraphDiff(frozenset(), frozenset())
+    return _state(iris, HistoryEntry(host, 1, 0, 0, nothing, seen, ""), digest)
 
 
-def _cleared(iris: Iris, entry: Entry) -> str:
+def _cleared(iris: Iris, entry: HistoryEntry) -> str:
     """Drop states that were never current, and the recorded end of the previous one."""
     dropped = _dropped(iris, entry.host, range(entry.number, entry.last + 1))
     return dropped + (_reopened(iris, entry.host, entry.before) if entry.before else "")
@@ -97,7 +97,7 @@ def _reopened(iris: Iris, host: str, number: int) -> str:
     )
 
 
-def _state(iris: Iris, entry: Entry, digest: str) -> Triples:
+def _state(iris: Iris, entry: HistoryEntry, digest: str) -> Triples:
     host, number, seen = entry.host, entry.number, entry.seen
     state = iris.component(host, "state", str(number))
     facts = _host(iris, host)
@@ -132,8 +132,8 @@ def _state(iris: Iris, entry: Entry, digest: str) -> Triples:
     return facts
 
 
-def seen_again(
-    iris: Iris, host: str, number: int, last: int, seen: Seen, digest: str
+def unchanged_update(
+    iris: Iris, host: str, number: int, last: int, seen: ProbeRecord, digest: str
 ) -> str:
     """The update for a probe that found the state unchanged.
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from ingest.errors import TopologyError
 from ingest.gaps import report_gap
-from ingest.hwloc.xml import Thing, Topology, cpus, whole
+from ingest.hwloc.xml import HwlocObject, Topology, cpus, whole
 from ontology.numbers import read_whole
 
 # hwloc's attributes in MiB/s and ns. It derives capacity and locality itself.
@@ -80,7 +80,7 @@ def find_memory_speeds(topology: Topology) -> list[dict[str, Any]]:
     ]
 
 
-def _target(value: Any, marked: dict[str, Thing]) -> Thing | None:
+def _target(value: Any, marked: dict[str, HwlocObject]) -> HwlocObject | None:
     """The NUMA domain that a value was measured for."""
     mark = value.get("target_obj_gp_index", "")
     target = marked.get(mark)
@@ -108,7 +108,7 @@ def _domain(
     }
 
 
-def _index(thing: Thing) -> int:
+def _index(thing: HwlocObject) -> int:
     if thing.os_index is None:
         raise TopologyError(
             f"a {thing.kind} of the hwloc XML has no os_index: export it again"
@@ -116,7 +116,7 @@ def _index(thing: Thing) -> int:
     return thing.os_index
 
 
-def _tier(domain: Thing) -> int | None:
+def _tier(domain: HwlocObject) -> int | None:
     text = domain.info.get("MemoryTier")
     try:
         return None if text is None else read_whole(text)
@@ -126,7 +126,7 @@ def _tier(domain: Thing) -> int | None:
         return None
 
 
-def _behind(cache: Thing, topology: Topology) -> list[int]:
+def _behind(cache: HwlocObject, topology: Topology) -> list[int]:
     return [
         _index(domain)
         for domain in topology.all_things("NUMANode")
@@ -134,7 +134,7 @@ def _behind(cache: Thing, topology: Topology) -> list[int]:
     ]
 
 
-def _initiator(value: Any, marked: dict[str, Thing]) -> list[int]:
+def _initiator(value: Any, marked: dict[str, HwlocObject]) -> list[int]:
     if "initiator_cpuset" in value.attrib:
         return cpus(value, "initiator_cpuset")
     mark = value.get("initiator_obj_gp_index")

@@ -10,7 +10,7 @@ from typing import Any
 
 from ingest.gaps import report_gap
 from ingest.hwloc.pci_classes import class_name
-from ingest.hwloc.xml import Thing, Topology
+from ingest.hwloc.xml import HwlocObject, Topology
 from ontology.numbers import read_decimal
 
 _BUSID = re.compile(
@@ -80,7 +80,7 @@ def _bus_ids(topology: Topology) -> dict[int, str]:
     return found
 
 
-def _busid(thing: Thing) -> str | None:
+def _busid(thing: HwlocObject) -> str | None:
     text = thing.attributes.get("pci_busid")
     match = _BUSID.fullmatch(text or "")
     if not match:
@@ -92,7 +92,7 @@ def _busid(thing: Thing) -> str | None:
     return f"{domain:04x}:{bus:02x}:{device:02x}.{function:x}"
 
 
-def _identity(thing: Thing) -> dict[str, Any]:
+def _identity(thing: HwlocObject) -> dict[str, Any]:
     text = thing.attributes.get("pci_type", "")
     match = _TYPE.fullmatch(text)
     if text and not match:
@@ -128,12 +128,14 @@ def _speed(text: str) -> int | None:
     return round(gigabytes * _GIGA) if 0 < gigabytes < _GIGA else None
 
 
-def _buses(thing: Thing) -> str | None:
+def _buses(thing: HwlocObject) -> str | None:
     buses = thing.attributes.get("bridge_pci", "")
     return buses.lower() if _BUSES.fullmatch(buses) else None
 
 
-def _parent(thing: Thing, topology: Topology, names: dict[int, str]) -> str | None:
+def _parent(
+    thing: HwlocObject, topology: Topology, names: dict[int, str]
+) -> str | None:
     above = (names.get(found.place) for found in topology.above(thing))
     return next(filter(None, above), None)
 
@@ -154,7 +156,7 @@ def _os_devices_below(
     return found
 
 
-def _os_device(thing: Thing, name: str, topology: Topology) -> dict[str, Any]:
+def _os_device(thing: HwlocObject, name: str, topology: Topology) -> dict[str, Any]:
     return {
         "name": name,
         "kinds": _kinds(thing, topology.major),
@@ -164,7 +166,7 @@ def _os_device(thing: Thing, name: str, topology: Topology) -> dict[str, Any]:
     }
 
 
-def _kinds(thing: Thing, version: int) -> list[str]:
+def _kinds(thing: HwlocObject, version: int) -> list[str]:
     """The kinds of a device in either encoding, as the words of hwloc 3."""
     text = thing.attributes.get("osdev_type", "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
@@ -176,7 +178,7 @@ def _kinds(thing: Thing, version: int) -> list[str]:
     return _old_kinds(thing, _NUMBERS[number]) if number < len(_NUMBERS) else []
 
 
-def _old_kinds(thing: Thing, word: str) -> list[str]:
+def _old_kinds(thing: HwlocObject, word: str) -> list[str]:
     if word == "storage":
         return _memory_or_storage(thing)
     if word == "openfabrics":
@@ -187,7 +189,7 @@ def _old_kinds(thing: Thing, word: str) -> list[str]:
     return [word]
 
 
-def _memory_or_storage(thing: Thing) -> list[str]:
+def _memory_or_storage(thing: HwlocObject) -> list[str]:
     """hwloc 1 and 2 call memory devices block devices."""
     if thing.subtype == "CXLMem":
         keeps = "CXLPMEMSize" in thing.info

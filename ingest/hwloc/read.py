@@ -8,7 +8,7 @@ from ingest.hwloc.distances import find_distances
 from ingest.hwloc.kinds import find_kinds
 from ingest.hwloc.memory import find_memory_caches, find_memory_speeds, find_numa
 from ingest.hwloc.pci import find_os_devices, find_pci
-from ingest.hwloc.xml import MAX_CPUS, Thing, Topology, parse_topology, whole
+from ingest.hwloc.xml import MAX_CPUS, HwlocObject, Topology, parse_topology, whole
 from ingest.sources.files import read_file
 from ingest.sources.machine import HERE, Machine
 
@@ -62,7 +62,7 @@ def contradiction(facts: dict[str, Any]) -> str:
     threads = [thread["os_index"] for thread in facts["threads"]]
     domains = [domain["os_index"] for domain in facts["numa"]]
     known = set(threads)
-    findings = [_twice("PU", threads), _twice("NUMANode", domains)]
+    findings = [_repeated("PU", threads), _repeated("NUMANode", domains)]
     findings += [_overlap(name, facts[name], known) for name in _HOLD_THREADS]
     return next(filter(None, findings), "")
 
@@ -74,7 +74,7 @@ def _refuse(finding: str) -> None:
         )
 
 
-def _twice(kind: str, indexes: list[int]) -> str:
+def _repeated(kind: str, indexes: list[int]) -> str:
     twice = [index for index, times in Counter(indexes).items() if times > 1]
     return f"{kind} {min(twice)} stands twice" if twice else ""
 
@@ -105,14 +105,14 @@ def _threads(topology: Topology) -> list[dict[str, Any]]:
         raise TopologyError(
             "the hwloc XML holds no PU: export it again with `lstopo --of xml`"
         )
-    _refuse(_twice("PU", units))
+    _refuse(_repeated("PU", units))
     _refuse(_elsewhere(topology.all_things("PU")))
     allowed = topology.allowed.intersection(units)
     known = sorted(topology.complete.union(units))
     return [{"os_index": cpu, "allowed": cpu in allowed} for cpu in known]
 
 
-def _elsewhere(units: list[Thing]) -> str:
+def _elsewhere(units: list[HwlocObject]) -> str:
     """Find a PU with a CPU set other than itself; hwloc itself would hang on some."""
     for unit in units:
         index = _os_index(unit)
@@ -136,7 +136,7 @@ def _outside(topology: Topology) -> str:
     return ""
 
 
-def _os_index(thing: Thing) -> int:
+def _os_index(thing: HwlocObject) -> int:
     if thing.os_index is None:
         raise TopologyError(
             f"a {thing.kind} of the hwloc XML has no os_index: export it again"
@@ -144,17 +144,17 @@ def _os_index(thing: Thing) -> int:
     return thing.os_index
 
 
-def _indexed(thing: Thing) -> dict[str, Any]:
+def _indexed(thing: HwlocObject) -> dict[str, Any]:
     return {"os_index": thing.os_index, "threads": thing.threads}
 
 
-def _socket(thing: Thing, topology: Topology) -> dict[str, Any]:
+def _socket(thing: HwlocObject, topology: Topology) -> dict[str, Any]:
     # Some back ends give the CPU model only on the machine's root object.
     shared = {key: text for key, text in topology.info.items() if key[:3] == "CPU"}
     return {**_indexed(thing), "info": {**shared, **thing.info}}
 
 
-def _group(thing: Thing) -> dict[str, Any]:
+def _group(thing: HwlocObject) -> dict[str, Any]:
     return {
         "level": thing.level,
         "threads": thing.threads,
@@ -162,7 +162,7 @@ def _group(thing: Thing) -> dict[str, Any]:
     }
 
 
-def _cache(thing: Thing) -> dict[str, Any]:
+def _cache(thing: HwlocObject) -> dict[str, Any]:
     size = whole(thing, "cache_size")
     line = whole(thing, "cache_linesize")
     ways = whole(thing, "cache_associativity")

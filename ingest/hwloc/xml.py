@@ -30,7 +30,7 @@ _UNKNOWN = {2**32 - 1, 2**64 - 1}
 
 
 @dataclass(frozen=True)
-class Thing:
+class HwlocObject:
     """One object: its kind by hwloc 2's name, its level among Groups, its CPUs.
 
     ``place`` is its number in file order, ``parent`` the place of the object that
@@ -56,8 +56,8 @@ class Topology:
 
     version: str
     element: Any
-    root: Thing
-    objects: list[Thing]
+    root: HwlocObject
+    objects: list[HwlocObject]
     complete: frozenset[int]
     allowed: frozenset[int]
 
@@ -71,22 +71,22 @@ class Topology:
         """hwloc's facts of the machine as a whole, from wherever the file has them."""
         return {**infos(self.element), **self.root.info}
 
-    def above(self, thing: Thing) -> Iterator[Thing]:
+    def above(self, thing: HwlocObject) -> Iterator[HwlocObject]:
         """The objects that contain an object, the nearest first."""
         while thing.parent is not None:
             thing = self.objects[thing.parent]
             yield thing
 
-    def near(self, thing: Thing) -> list[int]:
+    def near(self, thing: HwlocObject) -> list[int]:
         """The CPUs nearest to an object that may have none itself, such as a device."""
         things = (thing, *self.above(thing))
         return next((found.threads for found in things if found.threads), [])
 
-    def all_things(self, kind: str) -> list[Thing]:
+    def all_things(self, kind: str) -> list[HwlocObject]:
         """Every object of a kind, in the order of the file."""
         return [thing for thing in self.objects if thing.kind == kind]
 
-    def things(self, kind: str) -> list[Thing]:
+    def things(self, kind: str) -> list[HwlocObject]:
         """Every object of a kind that holds a CPU, online or not."""
         return [thing for thing in self.all_things(kind) if thing.threads]
 
@@ -114,7 +114,7 @@ def parse_topology(xml: bytes) -> Topology:
     )
 
 
-def whole(thing: Thing, name: str) -> int | None:
+def whole(thing: HwlocObject, name: str) -> int | None:
     """A number such as a size in bytes; None if hwloc does not know it."""
     return _number(thing.attributes, name) or None
 
@@ -147,7 +147,7 @@ def infos(element: Any) -> dict[str, str]:
     }
 
 
-def _things(machine: Any) -> Iterator[Thing]:
+def _things(machine: Any) -> Iterator[HwlocObject]:
     # Not recursive: a file may nest deeper than Python's stack.
     stack: list[tuple[Any, int, int | None]] = [(machine, 0, None)]
     place = 0
@@ -161,13 +161,13 @@ def _things(machine: Any) -> Iterator[Thing]:
         place += 1
 
 
-def _thing(element: Any, level: int, place: int, parent: int | None) -> Thing:
+def _thing(element: Any, level: int, place: int, parent: int | None) -> HwlocObject:
     known = infos(element)
     # hwloc 1 had no subtypes and wrote them as infos.
     subtype = element.get("subtype") or known.get("Type") or known.get("CoProcType")
     # Only infos distinguish the dies of hwloc 1 from its other Groups.
     is_die = subtype == "Die" and element.get("type") == "Group"
-    return Thing(
+    return HwlocObject(
         kind="Die" if is_die else _kind(element.get("type", "")),
         level=level,
         attributes=dict(element.attrib),

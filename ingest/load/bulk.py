@@ -18,12 +18,12 @@ from typing import Any
 from ingest.description import Description, describe
 from ingest.hwloc.topology_file import topology_of
 from ingest.load.catalogues import Catalogues, held_nodes
-from ingest.load.fast_load import Packed, pack
+from ingest.load.fast_load import PackedHost, pack
 from ingest.load.register import signs_of
 from ingest.machine_files import doubts
 from ingest.machine_folder import MachineFile
 from ontology.iris import Iris
-from shapes.validate import is_flawless
+from shapes.validate import is_valid
 
 Tell = Callable[[str], None]
 Monitored = Callable[[dict[str, Any], Tell], list[str]]
@@ -31,7 +31,7 @@ _AHEAD = 3  # files per process: prepared files are held in memory
 
 
 @dataclass(frozen=True)
-class Job:
+class LoadJob:
     """The shared input of the processes: the new hosts, and how to describe files."""
 
     iris: Iris
@@ -53,27 +53,29 @@ class Job:
 
 
 @dataclass
-class Ready:
+class PreparedFile:
     """A file that was read; ``packed`` is set if it can be written as it is.
 
     ``error`` says why it was refused, ``told`` holds the lines to report.
     """
 
     file: MachineFile
-    packed: Packed | None = None
+    packed: PackedHost | None = None
     signs: list[str] = field(default_factory=list)
     xml: str | None = None
     told: list[str] = field(default_factory=list)
     error: Exception | None = None
 
 
-def prepared(job: Job, files: Sequence[MachineFile]) -> Generator[Ready, None, None]:
+def prepared(
+    job: LoadJob, files: Sequence[MachineFile]
+) -> Generator[PreparedFile, None, None]:
     """Yield each file in order, read and described ahead by one process per CPU."""
     workers = len(os.sched_getaffinity(0))
     # With fork, the catalogues are inherited instead of sent.
     context = get_context("fork")
     with ProcessPoolExecutor(workers, context, _begin, (job,)) as pool:
-        ahead: deque[Future[Ready]] = deque()
+        ahead: deque[Future[PreparedFile]] = deque()
         try:
             for file in files:
                 ahead.append(pool.submit(_prepare, file))
@@ -85,18 +87,18 @@ def prepared(job: Job, files: Sequence[MachineFile]) -> Generator[Ready, None, N
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-_JOB: list[Job] = []
+_JOB: list[LoadJob] = []
 
 
-def _begin(job: Job) -> None:
+def _begin(job: LoadJob) -> None:
     # Descriptions are dropped at once; garbage collection would take a third longer.
     gc.freeze()
     gc.disable()
     _JOB[:] = [job]
 
 
-def _prepare(file: MachineFile) -> Ready:
-    ready = Ready(file)
+def _prepare(file: MachineFile) -> PreparedFile:
+    ready = PreparedFile(file)
     try:
         _describe(_JOB[0], ready)
     except Exception as error:  # any file may come: a faulty one fails alone
@@ -104,26 +106,26 @@ def _prepare(file: MachineFile) -> Ready:
     return ready
 
 
-def _describe(job: Job, ready: Ready) -> None:
+def _describe(job: LoadJob, ready: PreparedFile) -> None:
     document = ready.file.document()
     if document["host"] not in job.new or _adds_metrics(job, document):
         return
     told: list[str] = []
     description = job.described(document, told.append)
-    adds = job.catalogues.lacks(description, job.iris)
-    if adds or not _is_flawless(description):
+    adds = job.catalogues.missing_triples(description, job.iris)
+    if adds or not _is_valid(description):
         return
     ready.packed = pack(description, job.iris, adds)
     ready.signs, ready.told = signs_of(description), told
     ready.xml = topology_of(document)
 
 
-def _adds_metrics(job: Job, document: dict[str, Any]) -> bool:
+def _adds_metrics(job: LoadJob, document: dict[str, Any]) -> bool:
     """Whether PCP has a metric that the catalogue lacks, known before describing."""
     metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
     return any(metric["name"] not in job.catalogues.metrics for metric in metrics)
 
 
-def _is_flawless(description: Description) -> bool:
+def _is_valid(description: Description) -> bool:
     triples = chain.from_iterable(description.graphs)
-    return is_flawless(triples, held_nodes(description))
+    return is_valid(triples, held_nodes(description))

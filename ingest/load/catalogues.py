@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from rdflib import Graph, URIRef
 
 from core.stores.endpoint import Endpoint
-from ingest.describe.metrics import Descriptor
+from ingest.describe.metrics import MetricSignature
 from ingest.pmu.store import stored_models
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
 from shapes.certify import Held
-from shapes.validate import Elsewhere
+from shapes.validate import ExternalNodes
 
 if TYPE_CHECKING:
     from ingest.description import Description
@@ -32,12 +32,14 @@ class Catalogues:
     models that are not held in full.
     """
 
-    metrics: dict[str, Descriptor]
+    metrics: dict[str, MetricSignature]
     models: frozenset[str]
     nodes: frozenset[URIRef]
     counts: _Counts
 
-    def lacks(self, description: "Description", iris: Iris) -> dict[URIRef, Triples]:
+    def missing_triples(
+        self, description: "Description", iris: Iris
+    ) -> dict[URIRef, Triples]:
         """What a description adds, by graph; nodes from other hosts stay the same."""
         graphs = {iris.metrics_graph: description.metrics, **description.pmus}
         found = {
@@ -58,10 +60,12 @@ def read_catalogues(
     return Catalogues(_metrics(twin, iris), models, _nodes(twin, iris, models), counts)
 
 
-def elsewhere(description: "Description", twin: Endpoint, iris: Iris) -> Elsewhere:
+def external_nodes(
+    description: "Description", twin: Endpoint, iris: Iris
+) -> ExternalNodes:
     """The metrics that a description refers to and the store's catalogue holds."""
     read = partial(_held, description, twin, iris)
-    return Elsewhere(held_nodes(description), read)
+    return ExternalNodes(held_nodes(description), read)
 
 
 def held_nodes(description: "Description") -> Held:
@@ -108,7 +112,7 @@ def _nodes(twin: Endpoint, iris: Iris, whole: frozenset[str]) -> frozenset[URIRe
     return frozenset(map(URIRef, names))
 
 
-def _metrics(twin: Endpoint, iris: Iris) -> dict[str, Descriptor]:
+def _metrics(twin: Endpoint, iris: Iris) -> dict[str, MetricSignature]:
     rows = twin.select(
         f"""PREFIX st: <{ST}>
         SELECT ?metric ?name ?type ?semantics ?units ?domain WHERE {{
@@ -121,7 +125,7 @@ def _metrics(twin: Endpoint, iris: Iris) -> dict[str, Descriptor]:
         }}"""
     ).rows
     return {
-        str(name): Descriptor(
+        str(name): MetricSignature(
             str(type_),
             str(semantics).removeprefix(str(ST)).lower(),
             str(units or ""),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rdflib import URIRef
 
 from core.stores.endpoint import Endpoint
-from ingest.history.observation import seen_in
+from ingest.history.observation import probe_of_description
 from ingest.history.update import first_state
 from ingest.triples import Triples, quads
 from ontology.iris import Iris
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedHost:
     """All triples to write for a host, by dataset, as N-Quads.
 
     `size` is that of the twin, in triples.
@@ -45,12 +45,14 @@ def graphs_of(description: "Description", iris: Iris) -> dict[URIRef, Triples]:
 
 def pack(
     description: "Description", iris: Iris, catalogues: dict[URIRef, Triples]
-) -> Packed:
+) -> PackedHost:
     """Pack a description for sending, with its additions to the catalogues."""
     graphs = graphs_of(description, iris) | catalogues
     host = description.host
-    past = first_state(iris, host, seen_in(description), description.digest)
-    return Packed(
+    past = first_state(
+        iris, host, probe_of_description(description), description.digest
+    )
+    return PackedHost(
         host,
         quads(graphs),
         quads({iris.history_graph(host): past}),
@@ -58,7 +60,7 @@ def pack(
     )
 
 
-def untouched(
+def unknown_hosts(
     twin: Endpoint, history: Endpoint, iris: Iris, hosts: Collection[str]
 ) -> set[str]:
     """The hosts about which neither dataset holds anything."""
@@ -69,14 +71,16 @@ def untouched(
     return {*hosts} - standing - {past[graph] for graph in history.standing(past)}
 
 
-def send(twin: Endpoint, history: Endpoint, packed: Iterable[Packed]) -> None:
+def send(twin: Endpoint, history: Endpoint, packed: Iterable[PackedHost]) -> None:
     """Write new hosts, each completely or not at all; the history first."""
     every = list(packed)
     history.add_quads(b"".join(one.history for one in every))
     twin.add_quads(b"".join(one.twin for one in every))
 
 
-def mingled(twin: Endpoint, iris: Iris, hosts: Iterable[str]) -> set[str]:
+def hosts_with_mixed_graphs(
+    twin: Endpoint, iris: Iris, hosts: Iterable[str]
+) -> set[str]:
     """The hosts that another process wrote at the same moment: they have two probes."""
     nodes = {str(iris.host(host)): host for host in hosts}
     values = " ".join(f"<{node}>" for node in nodes)

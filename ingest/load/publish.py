@@ -15,19 +15,25 @@ from core.stores.endpoint import Endpoint
 from ingest.describe.plan import MONITOR
 from ingest.errors import NotConformingError
 from ingest.history.history import archive
-from ingest.load.catalogues import Catalogues, elsewhere, read_catalogues
-from ingest.load.fast_load import graphs_of, mingled, pack, send, untouched
+from ingest.load.catalogues import Catalogues, external_nodes, read_catalogues
+from ingest.load.fast_load import (
+    graphs_of,
+    hosts_with_mixed_graphs,
+    pack,
+    send,
+    unknown_hosts,
+)
 from ingest.load.register import (
-    Known,
+    RegisteredTwin,
     Registration,
     check_signs,
     read_known,
     read_signs,
-    remembered,
-    same_elsewhere,
+    registration_insert,
+    same_machine_warnings,
     signs_of,
 )
-from ingest.load.replace import Standing, read_standing, replace
+from ingest.load.replace import CurrentTwin, read_current, replace
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
@@ -50,7 +56,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Store:
+class TwinStores:
     """The two datasets that hold a twin."""
 
     twin: Endpoint
@@ -59,7 +65,7 @@ class Store:
 
 def publish(
     description: "Description",
-    store: Store,
+    store: TwinStores,
     iris: Iris,
     confirm: bool = False,
     registration: Registration | None = None,
@@ -72,10 +78,10 @@ def publish(
     NotConformingError with the report, or OtherMachineError if the name belongs to
     another machine and `confirm` is false; nothing changes then.
     """
-    lines = checked(description, store.twin, iris)
+    lines = check_shapes(description, store.twin, iris)
     shared = catalogues or read_catalogues(store.twin, iris)
-    adds = shared.lacks(description, iris)
-    lines += _known_elsewhere(description, store.twin)
+    adds = shared.missing_triples(description, iris)
+    lines += _known_under_other_name(description, store.twin)
     size = sum(map(len, (graphs_of(description, iris) | adds).values()))
     if not registration and _added(description, store, iris, adds):
         return Published(True, lines, size)
@@ -83,54 +89,57 @@ def publish(
     if not confirm:
         check_signs(description, known)
     same = known.whole and known.digest == description.digest
-    standing = None if same else _standing(description, store.twin, iris, known)
+    standing = None if same else _current_twin(description, store.twin, iris, known)
     old = standing.twin if standing else None
     archive(store.twin, store.history, iris, description, known.digest, old)
-    said = remembered(iris, description, known, confirm)
-    said += registration.update(iris, description.host) if registration else ""
-    if same and _plan_stands(description, iris, store.twin):
-        store.twin.update(said + _same_seen_again(description, iris))
+    update_text = registration_insert(iris, description, known, confirm)
+    update_text += registration.update(iris, description.host) if registration else ""
+    if same and _is_plan_complete(description, iris, store.twin):
+        store.twin.update(update_text + _record_unchanged(description, iris))
         return Published(False, lines)
-    replace(description, store.twin, iris, adds, said, standing)
+    replace(description, store.twin, iris, adds, update_text, standing)
     return Published(True, lines, size)
 
 
-def _standing(
-    description: "Description", twin: Endpoint, iris: Iris, known: Known
-) -> Standing | None:
+def _current_twin(
+    description: "Description", twin: Endpoint, iris: Iris, known: RegisteredTwin
+) -> CurrentTwin | None:
     """Read the stored twin, unless two processes wrote it at the same moment."""
     if not known.whole or not known.digest:
         return None
-    return read_standing(twin, iris, description.host, known.digest)
+    return read_current(twin, iris, description.host, known.digest)
 
 
-def checked(description: "Description", twin: Endpoint, iris: Iris) -> list[str]:
+def check_shapes(description: "Description", twin: Endpoint, iris: Iris) -> list[str]:
     """Return the shapes' warnings; raises NotConformingError."""
     triples = chain.from_iterable(description.graphs)
-    report = validate(triples, elsewhere(description, twin, iris))
+    report = validate(triples, external_nodes(description, twin, iris))
     if not report.conforms:
         raise NotConformingError(description.host, report.lines)
     return list(report.lines)
 
 
-def _known_elsewhere(description: "Description", twin: Endpoint) -> list[str]:
+def _known_under_other_name(description: "Description", twin: Endpoint) -> list[str]:
     seen = signs_of(description)
     known = read_signs(twin, seen) if seen else {}
-    return same_elsewhere(description.host, seen, known)
+    return same_machine_warnings(description.host, seen, known)
 
 
 def _added(
-    description: "Description", store: Store, iris: Iris, adds: dict[URIRef, Triples]
+    description: "Description",
+    store: TwinStores,
+    iris: Iris,
+    adds: dict[URIRef, Triples],
 ) -> bool:
     """Write a new host; return False if it is not new."""
     hosts = {description.host}
-    if not untouched(store.twin, store.history, iris, hosts):
+    if not unknown_hosts(store.twin, store.history, iris, hosts):
         return False
     send(store.twin, store.history, [pack(description, iris, adds)])
-    return not mingled(store.twin, iris, hosts)
+    return not hosts_with_mixed_graphs(store.twin, iris, hosts)
 
 
-def _plan_stands(description: "Description", iris: Iris, twin: Endpoint) -> bool:
+def _is_plan_complete(description: "Description", iris: Iris, twin: Endpoint) -> bool:
     """Whether the monitor plan is complete: others may have written to its graph."""
     graph = iris.plans_graph(description.host)
     rows = twin.select(
@@ -143,7 +152,7 @@ def _plan_stands(description: "Description", iris: Iris, twin: Endpoint) -> bool
     return bool(rows[0][0] == planned)
 
 
-def _same_seen_again(description: "Description", iris: Iris) -> str:
+def _record_unchanged(description: "Description", iris: Iris) -> str:
     """The update for an unchanged machine: it replaces the newest probe."""
     graph, node = iris.twin_graph(description.host), description.node
     return f"""PREFIX st: <{ST}> PREFIX prov: <{PROV}>

@@ -12,7 +12,7 @@ from rdflib import Literal, URIRef
 
 from core.stores.endpoint import Endpoint
 from ingest.errors import OtherMachineError
-from ingest.sign import Verdict, by_kind, judge, unseen
+from ingest.sign import SignMatch, by_kind, judge, unseen_signs
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Known:
+class RegisteredTwin:
     """The signs and the digest of the stored twin; empty without one.
 
     `whole` is false if two processes wrote it at the same moment, so that it has two
@@ -57,7 +57,7 @@ class Registration:
         )
 
 
-def read_known(twin: Endpoint, node: URIRef) -> Known:
+def read_known(twin: Endpoint, node: URIRef) -> RegisteredTwin:
     """Read the stored signs and digest of a host."""
     rows = twin.select(
         f"""PREFIX st: <{ST}>
@@ -67,7 +67,7 @@ def read_known(twin: Endpoint, node: URIRef) -> Known:
     ).values()
     signs = tuple(sorted({sign for sign, _ in rows if sign}))
     digests = sorted({digest for _, digest in rows})
-    return Known(signs, digests[0] if digests else None, len(digests) < 2)
+    return RegisteredTwin(signs, digests[0] if digests else None, len(digests) < 2)
 
 
 def signs_of(description: "Description") -> list[str]:
@@ -75,7 +75,7 @@ def signs_of(description: "Description") -> list[str]:
     return [str(o) for _, p, o in description.twin if p == ST.sign]
 
 
-def check_signs(description: "Description", known: Known) -> None:
+def check_signs(description: "Description", known: RegisteredTwin) -> None:
     """Raise OtherMachineError if the description is of another machine than the twin.
 
     A twin with a sign is not replaced by a description without one: a topology file
@@ -85,17 +85,17 @@ def check_signs(description: "Description", known: Known) -> None:
     if known.signs and not seen:
         raise OtherMachineError(description.host, known.signs[0], "no sign")
     judged = judge(known.signs, seen)
-    if judged.verdict is Verdict.OTHER:
+    if judged.verdict is SignMatch.OTHER:
         kind = judged.differ[0]
         raise OtherMachineError(
             description.host,
-            _told(kind, known.signs),
-            _told(kind, seen),
+            _sign_texts(kind, known.signs),
+            _sign_texts(kind, seen),
             " and ".join(judged.agree),
         )
 
 
-def _told(kind: str, signs: Iterable[str]) -> str:
+def _sign_texts(kind: str, signs: Iterable[str]) -> str:
     return f"{kind}:{' '.join(sorted(by_kind(signs)[kind]))}"
 
 
@@ -117,7 +117,7 @@ def read_signs(twin: Endpoint, shared: Iterable[str] = ()) -> Signs:
     return signs
 
 
-def same_elsewhere(host: str, seen: Sequence[str], known: Signs) -> list[str]:
+def same_machine_warnings(host: str, seen: Sequence[str], known: Signs) -> list[str]:
     """Return a warning for every other name of a machine with these signs.
 
     It is not an error: a machine may be renamed, and a container sees the board of its
@@ -127,13 +127,15 @@ def same_elsewhere(host: str, seen: Sequence[str], known: Signs) -> list[str]:
         warning
         for other in sorted(known.keys() - {host}, key=natural)
         if not set(seen).isdisjoint(known[other])
-        if (warning := _twice(host, other, known[other], seen))
+        if (warning := _duplicate_warning(host, other, known[other], seen))
     ]
 
 
-def _twice(host: str, other: str, known: Sequence[str], seen: Sequence[str]) -> str:
+def _duplicate_warning(
+    host: str, other: str, known: Sequence[str], seen: Sequence[str]
+) -> str:
     judged = judge(known, seen)
-    if judged.verdict is not Verdict.SAME:
+    if judged.verdict is not SignMatch.SAME:
         return ""
     return (
         f"warning: {host} is the machine that is known as {other} (the same "
@@ -142,15 +144,15 @@ def _twice(host: str, other: str, known: Sequence[str], seen: Sequence[str]) -> 
     )
 
 
-def remembered(
-    iris: Iris, description: "Description", known: Known, confirm: bool
+def registration_insert(
+    iris: Iris, description: "Description", known: RegisteredTwin, confirm: bool
 ) -> str:
     """The SPARQL Update with signs that this probe could not see; none if confirmed."""
-    signs = [] if confirm else unseen(known.signs, signs_of(description))
+    signs = [] if confirm else unseen_signs(known.signs, signs_of(description))
     return _replaced(iris, description.host, ST.sign, signs)
 
 
-def forgotten(iris: Iris, host: str) -> str:
+def registration_delete(iris: Iris, host: str) -> str:
     """The SPARQL Update that removes a host from the twin."""
     kinds = (
         *(iris.twin_graph, iris.plans_graph, iris.register_graph),

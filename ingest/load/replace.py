@@ -30,7 +30,7 @@ Lines = frozenset[str]
 
 
 @dataclass(frozen=True)
-class Standing:
+class CurrentTwin:
     """The stored graph and monitor plan of a host, as N-Triples."""
 
     digest: str
@@ -38,13 +38,13 @@ class Standing:
     plans: bytes
 
 
-def read_standing(twin: Endpoint, iris: Iris, host: str, digest: str) -> Standing:
+def read_current(twin: Endpoint, iris: Iris, host: str, digest: str) -> CurrentTwin:
     """Read the stored triples of a host; its twin has that digest."""
     own, plans = iris.twin_graph(host), iris.plans_graph(host)
     every = f"CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{own}> {{ ?s ?p ?o }} }}"
     monitor = f"""{_PREFIX}CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{plans}> {{
       {_IS_MONITOR} ?s ?p ?o }} }}"""
-    return Standing(
+    return CurrentTwin(
         digest, twin.answer(every, N_TRIPLES), twin.answer(monitor, N_TRIPLES)
     )
 
@@ -54,26 +54,26 @@ def replace(
     twin: Endpoint,
     iris: Iris,
     adds: dict[URIRef, Triples],
-    said: str,
-    standing: Standing | None,
+    update_text: str,
+    standing: CurrentTwin | None,
 ) -> None:
     """Make a description the twin of its host, in one transaction.
 
-    `adds` are its additions to the catalogues, `said` is an update to run with it.
-    Without `standing`, or if the stored twin has changed in the meantime, all is
+    `adds` are its additions to the catalogues, `update_text` is an update to run with
+    it. Without `standing`, or if the stored twin has changed in the meantime, all is
     written.
     """
     update = _difference(description, iris, standing) if standing else None
     if update:
-        twin.update(said + (insertion(adds) + " ;\n" if adds else "") + update)
-        if _stands(description, twin, iris):
+        twin.update(update_text + (insertion(adds) + " ;\n" if adds else "") + update)
+        if _is_current(description, twin, iris):
             return
-        said = ""
-    twin.update(said + _whole(description, iris, adds))
+        update_text = ""
+    twin.update(update_text + _whole(description, iris, adds))
 
 
 def _difference(
-    description: "Description", iris: Iris, standing: Standing
+    description: "Description", iris: Iris, standing: CurrentTwin
 ) -> str | None:
     """The update that writes only the difference; None if too large or unsafe."""
     host, removed, added, size = description.host, "", "", 0
@@ -103,7 +103,7 @@ def _block(graph: URIRef, lines: Lines) -> str:
     return f"GRAPH <{graph}> {{\n{body}\n}}\n" if lines else ""
 
 
-def _stands(description: "Description", twin: Endpoint, iris: Iris) -> bool:
+def _is_current(description: "Description", twin: Endpoint, iris: Iris) -> bool:
     """Whether the stored host is exactly what this probe described.
 
     It is not if another process wrote it in the meantime, or if the reading of the old

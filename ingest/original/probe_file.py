@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ingest.errors import DocumentError
+from ingest.errors import ProbeDocumentError
 from ingest.gaps import report_gap
 from ingest.original.tlbs import tlbs
 from ingest.original.topology import topology
@@ -37,7 +37,7 @@ def parse_original(content: bytes) -> dict[str, Any]:
     Sources: os, board, cpu, hwloc, clocks, disks, nics, lshw, pfm, tlbs if there are
     any, and original. The last holds what no other source has: events and metrics by
     name and, below ``disagreements``, contradictions within the file. Values that
-    cannot be described are reported as gaps. Raises DocumentError.
+    cannot be described are reported as gaps. Raises ProbeDocumentError.
     """
     file = _object(content)
     threads, found = topology(file), tlbs(member(file, _HERE, "cpu", "tlb"))
@@ -66,7 +66,7 @@ def _object(content: bytes) -> dict[str, Any]:
     try:
         file = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise DocumentError(f"it is no JSON: {error}") from None
+        raise ProbeDocumentError(f"it is no JSON: {error}") from None
     if not isinstance(file, dict) or not all(mark in file for mark in MARKS):
         raise malformed("it", "an object with affinity, PMUs and metrics_avail")
     return file

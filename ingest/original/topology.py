@@ -6,7 +6,7 @@ The facts have the form of parse_hwloc's, as far as likwid gave the data for the
 import re
 from typing import Any
 
-from ingest.errors import DocumentError
+from ingest.errors import ProbeDocumentError
 from ingest.hwloc.read import contradiction
 from ingest.original.values import (
     count,
@@ -25,7 +25,7 @@ _HERE = "the file"
 
 
 def topology(file: dict[str, Any]) -> dict[str, Any]:
-    """Facts in the form of parse_hwloc; raises DocumentError."""
+    """Facts in the form of parse_hwloc; raises ProbeDocumentError."""
     sockets = _sockets(file)
     threads = sorted({cpu for socket in sockets for cpu in socket["threads"]})
     if not threads:
@@ -42,7 +42,7 @@ def topology(file: dict[str, Any]) -> dict[str, Any]:
         "distances": _distances(file),
     }
     if found := contradiction(facts):
-        raise DocumentError(f"in the file {found}: probe the machine again")
+        raise ProbeDocumentError(f"in the file {found}: probe the machine again")
     return facts
 
 

@@ -7,7 +7,7 @@ The original stores the output of its tools as printed: ``32 kB``, ``257867 MB``
 import re
 from typing import Any
 
-from ingest.errors import DocumentError
+from ingest.errors import ProbeDocumentError
 from ingest.gaps import report_gap
 from ingest.hwloc.xml import MAX_CPUS
 
@@ -20,15 +20,15 @@ _OPEN = (None, "", 0, "0", "no-link", "virtual")
 _CURE = "give a file of the original SuperTwin as its probing wrote it"
 
 
-def malformed(place: str, expected: str) -> DocumentError:
+def malformed(place: str, expected: str) -> ProbeDocumentError:
     """The error for a part that differs from the original's format."""
-    return DocumentError(f"{place} is not {expected}: {_CURE}")
+    return ProbeDocumentError(f"{place} is not {expected}: {_CURE}")
 
 
 def member(holder: Any, place: str, *names: str) -> Any:
     """The value at a path of names; None if it or an object on the path is missing.
 
-    Raises DocumentError if a value on the path is not an object.
+    Raises ProbeDocumentError if a value on the path is not an object.
     """
     for name in names:
         if not isinstance(holder, dict):
@@ -41,7 +41,9 @@ def member(holder: Any, place: str, *names: str) -> Any:
 
 
 def entries(holder: Any, place: str, *names: str) -> dict[str, Any]:
-    """An object at a path of names, empty if it is missing; raises DocumentError."""
+    """An object at a path of names, empty if it is missing; raises
+    ProbeDocumentError.
+    """
     found = member(holder, place, *names)
     # The original's tools write an empty list for nothing.
     if found is None or found == []:
@@ -52,7 +54,7 @@ def entries(holder: Any, place: str, *names: str) -> dict[str, Any]:
 
 
 def text(holder: Any, place: str, *names: str) -> str | None:
-    """A text, stripped; None for an empty one. Raises DocumentError."""
+    """A text, stripped; None for an empty one. Raises ProbeDocumentError."""
     found = member(holder, place, *names)
     if found is None:
         return None
@@ -103,7 +105,7 @@ def _reported(found: int | None, value: Any, place: str, expected: str) -> int |
 
 
 def cpus(value: Any, place: str) -> list[int]:
-    """CPU numbers in order, without duplicates; raises DocumentError."""
+    """CPU numbers in order, without duplicates; raises ProbeDocumentError."""
     good = isinstance(value, list) and all(map(_is_cpu, value))
     if not good or len(set(value)) != len(value):
         raise malformed(place, "a list of different CPU numbers")
@@ -111,7 +113,7 @@ def cpus(value: Any, place: str) -> list[int]:
 
 
 def index(word: str, place: str) -> int:
-    """A number that is used as a name; raises DocumentError."""
+    """A number that is used as a name; raises ProbeDocumentError."""
     if not re.fullmatch("[0-9]{1,5}", word) or int(word) >= MAX_CPUS:
         raise malformed(f"{place}[{word[:40]!r}]", "named by a number")
     return int(word)

@@ -20,7 +20,7 @@ _BOXES = re.compile(r"\[(\d+)-(\d+)\]")
 
 
 @dataclass(frozen=True)
-class Term:
+class FormulaTerm:
     """One event of a formula; `pmu` is None for the core's own PMU."""
 
     weight: Decimal
@@ -28,7 +28,7 @@ class Term:
     event: str
 
 
-def parse_formula(text: str) -> list[Term]:
+def parse_formula(text: str) -> list[FormulaTerm]:
     """Parse the terms of a formula, in order; raises RoleError if it is invalid.
 
     Naming an event twice is treated as a mistake.
@@ -40,7 +40,7 @@ def parse_formula(text: str) -> list[Term]:
     return terms
 
 
-def _terms(text: str) -> Iterator[list[Term]]:
+def _terms(text: str) -> Iterator[list[FormulaTerm]]:
     sign, factor, awaited = 1, None, True
     for token in _tokens(text):
         if token["sign"] and not (awaited and factor is not None):
@@ -50,7 +50,7 @@ def _terms(text: str) -> Iterator[list[Term]]:
             factor = Decimal(token["number"])
         elif token["event"] and awaited:
             weight = sign * (Decimal(1) if factor is None else factor)
-            yield [Term(weight, *name) for name in _boxes(token["event"])]
+            yield [FormulaTerm(weight, *name) for name in _boxes(token["event"])]
             sign, factor, awaited = 1, None, False
         else:
             raise _refused(text, token.start())

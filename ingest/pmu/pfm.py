@@ -11,7 +11,7 @@ from ingest.pmu.pfm_library import (
     UMASK,
     AttributeInfo,
     EventInfo,
-    Pfm,
+    PfmLibrary,
     PmuInfo,
     opened,
 )
@@ -72,12 +72,12 @@ def read_events(
         }
 
 
-def _one(pfm: Pfm, pmu: str, name: str) -> dict[str, Any] | None:
+def _one(pfm: PfmLibrary, pmu: str, name: str) -> dict[str, Any] | None:
     encoding = _encoding(pfm, pmu, name)
     return {"name": name, "encoding": encoding} if encoding else None
 
 
-def _pmu(pfm: Pfm, info: PmuInfo, with_events: bool) -> dict[str, Any]:
+def _pmu(pfm: PfmLibrary, info: PmuInfo, with_events: bool) -> dict[str, Any]:
     modifiers: dict[str, str] = {}
     events = list(_events(pfm, info, modifiers)) if with_events else []
     return {
@@ -100,7 +100,7 @@ def _model(info: PmuInfo) -> dict[str, Any]:
 
 
 def _events(
-    pfm: Pfm, pmu: PmuInfo, modifiers: dict[str, str]
+    pfm: PfmLibrary, pmu: PmuInfo, modifiers: dict[str, str]
 ) -> Iterator[dict[str, Any]]:
     """Yield the events; add their modifiers, mostly shared, to `modifiers`."""
     model = _text(pmu.name)
@@ -129,7 +129,7 @@ def _events(
         }
 
 
-def _encoding(pfm: Pfm, pmu: str, event: str) -> list[str]:
+def _encoding(pfm: PfmLibrary, pmu: str, event: str) -> list[str]:
     return [f"{code:#x}" for code in pfm.encoding(f"{pmu}::{event}")]
 
 

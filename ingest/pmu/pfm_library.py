@@ -83,7 +83,7 @@ class AttributeInfo(ctypes.Structure):
 
 
 @contextmanager
-def opened(library: str = LIBRARY, inactive: bool = False) -> Iterator["Pfm"]:
+def opened(library: str = LIBRARY, inactive: bool = False) -> Iterator["PfmLibrary"]:
     """Open libpfm4 for one reader; with `inactive` it also encodes for absent PMUs.
 
     Raises SourceMissingError and SourceRefusedError.
@@ -91,7 +91,7 @@ def opened(library: str = LIBRARY, inactive: bool = False) -> Iterator["Pfm"]:
     with _LOCK:
         pfm = _private_copy(library) if inactive else _load(library)
         _initialise(pfm, library)
-        yield Pfm(pfm)
+        yield PfmLibrary(pfm)
 
 
 def load_private_copy(library: str = LIBRARY) -> None:
@@ -104,7 +104,7 @@ def load_private_copy(library: str = LIBRARY) -> None:
         _private_copy(library)
 
 
-class Pfm:
+class PfmLibrary:
     """The calls of an opened library that the catalogue needs."""
 
     def __init__(self, library: ctypes.CDLL) -> None:

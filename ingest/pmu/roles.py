@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from ingest.errors import RoleError
-from ingest.pmu.formula import Term, parse_formula
+from ingest.pmu.formula import FormulaTerm, parse_formula
 
 FOLDER = Path(__file__).parent / "roles"
 SCOPES = ("thread", "cache", "socket")
@@ -25,7 +25,7 @@ _KEYS = {"models", "source", "scope", "roles", "absent"}
 
 
 @dataclass(frozen=True)
-class Role:
+class PmuRole:
     """A quantity to measure; `thesis` is its row of table 2.2, `unit` QUDT's."""
 
     name: str
@@ -43,15 +43,15 @@ class Formula:
     scope: str
     source: str
     text: str | None
-    terms: tuple[Term, ...]
+    terms: tuple[FormulaTerm, ...]
     reason: str | None
 
 
 @cache
-def roles(folder: Path = FOLDER) -> dict[str, Role]:
+def roles(folder: Path = FOLDER) -> dict[str, PmuRole]:
     """Return the roles by name, in the order of their file."""
     return {
-        name: Role(name, entry["definition"], entry.get("thesis"), _unit(entry))
+        name: PmuRole(name, entry["definition"], entry.get("thesis"), _unit(entry))
         for name, entry in _read(folder / _DEFINITIONS).items()
     }
 
@@ -115,7 +115,7 @@ def _formula_files(folder: Path) -> list[Path]:
     return paths
 
 
-def _formulas(path: Path, known: dict[str, Role]) -> Iterator[Formula]:
+def _formulas(path: Path, known: dict[str, PmuRole]) -> Iterator[Formula]:
     entry = _read(path)
     if unknown := entry.keys() - _KEYS:
         raise RoleError(f"{path}: no such key: {', '.join(sorted(unknown))}")
@@ -131,7 +131,7 @@ def _formulas(path: Path, known: dict[str, Role]) -> Iterator[Formula]:
 
 def _answers(
     entry: dict[str, Any],
-) -> Iterator[tuple[str, str | None, tuple[Term, ...], str | None]]:
+) -> Iterator[tuple[str, str | None, tuple[FormulaTerm, ...], str | None]]:
     for role, text in entry.get("roles", {}).items():
         yield role, text, tuple(parse_formula(text)), None
     for absent in entry.get("absent", []):

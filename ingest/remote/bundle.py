@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from core.linux.ssh.reasons import printable
-from ingest.errors import BundleError, SourceError
+from ingest.errors import BundleError, ProbeSourceError
 from ingest.remote.collect import FIRST, LAST, MAX_OUTPUT, MAX_TOTAL
-from ingest.remote.tar import Entry, read_entries
+from ingest.remote.tar import TarEntry, read_entries
 from ingest.sources.files import read_value
 from ingest.sources.machine import Machine
 
@@ -45,7 +45,7 @@ Read = Callable[[int], bytes]
 
 
 @dataclass(frozen=True)
-class Copied:
+class MachineCopy:
     """A machine's copy: made by root or not, unreadable files, and what cut it off."""
 
     machine: Machine
@@ -55,7 +55,7 @@ class Copied:
 
 
 @contextmanager
-def unpacked(read: Read) -> Iterator[Copied]:
+def unpacked(read: Read) -> Iterator[MachineCopy]:
     """Unpack the copy in a stream until the block ends; raises BundleError.
 
     ``read`` returns at most the given number of bytes, and none at the end. Data before
@@ -127,7 +127,7 @@ def _sweep(place: Path) -> None:
                     shutil.rmtree(folder) if abandoned else None
 
 
-def unpack(read: Read, folder: Path) -> Copied:
+def unpack(read: Read, folder: Path) -> MachineCopy:
     """Unpack the copy in a stream into an empty folder; raises BundleError."""
     source = _Source(read)
     links: list[tuple[Path, str]] = []
@@ -193,7 +193,7 @@ class _Source:
         return held
 
 
-def _place(entry: Entry, folder: Path, links: list[tuple[Path, str]]) -> None:
+def _place(entry: TarEntry, folder: Path, links: list[tuple[Path, str]]) -> None:
     parts = entry.name.split("/")
     inside = parts[0] in _FOLDERS and len(parts) > 1
     if not inside or {"", ".", ".."} & set(parts) or "\0" in entry.name:
@@ -234,7 +234,7 @@ def _loops(path: Path) -> bool:
     return False
 
 
-def _json(entry: Entry) -> dict[str, Any]:
+def _json(entry: TarEntry) -> dict[str, Any]:
     try:
         found = json.loads(entry.content)
     except (ValueError, RecursionError):
@@ -244,12 +244,12 @@ def _json(entry: Entry) -> dict[str, Any]:
     return found
 
 
-def _copied(folder: Path, texts: dict[str, dict[str, Any]]) -> Copied:
+def _copied(folder: Path, texts: dict[str, dict[str, Any]]) -> MachineCopy:
     last = texts[LAST]
     tools, unread = last.get("tools"), last.get("unread")
     machine = Machine(folder / "root", folder / "tools", _outcomes(tools))
     _tell_hwloc(machine)
-    return Copied(
+    return MachineCopy(
         machine,
         texts.get(FIRST, {}).get("root") is True,
         [printable(str(path)) for path in unread] if isinstance(unread, list) else [],
@@ -279,7 +279,7 @@ def _tell_hwloc(machine: Machine) -> None:
     path = machine.root / "proc/hwloc-nofile-info"
     try:
         architecture = printable(machine.tool("architecture").decode(errors="replace"))
-    except SourceError:
+    except ProbeSourceError:
         return
     told = {"OSName": "Linux", "Architecture": architecture}
     for name, source in _SYSTEM.items():

@@ -186,10 +186,10 @@ def _firmware(name: str) -> str | None:
 
 def registers() -> bytes:
     """CPUID's data on TLBs in the format of ``cpuid -r -1``; empty if unavailable."""
-    asked = [(leaf, sub) for leaf, count in _TLB_LEAVES for sub in range(count)]
+    leaves = [(leaf, sub) for leaf, count in _TLB_LEAVES for sub in range(count)]
     line = "   0x%08x 0x%02x: eax=0x%08x ebx=0x%08x ecx=0x%08x edx=0x%08x\n"
     try:
-        return "".join(line % (*leaf, *_cpuid(*leaf)) for leaf in asked).encode()
+        return "".join(line % (*leaf, *_cpuid(*leaf)) for leaf in leaves).encode()
     except OSError:
         return b""
 
@@ -242,7 +242,7 @@ def targets(tool: Tool) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield name, tuple(word.replace("{}", device) for word in tool.argv)
 
 
-class Copy:
+class TarCopy:
     """Files, folders and links in a tar: each once, a file under its real path."""
 
     def __init__(self, tar: tarfile.TarFile, until: float) -> None:
@@ -351,7 +351,7 @@ def _content(path: str) -> bytes:
     return bytes(content)
 
 
-class Run(threading.Thread):
+class ToolRun(threading.Thread):
     """One run of a tool: its output and its outcome."""
 
     def __init__(self, key: str, tool: Tool, argv: tuple[str, ...]) -> None:
@@ -448,13 +448,13 @@ def _drain(pipe: Any, limit: int) -> bytes:
             kept += piece[: limit - len(kept)]
 
 
-def _runs() -> Iterator[Run]:
+def _runs() -> Iterator[ToolRun]:
     for name, tool in TOOLS.items():
         if not tool.each:
-            yield Run(name, tool, tool.argv)
+            yield ToolRun(name, tool, tool.argv)
         else:
             for device, argv in targets(tool):
-                yield Run(f"{name}:{device}", tool, argv)
+                yield ToolRun(f"{name}:{device}", tool, argv)
 
 
 def _call(name: str) -> tuple[dict[str, Any], bytes]:
@@ -464,7 +464,7 @@ def _call(name: str) -> tuple[dict[str, Any], bytes]:
         return {"reason": f"{name}: {error}"[:200], "missing": True}, b""
 
 
-def _watch(out: int, runs: list[Run], until: float) -> None:
+def _watch(out: int, runs: list[ToolRun], until: float) -> None:
     """Kill everything when the reader has gone or the time is over."""
     poll = select.poll()
     poll.register(out, 0)
@@ -474,7 +474,7 @@ def _watch(out: int, runs: list[Run], until: float) -> None:
     os._exit(1)
 
 
-def _end(runs: list[Run]) -> None:
+def _end(runs: list[ToolRun]) -> None:
     for run in runs:
         run.kill()
     for run in runs:
@@ -483,13 +483,13 @@ def _end(runs: list[Run]) -> None:
             run.join(2.0)
 
 
-def collect(tar: tarfile.TarFile, runs: list[Run], until: float) -> None:
+def collect(tar: tarfile.TarFile, runs: list[ToolRun], until: float) -> None:
     """Write the whole copy; its last entry holds each tool's outcome."""
     about = {"python": sys.version.split()[0], "root": os.geteuid() == 0}
     add(tar, FIRST, json.dumps(about).encode())
     for run in runs:
         run.start()
-    copy = Copy(tar, until)
+    copy = TarCopy(tar, until)
     for pattern in FILES:
         copy.take(pattern)
     outcomes = {}

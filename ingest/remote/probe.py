@@ -14,15 +14,15 @@ from typing import Any
 from core.linux.ssh.address import parse_address
 from core.linux.ssh.reasons import printable
 from ingest.errors import (
-    BrokenOffError,
     BundleError,
+    ConnectionLostError,
+    ProbeSourceError,
     RemoteError,
-    SourceError,
 )
 from ingest.host_name import check_host
 from ingest.probe import probe
 from ingest.remote import collect
-from ingest.remote.bundle import Copied, unpacked
+from ingest.remote.bundle import MachineCopy, unpacked
 from ingest.remote.ssh import Command, Connection, connected
 from ingest.sources.files import read_value
 
@@ -100,7 +100,7 @@ def probe_copy(
 
 
 @contextmanager
-def _copied(connection: Connection, sudo: bool) -> Iterator[Copied]:
+def _copied(connection: Connection, sudo: bool) -> Iterator[MachineCopy]:
     """Unpack the copy that the remote machine makes of itself; raises RemoteError."""
     program = Path(collect.__file__).read_bytes()
     script = FIND_PYTHON + (_AS_ROOT if sudo else "") + _AS_USER
@@ -125,7 +125,7 @@ def _refused(
         )
     if status == _BROKEN and not connection.is_open:
         size = command.output.size
-        return BrokenOffError(
+        return ConnectionLostError(
             f"the connection to {where} broke after {size} bytes: try again"
         )
     said = command.last_lines()
@@ -135,7 +135,7 @@ def _refused(
 
 
 def _probe(
-    copied: Copied, host: str | None, socket: str | None, name: str, tell: Progress
+    copied: MachineCopy, host: str | None, socket: str | None, name: str, tell: Progress
 ) -> dict[str, Any]:
     for line in _gaps(copied):
         tell(f"{name}: {line}")
@@ -145,7 +145,7 @@ def _probe(
     return {**document, "address": name, "collected": collected}
 
 
-def _gaps(copied: Copied) -> Iterator[str]:
+def _gaps(copied: MachineCopy) -> Iterator[str]:
     if copied.unread and not copied.as_root:
         # One of each kind: many exist for every CPU.
         kinds = list(dict.fromkeys(re.sub("[0-9]+", "*", f) for f in copied.unread))
@@ -168,11 +168,11 @@ def _name_pmcd(document: dict[str, Any], socket: str | None, name: str) -> None:
         outcome["reason"] = outcome["reason"].replace(socket, name)
 
 
-def _pmcd(connection: Connection, copied: Copied) -> str | None:
+def _pmcd(connection: Connection, copied: MachineCopy) -> str | None:
     """The address of a local socket forwarded to the remote PMCD; None without one."""
     try:
         sockets = json.loads(copied.machine.tool("pmcd"))
-    except (SourceError, ValueError, RecursionError):
+    except (ProbeSourceError, ValueError, RecursionError):
         return None
     known = isinstance(sockets, list) and sockets and isinstance(sockets[0], str)
     if not known or not _SOCKET.fullmatch(sockets[0]):

@@ -24,7 +24,7 @@ from core.linux.ssh.client import (
 )
 from core.linux.ssh.reasons import explain, printable
 from core.linux.ssh.sockets import plain_socket
-from ingest.errors import BrokenOffError, RemoteError
+from ingest.errors import ConnectionLostError, RemoteError
 
 # Connecting, greeting, key exchange and login: each may take a while.
 _LOGIN_SECONDS = 30.0
@@ -36,7 +36,7 @@ _ALONE = {"ControlMaster": "no", "ProxyCommand": "false"}
 _NO_CONFIG = Path("none")
 
 
-class Output:
+class RemoteOutput:
     """The output of a remote command, read with a time limit."""
 
     def __init__(self, pipe: IO[bytes], seconds: float, name: str) -> None:
@@ -47,11 +47,11 @@ class Output:
         self._name = name
 
     def read(self, most: int = _PIECE) -> bytes:
-        """Read up to ``most`` bytes; none at the end. Raises BrokenOffError."""
+        """Read up to ``most`` bytes; none at the end. Raises ConnectionLostError."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._pipe, selectors.EVENT_READ)
             if not selector.select(max(0.0, self._until - time.monotonic())):
-                raise BrokenOffError(
+                raise ConnectionLostError(
                     f"{self._name} did not finish in time: try again when it is idle"
                 )
         piece = os.read(self._pipe.fileno(), most)
@@ -139,7 +139,7 @@ class Command:
     def __init__(self, ssh: Ssh, seconds: float, name: str) -> None:
         assert ssh.process.stdout  # noqa: S101
         self._ssh = ssh
-        self.output = Output(ssh.process.stdout, seconds, name)
+        self.output = RemoteOutput(ssh.process.stdout, seconds, name)
 
     def status(self) -> int:
         """Its exit status; 255 if the connection broke or the command does not end."""

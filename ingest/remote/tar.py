@@ -24,7 +24,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class TarEntry:
     """A file, a folder or a link; ``kind`` is one of tarfile's types."""
 
     name: str
@@ -33,7 +33,7 @@ class Entry:
     link: str
 
 
-def read_entries(exactly: Callable[[int], bytes]) -> Iterator[Entry]:
+def read_entries(exactly: Callable[[int], bytes]) -> Iterator[TarEntry]:
     """Yield the entries of a stream; ``exactly`` reads a number of bytes from it.
 
     Raises BundleError for anything but files, folders and links.
@@ -50,7 +50,7 @@ def read_entries(exactly: Callable[[int], bytes]) -> Iterator[Entry]:
         if info.type not in _KINDS:
             raise BundleError("the copy has an entry that is no file, folder or link")
         content = _content(exactly, info.size, MAX_OUTPUT)
-        yield Entry(name, _KINDS[info.type], content, link)
+        yield TarEntry(name, _KINDS[info.type], content, link)
 
 
 def _header(block: bytes) -> tarfile.TarInfo:

@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ingest.errors import DocumentError
+from ingest.errors import ProbeDocumentError
 from ingest.hwloc.read import contradiction
-from ingest.schema.schema import Document
+from ingest.schema.schema import ProbeDocument
 
 _CURE = "write it anew with `supertwin probe --out FILE`"
 _KINDS = {
@@ -28,14 +28,14 @@ _EXPECTED = {
 
 
 def check_document(document: Any) -> None:
-    """Raise DocumentError with place and reason for the first invalid value."""
+    """Raise ProbeDocumentError with place and reason for the first invalid value."""
     try:
-        Document.model_validate(document)
+        ProbeDocument.model_validate(document)
     except ValidationError as error:
-        raise DocumentError(f"{_first(error)}: {_CURE}") from None
+        raise ProbeDocumentError(f"{_first(error)}: {_CURE}") from None
     topology = document["facts"].get("hwloc")
     if topology and (finding := contradiction(topology)):
-        raise DocumentError(f"facts.hwloc: {finding}: {_CURE}")
+        raise ProbeDocumentError(f"facts.hwloc: {finding}: {_CURE}")
 
 
 def _first(error: ValidationError) -> str:

@@ -11,7 +11,7 @@ from ingest.schema.topology import Distance, Hwloc
 from ingest.schema.types import Name, Number, Text, Time, Truth, Whole
 
 
-class Source(BaseModel):
+class SourceReport(BaseModel):
     """The outcome of one source."""
 
     ok: Truth
@@ -30,7 +30,7 @@ class System(BaseModel):
     memory: Whole | None = None
 
 
-class Part(BaseModel):
+class HardwarePart(BaseModel):
     """A board, a system or a BIOS."""
 
     vendor: Text | None = None
@@ -44,9 +44,9 @@ class Part(BaseModel):
 class Board(BaseModel):
     """``board``."""
 
-    board: Part = Part()
-    system: Part = Part()
-    bios: Part = Part()
+    board: HardwarePart = HardwarePart()
+    system: HardwarePart = HardwarePart()
+    bios: HardwarePart = HardwarePart()
 
 
 class CpuModel(BaseModel):
@@ -68,7 +68,7 @@ class Cpu(BaseModel):
     sockets: dict[Text, CpuModel] = {}
 
 
-class Clock(BaseModel):
+class ThreadClock(BaseModel):
     """The clock of one thread."""
 
     base: Whole | None = None
@@ -77,7 +77,7 @@ class Clock(BaseModel):
     governor: Text | None = None
 
 
-class Metric(BaseModel):
+class ProbedMetric(BaseModel):
     """One metric of PCP."""
 
     name: Name
@@ -89,7 +89,7 @@ class Metric(BaseModel):
     help: Text | None
 
 
-class Domain(BaseModel):
+class InstanceDomain(BaseModel):
     """One instance domain of PCP."""
 
     stored: Truth
@@ -99,8 +99,8 @@ class Domain(BaseModel):
 class Pcp(BaseModel):
     """``pcp``."""
 
-    metrics: list[Metric]
-    indoms: dict[Name, Domain]
+    metrics: list[ProbedMetric]
+    indoms: dict[Name, InstanceDomain]
     pmdas: dict[Text, Name] | None = None
 
 
@@ -166,14 +166,14 @@ class Mask(BaseModel):
     encoding: list[Text] = []
 
 
-class Event(Mask):
+class ProbedEvent(Mask):
     """An event of a PMU."""
 
     umasks: list[Mask] = []
     modifiers: list[Text] = []
 
 
-class Pmu(BaseModel):
+class ProbedPmu(BaseModel):
     """A PMU and its events; for a remote machine often only its name."""
 
     name: Name
@@ -184,13 +184,13 @@ class Pmu(BaseModel):
     max_encoding: Whole | None = None
     event_count: Whole | None = None
     modifiers: dict[Text, Text] = {}
-    events: list[Event] = []
+    events: list[ProbedEvent] = []
 
 
 class Pfm(BaseModel):
     """``pfm``."""
 
-    pmus: list[Pmu] | None = None
+    pmus: list[ProbedPmu] | None = None
 
 
 class Perf(BaseModel):
@@ -208,7 +208,7 @@ class Facts(BaseModel):
     board: Board | None = None
     cpu: Cpu | None = None
     hwloc: Hwloc | None = None
-    clocks: dict[Text, Clock | None] | None = None
+    clocks: dict[Text, ThreadClock | None] | None = None
     numa_distances: list[Distance] | None = None
     pcp: Pcp | None = None
     disks: list[NamedDevice] | None = None
@@ -217,7 +217,7 @@ class Facts(BaseModel):
     pfm: Pfm | None = None
     event_sources: list[Text] | None = None
     perf: Perf | None = None
-    memory_banks: list[setup.Slot] | None = None
+    memory_banks: list[setup.MemorySlot] | None = None
     gpus: setup.Gpus | None = None
     smart: list[setup.Smart] | None = None
     tlbs: setup.Tlbs | None = None
@@ -228,11 +228,11 @@ class Facts(BaseModel):
     cache_sets: list[setup.KernelCache] | None = None
 
 
-class Document(BaseModel):
+class ProbeDocument(BaseModel):
     """A whole probe."""
 
     host: Name
     started: Time
     ended: Time
-    sources: dict[Name, Source]
+    sources: dict[Name, SourceReport]
     facts: Facts

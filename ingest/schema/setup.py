@@ -5,7 +5,7 @@ from pydantic import BaseModel
 from ingest.schema.types import CacheType, Index, Name, Number, Text, Truth, Whole
 
 
-class Slot(BaseModel):
+class MemorySlot(BaseModel):
     """A memory slot of ``memory_banks``."""
 
     slot: Name | None = None

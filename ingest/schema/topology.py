@@ -23,7 +23,7 @@ class Container(BaseModel):
     info: dict[Text, Text] | None = None
 
 
-class Group(BaseModel):
+class HwlocGroup(BaseModel):
     """A Group of hwloc."""
 
     level: Index
@@ -83,7 +83,7 @@ class MemorySpeed(BaseModel):
     threads: list[Index]
 
 
-class Kind(BaseModel):
+class CoreKind(BaseModel):
     """A kind of core of a hybrid machine."""
 
     threads: list[Index]
@@ -133,13 +133,13 @@ class Hwloc(BaseModel):
     cores: list[Container]
     dies: list[Container]
     sockets: list[Container]
-    groups: list[Group]
+    groups: list[HwlocGroup]
     caches: list[Cache]
     numa: list[Numa]
     distances: list[Distance]
     memory_caches: list[MemoryCache] = []
     memory_speeds: list[MemorySpeed] = []
-    kinds: list[Kind] = []
+    kinds: list[CoreKind] = []
     pci: list[PciDevice] = []
     os_devices: list[OsDevice] = []
     info: dict[Text, Text] = {}

@@ -5,7 +5,7 @@ from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import SourceError
+from ingest.errors import ProbeSourceError
 from ingest.gaps import report_gap
 from ingest.sources.files import read_number, read_text, read_value
 from ingest.sources.machine import Machine
@@ -35,7 +35,7 @@ def read_addresses(machine: Machine, folder: Path) -> dict[str, Any]:
 def _ipv6(machine: Machine) -> dict[str, list[str]]:
     try:
         return parse_ipv6(read_text(machine.root / _TABLE))
-    except SourceError:
+    except ProbeSourceError:
         return {}
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import SourceError, SourceMissingError, SourceRefusedError
+from ingest.errors import ProbeSourceError, SourceMissingError, SourceRefusedError
 from ingest.remote.collect import CALLS, TOOLS, targets
 from ingest.sources.files import read_file
 from ingest.sources.tool import run_tool
@@ -37,12 +37,12 @@ class Machine:
         return self.tools is None and self.root == Path("/")
 
     def tool(self, name: str) -> bytes:
-        """The output of a tool; raises SourceError."""
+        """The output of a tool; raises ProbeSourceError."""
         if self.is_here:
             return CALLS[name]() if name in CALLS else _run(name, TOOLS[name].argv)
         try:
             return self._printed(name)
-        except SourceError:
+        except ProbeSourceError:
             if name not in _READS_COPIES:
                 raise
         return _run(name, (*TOOLS[name].argv, "--input", str(self.root)))
@@ -51,23 +51,23 @@ class Machine:
         """The kernel's name of the processor's architecture; None if unknown."""
         try:
             return self.tool("architecture").decode(errors="replace") or None
-        except SourceError:
+        except ProbeSourceError:
             return None
 
-    def tool_each(self, name: str) -> dict[str, bytes | SourceError]:
+    def tool_each(self, name: str) -> dict[str, bytes | ProbeSourceError]:
         """The output, or the error, of a per-device tool by device."""
         if self.is_here:
-            asked = {d: partial(_run, name, argv) for d, argv in targets(TOOLS[name])}
+            pending = {d: partial(_run, name, argv) for d, argv in targets(TOOLS[name])}
         else:
             keys = sorted(
                 key for key in self.outcomes or {} if key.startswith(f"{name}:")
             )
-            asked = {k.partition(":")[2]: partial(self._printed, k) for k in keys}
-        answers: dict[str, bytes | SourceError] = {}
-        for device, ask in asked.items():
+            pending = {k.partition(":")[2]: partial(self._printed, k) for k in keys}
+        answers: dict[str, bytes | ProbeSourceError] = {}
+        for device, ask in pending.items():
             try:
                 answers[device] = ask()
-            except SourceError as error:
+            except ProbeSourceError as error:
                 answers[device] = error
         return answers
 

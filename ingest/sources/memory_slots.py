@@ -15,7 +15,7 @@ _DMIDECODE = {"model": "part", "clock": "configured_speed"}
 
 
 @dataclass(frozen=True)
-class Slot:
+class SlotReadings:
     """One slot with the data of each source."""
 
     name: str
@@ -36,7 +36,7 @@ class Slot:
         return value or (self.table.get("speed") if fact == "clock" else None)
 
 
-def memory_slots(facts: dict[str, Any]) -> list[Slot]:
+def memory_slots(facts: dict[str, Any]) -> list[SlotReadings]:
     """Every slot of the board, from lshw if dmidecode has none."""
     tables = facts.get("memory_banks") or []
     banks = (facts.get("lshw") or {}).get("memory_banks") or []
@@ -46,12 +46,12 @@ def memory_slots(facts: dict[str, Any]) -> list[Slot]:
     for name, entry in zip(names, tables or banks, strict=True):
         label = entry.get("slot") or name
         if not tables:
-            found.append(Slot(name, label, {}, entry))
+            found.append(SlotReadings(name, label, {}, entry))
             continue
         other = next((bank for bank in left if bank.get("slot") == label), None)
         if other is not None:
             left.remove(other)
-        found.append(Slot(name, label, entry, other or {}))
+        found.append(SlotReadings(name, label, entry, other or {}))
     return found
 
 

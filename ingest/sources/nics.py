@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import SourceError, SourceMissingError
+from ingest.errors import ProbeSourceError, SourceMissingError
 from ingest.sources.addresses import read_addresses
 from ingest.sources.files import read_number, read_value
 from ingest.sources.machine import HERE, Machine
@@ -57,7 +57,7 @@ def _told(machine: Machine, what: str) -> dict[str, str]:
     """The IPv4 address, or firmware version, of each interface that has one."""
     try:
         found = json.loads(machine.tool(what))
-    except (SourceError, ValueError):
+    except (ProbeSourceError, ValueError):
         return {}
     return {str(k): str(v) for k, v in found.items()} if type(found) is dict else {}
 

@@ -13,7 +13,7 @@ from core.linux.pmapi import (
     NO_METRIC,
     BindingMissingError,
     Context,
-    Descriptor,
+    MetricDescriptor,
     PmError,
 )
 from ingest.errors import SourceMissingError, SourceRefusedError
@@ -52,7 +52,7 @@ _PMU_EVENTS = "perfevent.hwcounters."
 
 
 @dataclass(frozen=True)
-class Metric:
+class PcpMetric:
     """One metric as PMCD describes it; numbers are PCP's own."""
 
     name: str
@@ -70,7 +70,7 @@ class Answers:
 
     address: str
     version: str | None
-    metrics: list[Metric]
+    metrics: list[PcpMetric]
     instances: Mapping[int, list[tuple[str, int]]]
     errors: dict[str, str] = field(default_factory=dict)
 
@@ -151,13 +151,13 @@ def indom_id(indom: int) -> str:
     return f"{indom >> 22 & 0x1FF}.{indom & 0x3FFFFF}"
 
 
-def _is_there(metric: Metric, answers: Answers) -> bool:
+def _is_there(metric: PcpMetric, answers: Answers) -> bool:
     """Whether a metric counts: perfevent also names events that it does not count."""
     counts = answers.instances.get(metric.indom) != []
     return counts or not metric.name.startswith(_PMU_EVENTS)
 
 
-def domain_id(metric: Metric) -> str:
+def domain_id(metric: PcpMetric) -> str:
     """The number of a metric's instance domain; stable for a PMU event."""
     if not metric.name.startswith(_PMU_EVENTS):
         return indom_id(metric.indom)
@@ -182,16 +182,18 @@ def _ask(
 
 def _ask_metrics(
     contexts: list[Context], wanted: Collection[str] | None
-) -> tuple[list[Metric], dict[str, str]]:
+) -> tuple[list[PcpMetric], dict[str, str]]:
     context = contexts[0]
     names = sorted(set(context.names() if wanted is None else [*wanted, _AGENTS]))
     pmids = zip(names, context.identifiers(names), strict=True)
     known = {name: pmid for name, pmid in pmids if pmid != NO_METRIC}
     described = context.descriptors(list(known.values()))
     answers = dict(zip(known, described, strict=True))
-    found = {n: desc for n, desc in answers.items() if isinstance(desc, Descriptor)}
-    asked = [desc.pmid for desc in found.values()]
-    help_lines = _each(contexts, Context.help_line, asked)
+    found = {
+        n: desc for n, desc in answers.items() if isinstance(desc, MetricDescriptor)
+    }
+    metric_ids = [desc.pmid for desc in found.values()]
+    help_lines = _each(contexts, Context.help_line, metric_ids)
     metrics = [
         _described(name, desc, line)
         for (name, desc), line in zip(found.items(), help_lines, strict=True)
@@ -231,8 +233,8 @@ def _refusal(context: Context, name: str) -> str:
     return "its identifier is missing"
 
 
-def _described(name: str, desc: Descriptor, help_line: str | None) -> Metric:
-    return Metric(
+def _described(name: str, desc: MetricDescriptor, help_line: str | None) -> PcpMetric:
+    return PcpMetric(
         name=name,
         pmid=desc.pmid,
         type=desc.type,
@@ -243,7 +245,7 @@ def _described(name: str, desc: Descriptor, help_line: str | None) -> Metric:
     )
 
 
-def _metric(metric: Metric) -> dict[str, Any]:
+def _metric(metric: PcpMetric) -> dict[str, Any]:
     return {
         "name": metric.name,
         "pmid": pmid_id(metric.pmid),
@@ -255,7 +257,7 @@ def _metric(metric: Metric) -> dict[str, Any]:
     }
 
 
-def _fleeting(metrics: list[Metric], pmdas: Mapping[str, str]) -> set[int]:
+def _fleeting(metrics: list[PcpMetric], pmdas: Mapping[str, str]) -> set[int]:
     return {
         metric.indom
         for metric in metrics

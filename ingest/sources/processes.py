@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ingest.errors import MalformedSourceError, SourceError, SourceMissingError
+from ingest.errors import MalformedSourceError, ProbeSourceError, SourceMissingError
 from ingest.sources.files import parse_cpulist, read_file, read_value
 from ontology.numbers import read_whole
 
@@ -48,7 +48,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Task:
+class ProcessThread:
     """One thread of a process; ``cpus`` are the CPUs that it may run on."""
 
     tid: int
@@ -59,7 +59,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Process:
+class ProcessFacts:
     """The kernel's data on a process; sizes in bytes, None if unknown.
 
     ``placement`` is its memory by NUMA domain, None if the kernel has none or denies
@@ -81,7 +81,7 @@ class Process:
     cpus: list[int]
     domains: list[int]
     placement: dict[int, int] | None
-    tasks: list[Task] = field(default_factory=list)
+    tasks: list[ProcessThread] = field(default_factory=list)
     task_count: int = 0
 
 
@@ -91,8 +91,8 @@ def parse_identity(text: str) -> Identity | None:
     return Identity(int(found[1]), int(found[2]), found[3]) if found else None
 
 
-def read_process(pid: int, root: Path = Path("/")) -> Process | None:
-    """Read a process by its pid; None if it does not exist. Raises SourceError.
+def read_process(pid: int, root: Path = Path("/")) -> ProcessFacts | None:
+    """Read a process by its pid; None if it does not exist. Raises ProbeSourceError.
 
     A thread id is not accepted, although /proc/TID exists without being listed.
     """
@@ -109,7 +109,9 @@ def read_process(pid: int, root: Path = Path("/")) -> Process | None:
 
 
 def identify(pid: int, root: Path = Path("/")) -> tuple[Identity, str] | None:
-    """The process with a pid and its name; None without one. Raises SourceError."""
+    """The process with a pid and its name; None without one. Raises
+    ProbeSourceError.
+    """
     stat = _stat(root / "proc" / str(pid))
     if stat is None:
         return None
@@ -117,7 +119,7 @@ def identify(pid: int, root: Path = Path("/")) -> tuple[Identity, str] | None:
 
 
 def find_processes(root: Path = Path("/")) -> Iterator[tuple[Identity, str]]:
-    """Yield every process with the kernel's name of it; raises SourceError."""
+    """Yield every process with the kernel's name of it; raises ProbeSourceError."""
     proc = root / "proc"
     boot = _boot(proc)
     for entry in os.scandir(proc):
@@ -158,12 +160,12 @@ def parse_numa_maps(text: str) -> dict[int, int]:
 
 def _process(
     proc: Path, pid: int, stat: tuple[str, list[str]], boot: str
-) -> Process | None:
+) -> ProcessFacts | None:
     folder, (name, fields) = proc / str(pid), stat
     status = _status(folder)
     tasks = sorted(_numbers(folder / "task"))
     start = int(fields[_START])
-    return Process(
+    return ProcessFacts(
         identity=Identity(pid, start, boot),
         name=name,
         state=_STATES.get(fields[_STATE], fields[_STATE]),
@@ -184,12 +186,12 @@ def _process(
     )
 
 
-def _task(folder: Path, tid: int) -> Task | None:
+def _task(folder: Path, tid: int) -> ProcessThread | None:
     stat = _stat(folder / "task" / str(tid))
     if stat is None:
         return None
     name, fields = stat
-    return Task(
+    return ProcessThread(
         tid=tid,
         name=name,
         state=_STATES.get(fields[_STATE], fields[_STATE]),
@@ -265,7 +267,7 @@ def _placement(path: Path) -> dict[int, int] | None:
     """The memory by NUMA domain; also None if a huge process's file is too large."""
     try:
         return parse_numa_maps(read_file(path).decode(errors="replace"))
-    except SourceError:
+    except ProbeSourceError:
         return None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ingest.describe.component_ids import device
 from ingest.errors import (
     MalformedSourceError,
-    SourceError,
+    ProbeSourceError,
     SourceMissingError,
     SourceRefusedError,
 )
@@ -32,15 +32,15 @@ _WEAR = {
 
 
 def read_smart(machine: Machine = HERE) -> list[dict[str, Any]]:
-    """Read each disk's own report; raises SourceError if no disk gives one."""
+    """Read each disk's own report; raises ProbeSourceError if no disk gives one."""
     found, refused = [], []
     for name, answer in machine.tool_each("smartctl").items():
         try:
-            if isinstance(answer, SourceError):
+            if isinstance(answer, ProbeSourceError):
                 raise answer
             # The kernel's name: smartctl may have found another device behind it.
             found.append({**parse_smart(answer), "device": device(name)})
-        except SourceError as error:
+        except ProbeSourceError as error:
             refused.append(error)
     if found:
         return found

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from ingest.errors import MalformedSourceError, SourceError, SourceMissingError
+from ingest.errors import MalformedSourceError, ProbeSourceError, SourceMissingError
 from ingest.sources.cpuid import (
     NOTHING,
     Leaves,
@@ -40,10 +40,12 @@ Tlb = dict[str, Any]
 
 
 def read_tlbs(machine: Machine = HERE) -> dict[str, Any]:
-    """Read the TLBs of a core from CPUID, else /proc/cpuinfo; raises SourceError."""
+    """Read the TLBs of a core from CPUID, else /proc/cpuinfo; raises
+    ProbeSourceError.
+    """
     # The collector runs the instruction itself if the tool is not installed.
     for name in ("cpuid", "registers"):
-        with suppress(SourceError):
+        with suppress(ProbeSourceError):
             return parse_tlbs(machine.tool(name))
     found = parse_tlb_size(read_text(machine.root / "proc/cpuinfo"))
     if found is None:

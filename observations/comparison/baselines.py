@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 from rdflib import URIRef
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.stores.endpoint import Endpoint
 from ingest.triples import Triples, insertion
 from observations.comparison.compare import (
     DEFAULT_TOLERANCE,
-    Estimate,
-    Verdict,
-    Word,
+    ComparisonVerdict,
+    MeanEstimate,
+    VerdictWord,
     estimate,
     judge,
 )
-from observations.comparison.comparing import DURATION, Group, find_group, group_of
+from observations.comparison.comparing import DURATION, RunGroup, find_group, group_of
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.run import Row, saved_rows
@@ -25,35 +25,35 @@ _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
-class Checked:
+class BaselineCheck:
     """How runs compare with a baseline in one measure.
 
     ``doubts`` are sentences on what makes the comparison less fair.
     """
 
     measure: str
-    was: Estimate
-    now: Estimate
-    verdict: Verdict
+    was: MeanEstimate
+    now: MeanEstimate
+    verdict: ComparisonVerdict
     doubts: Sequence[str] = ()
 
     @property
     def has_regressed(self) -> bool:
         """Whether the runs are certainly worse, by more than the tolerance."""
-        return self.verdict.word is Word.WORSE
+        return self.verdict.word is VerdictWord.WORSE
 
     @property
     def is_decided(self) -> bool:
         """Whether there were enough runs for a verdict."""
-        return self.verdict.word is not Word.UNDECIDED
+        return self.verdict.word is not VerdictWord.UNDECIDED
 
 
-def set_baseline(twin: Endpoint, iris: Iris, name: str, id_: str) -> Group:
-    """Make runs a baseline, replacing one of that name; raises MendableError."""
+def set_baseline(twin: Endpoint, iris: Iris, name: str, id_: str) -> RunGroup:
+    """Make runs a baseline, replacing one of that name; raises UserError."""
     graph, node = _of_name(iris, name)
     group = find_group(twin, iris, id_)
     if len(group.ended) < len(group.runs):
-        raise MendableError(
+        raise UserError(
             f"{id_}: {_others(group)}: a baseline is made of runs that end by "
             "themselves"
         )
@@ -65,7 +65,7 @@ def set_baseline(twin: Endpoint, iris: Iris, name: str, id_: str) -> Group:
 
 
 def remove_baseline(twin: Endpoint, iris: Iris, name: str) -> None:
-    """Remove a baseline but keep its runs; raises MendableError."""
+    """Remove a baseline but keep its runs; raises UserError."""
     _rows_of(twin, name)
     graph, _ = _of_name(iris, name)
     twin.update(f"DROP SILENT GRAPH <{graph}>")
@@ -79,27 +79,27 @@ def check_baseline(
     measure: str = DURATION,
     less_is_better: bool = True,
     tolerance: float = DEFAULT_TOLERANCE,
-) -> Checked:
-    """Judge runs by a baseline; raises MendableError.
+) -> BaselineCheck:
+    """Judge runs by a baseline; raises UserError.
 
     ``measure`` is duration, or a metric summed over all of its instances.
     """
     before = group_of(twin, name, [row["run"] for row in _rows_of(twin, name)])
     after = find_group(twin, iris, id_)
     if len(after.ended) < len(after.runs):
-        raise MendableError(f"{id_}: {_others(after)}: they cannot be judged")
+        raise UserError(f"{id_}: {_others(after)}: they cannot be judged")
     # A run that fails immediately is fast, but not better.
     if other := _difference(before, after, "outcome"):
-        raise MendableError(f"{id_}: {other}: they cannot be judged")
+        raise UserError(f"{id_}: {other}: they cannot be judged")
     if before.is_context(measure):
-        raise MendableError(
+        raise UserError(
             f"{measure} is state of the machine, not a result of the runs: it gets no "
             "verdict. Name a counter or a metric of processes (proc.*)"
         )
     was, now = _values(before, measure), _values(after, measure)
     verdict = judge(was, now, less_is_better=less_is_better, tolerance=tolerance)
     doubts = tuple(_doubts(before, after))
-    return Checked(measure, estimate(was), estimate(now), verdict, doubts)
+    return BaselineCheck(measure, estimate(was), estimate(now), verdict, doubts)
 
 
 def baseline_rows(twin: Endpoint, name: str | None = None) -> list[Row]:
@@ -108,58 +108,58 @@ def baseline_rows(twin: Endpoint, name: str | None = None) -> list[Row]:
 
 
 def _rows_of(twin: Endpoint, name: str) -> list[Row]:
-    """Return the runs of one baseline; raises MendableError if it does not exist."""
+    """Return the runs of one baseline; raises UserError if it does not exist."""
     rows = baseline_rows(twin, name)
     if not rows:
         names = sorted({row["name"] for row in baseline_rows(twin)})
         known = f"there is {', '.join(names[:5])}" if names else "there is none"
-        raise MendableError(f"no baseline {name[:80]!r}; {known}")
+        raise UserError(f"no baseline {name[:80]!r}; {known}")
     return rows
 
 
 def _of_name(iris: Iris, name: str) -> tuple[URIRef, URIRef]:
-    """Return graph and node of a baseline; raises MendableError."""
+    """Return graph and node of a baseline; raises UserError."""
     try:
         if len(name) <= _LONGEST_NAME:
             return iris.baseline_graph(name), iris.baseline(name)
     except IdError:
         pass
-    raise MendableError(
+    raise UserError(
         f"{name[:80]!r} cannot name a baseline: 1 to {_LONGEST_NAME} characters, at "
         "least one letter or digit"
     )
 
 
-def _others(group: Group) -> str:
+def _others(group: RunGroup) -> str:
     """Say how many runs did not end by themselves, and how they ended."""
     ended = group.ended
     others = [run["outcome"] or "unknown" for run in group.runs if run not in ended]
     return f"{len(others)} of {len(group.runs)} runs {', '.join(sorted(set(others)))}"
 
 
-def _doubts(before: Group, after: Group) -> Iterator[str]:
+def _doubts(before: RunGroup, after: RunGroup) -> Iterator[str]:
     """Yield what else differs from the baseline."""
     for what in ("host", "command", "policy", "threads"):
         if other := _difference(before, after, what):
             yield other
 
 
-def _difference(before: Group, after: Group, what: str) -> str:
+def _difference(before: RunGroup, after: RunGroup, what: str) -> str:
     """Describe a difference in words; empty if there is none."""
     was, now = (_all_of(group, what) for group in (before, after))
     return "" if was == now else f"{what}: {was} in the baseline, {now} in these"
 
 
-def _all_of(group: Group, what: str) -> str:
+def _all_of(group: RunGroup, what: str) -> str:
     found = {"none" if run[what] is None else str(run[what]) for run in group.runs}
     return ", ".join(sorted(found))
 
 
-def _values(group: Group, measure: str) -> list[float]:
-    """Return one figure for each run that has it; raises MendableError if none has."""
+def _values(group: RunGroup, measure: str) -> list[float]:
+    """Return one figure for each run that has it; raises UserError if none has."""
     found = group.durations if measure == DURATION else group.totals(measure)
     if not found:
-        raise MendableError(
+        raise UserError(
             f"{group.name} has no {measure}: `supertwin query observations/statistics` "
             "tells what was measured"
         )

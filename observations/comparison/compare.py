@@ -25,7 +25,7 @@ TEST = (
 )
 
 
-class Word(StrEnum):
+class VerdictWord(StrEnum):
     """All verdicts; MORE and LESS are for measures that are neither good nor bad."""
 
     BETTER = "better"
@@ -38,11 +38,11 @@ class Word(StrEnum):
     @property
     def is_different(self) -> bool:
         """Whether the groups differ by more than the tolerance."""
-        return self not in (Word.EQUIVALENT, Word.UNDECIDED)
+        return self not in (VerdictWord.EQUIVALENT, VerdictWord.UNDECIDED)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeanEstimate:
     """The mean of some values and its interval; a single value has no interval."""
 
     mean: float
@@ -52,7 +52,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ComparisonVerdict:
     """How a group compares with a reference.
 
     ``change`` of the mean, its interval from ``low`` to ``high``, and ``tolerance`` are
@@ -61,7 +61,7 @@ class Verdict:
     why that number is unknown.
     """
 
-    word: Word
+    word: VerdictWord
     tolerance: float
     change: float | None = None
     low: float | None = None
@@ -87,13 +87,13 @@ class _Sample:
     number: int
 
 
-def estimate(values: Sequence[float]) -> Estimate:
+def estimate(values: Sequence[float]) -> MeanEstimate:
     """Return mean and interval of at least one value."""
     one = _sample(values)
     if one.number < 2:
-        return Estimate(one.mean, None, None, 1)
+        return MeanEstimate(one.mean, None, None, 1)
     half = critical_value(one.number - 1) * float(np.sqrt(one.variance / one.number))
-    return Estimate(one.mean, one.mean - half, one.mean + half, one.number)
+    return MeanEstimate(one.mean, one.mean - half, one.mean + half, one.number)
 
 
 def judge(
@@ -102,7 +102,7 @@ def judge(
     *,
     less_is_better: bool | None = True,
     tolerance: float = DEFAULT_TOLERANCE,
-) -> Verdict:
+) -> ComparisonVerdict:
     """Compare values with a reference; each needs at least one value.
 
     ``tolerance`` is the change that does not matter, as a fraction of the reference's
@@ -112,22 +112,24 @@ def judge(
     change = (now.mean - was.mean) / abs(was.mean) if was.mean else None
     if min(was.number, now.number) < 2:
         reason = "one run does not tell how much runs vary"
-        return Verdict(Word.UNDECIDED, tolerance, change, reason=reason)
+        return ComparisonVerdict(
+            VerdictWord.UNDECIDED, tolerance, change, reason=reason
+        )
     if was.variance == now.variance == 0:
         word = _of_constants(was.mean, now.mean, tolerance, less_is_better)
-        return Verdict(word, tolerance, change, change, change)
+        return ComparisonVerdict(word, tolerance, change, change, change)
     pair = _Pair(was, now)
     low, high = pair.interval()
     word = _word(pair, tolerance, less_is_better)
     runs, reason = None, ""
-    if word is Word.UNDECIDED:
+    if word is VerdictWord.UNDECIDED:
         runs, reason = decisive_runs(was.mean, now.mean, pair.pooled, tolerance)
         # This number of runs did not decide it, so ask for more.
         runs = runs and max(runs, min(was.number, now.number) + 1)
-    return Verdict(word, tolerance, change, low, high, pair.p, runs, reason)
+    return ComparisonVerdict(word, tolerance, change, low, high, pair.p, runs, reason)
 
 
-def _word(pair: "_Pair", tolerance: float, less_is_better: bool | None) -> Word:
+def _word(pair: "_Pair", tolerance: float, less_is_better: bool | None) -> VerdictWord:
     part = float(np.sign(pair.was.mean)) * tolerance
     below, above = pair.distance(1 - part), pair.distance(1 + part)
     critical = critical_value(pair.freedom)
@@ -136,23 +138,23 @@ def _word(pair: "_Pair", tolerance: float, less_is_better: bool | None) -> Word:
     if below < -critical:
         return _direction(True, less_is_better)
     if below > critical and above < -critical:
-        return Word.EQUIVALENT
-    return Word.UNDECIDED
+        return VerdictWord.EQUIVALENT
+    return VerdictWord.UNDECIDED
 
 
 def _of_constants(
     was: float, now: float, tolerance: float, less_is_better: bool | None
-) -> Word:
+) -> VerdictWord:
     """Judge groups without any variance by their values alone."""
     if abs(now - was) <= tolerance * abs(was):
-        return Word.EQUIVALENT
+        return VerdictWord.EQUIVALENT
     return _direction(now < was, less_is_better)
 
 
-def _direction(is_less: bool, less_is_better: bool | None) -> Word:
+def _direction(is_less: bool, less_is_better: bool | None) -> VerdictWord:
     if less_is_better is None:
-        return Word.LESS if is_less else Word.MORE
-    return Word.BETTER if is_less == less_is_better else Word.WORSE
+        return VerdictWord.LESS if is_less else VerdictWord.MORE
+    return VerdictWord.BETTER if is_less == less_is_better else VerdictWord.WORSE
 
 
 def _sample(values: Sequence[float]) -> _Sample:

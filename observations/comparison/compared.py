@@ -4,10 +4,10 @@ from dataclasses import asdict
 from typing import Any
 
 from observations.comparison.compare import TEST
-from observations.comparison.comparing import Comparison
+from observations.comparison.comparing import RunComparison
 
 
-def document(found: Comparison) -> dict[str, Any]:
+def document(found: RunComparison) -> dict[str, Any]:
     """Return groups with their runs, measures with verdicts, and other differences."""
     return {
         "groups": [

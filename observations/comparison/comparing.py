@@ -7,12 +7,12 @@ from typing import Any
 
 from rdflib import URIRef
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.stores.endpoint import Endpoint
 from observations.comparison.compare import (
     DEFAULT_TOLERANCE,
-    Estimate,
-    Verdict,
+    ComparisonVerdict,
+    MeanEstimate,
     estimate,
     judge,
 )
@@ -22,7 +22,7 @@ from ontology.iris import IdError, Iris
 from queries.run import Row, saved_rows, saved_rows_for_each
 
 Series = tuple[str, str | None]
-Judge = Callable[[Sequence[float], Sequence[float]], Verdict]
+Judge = Callable[[Sequence[float], Sequence[float]], ComparisonVerdict]
 
 DURATION = "duration"
 _SECOND = "s"
@@ -32,12 +32,12 @@ _OF_PROCESSES = "proc."
 _TOTAL, _MEAN = "total", "mean"
 
 
-class UnknownRunError(MendableError):
+class UnknownRunError(UserError):
     """No recorded run or group has this id."""
 
 
 @dataclass(frozen=True)
-class Group:
+class RunGroup:
     """Runs that are treated as repetitions of the same command, under a name.
 
     Figures and properties are of the runs that ended by themselves.
@@ -86,37 +86,37 @@ class Measure:
     what: str
     unit: str | None
     is_context: bool
-    estimates: Sequence[Estimate | None]
-    verdicts: Sequence[Verdict | None]
+    estimates: Sequence[MeanEstimate | None]
+    verdicts: Sequence[ComparisonVerdict | None]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """Groups, measures that at least two of them have, and other differences."""
 
-    groups: Sequence[Group]
+    groups: Sequence[RunGroup]
     tolerance: float
     measures: Sequence[Measure]
     differences: Mapping[str, Sequence[Sequence[str]]]
 
 
 def run_node(iris: Iris, id_: str) -> URIRef:
-    """Return the IRI of a run from its id or IRI; raises MendableError."""
+    """Return the IRI of a run from its id or IRI; raises UserError."""
     try:
         return iris.observation(id_.rpartition("/")[2])
     except IdError as error:
-        raise MendableError(f"no run {id_!r}: {error}") from None
+        raise UserError(f"no run {id_!r}: {error}") from None
 
 
-def find_group(twin: Endpoint, iris: Iris, id_: str) -> Group:
-    """Find the run or group of repetitions of an id or IRI; raises MendableError."""
+def find_group(twin: Endpoint, iris: Iris, id_: str) -> RunGroup:
+    """Find the run or group of repetitions of an id or IRI; raises UserError."""
     return _group(twin, id_, find_runs(twin, iris, id_))
 
 
 def find_runs(twin: Endpoint, iris: Iris, id_: str) -> list[Row]:
     """Find a run, or the runs of a group, as `observations/runs` returns them.
 
-    Raises UnknownRunError, and MendableError for an invalid id.
+    Raises UnknownRunError, and UserError for an invalid id.
     """
     node = run_node(iris, id_)
     runs = saved_rows(twin, _RUNS, {"group": id_.rpartition("/")[2]})
@@ -129,14 +129,14 @@ def find_runs(twin: Endpoint, iris: Iris, id_: str) -> list[Row]:
     return runs
 
 
-def group_of(twin: Endpoint, name: str, runs: Sequence[str]) -> Group:
+def group_of(twin: Endpoint, name: str, runs: Sequence[str]) -> RunGroup:
     """Build a named group from the IRIs of at least one run."""
     return _group(twin, name, _rows(twin, _RUNS, runs))
 
 
-def _group(twin: Endpoint, name: str, runs: Sequence[Row]) -> Group:
+def _group(twin: Endpoint, name: str, runs: Sequence[Row]) -> RunGroup:
     ordered = sorted(runs, key=lambda run: run["repetition"] or 0)
-    group = Group(name, ordered, {}, {})
+    group = RunGroup(name, ordered, {}, {})
     nodes = [run["run"] for run in group.ended]
     return replace(
         group, figures=_figures(twin, nodes), properties=_properties(twin, nodes)
@@ -144,8 +144,8 @@ def _group(twin: Endpoint, name: str, runs: Sequence[Row]) -> Group:
 
 
 def compare(
-    groups: Sequence[Group], tolerance: float = DEFAULT_TOLERANCE
-) -> Comparison:
+    groups: Sequence[RunGroup], tolerance: float = DEFAULT_TOLERANCE
+) -> RunComparison:
     """Compare groups with the first one.
 
     ``tolerance`` is the change that does not matter, as a fraction of the first group's
@@ -158,11 +158,11 @@ def compare(
         measures += _measures(series, groups, tolerance)
     # Results of the runs come first, state of the machine last.
     measures.sort(key=lambda measure: measure.is_context)
-    return Comparison(groups, tolerance, measures, _differences(groups))
+    return RunComparison(groups, tolerance, measures, _differences(groups))
 
 
 def _measures(
-    series: Series, groups: Sequence[Group], tolerance: float
+    series: Series, groups: Sequence[RunGroup], tolerance: float
 ) -> Iterator[Measure]:
     """Measure a counter by its total, others by their mean, if two groups have it."""
     rows = [group.figures.get(series, ()) for group in groups]
@@ -235,7 +235,7 @@ def _properties(twin: Endpoint, runs: Sequence[str]) -> Mapping[str, frozenset[s
     return {name: frozenset(values) for name, values in found.items()}
 
 
-def _differences(groups: Sequence[Group]) -> Mapping[str, Sequence[Sequence[str]]]:
+def _differences(groups: Sequence[RunGroup]) -> Mapping[str, Sequence[Sequence[str]]]:
     """For each property that differs, list the values that not all groups share."""
     found = {}
     for name in sorted({name for group in groups for name in group.properties}):

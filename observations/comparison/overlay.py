@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from rdflib import URIRef
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from core.stores.points import Points
-from observations.comparison.comparing import Group
+from observations.comparison.comparing import RunGroup
 from observations.comparison.run_series import RunSeries, samples_of, series_of
 from observations.statistics import rates_of
 from ontology.limits import BEYOND, greatest_rate
@@ -23,7 +23,7 @@ _COLUMNS = ("group", "run", "metric", "instance", "seconds", "value", "bounded")
 
 
 @dataclass(frozen=True)
-class Line:
+class OverlaySeries:
     """The values of a series during a run, with ``seconds`` since its start.
 
     ``group`` is the position of its group, from 1. For a counter, ``per_second`` is
@@ -46,12 +46,12 @@ class Line:
 def overlay(
     settings: Settings,
     twin: Endpoint,
-    groups: Sequence[Group],
+    groups: Sequence[RunGroup],
     metrics: Sequence[str],
-) -> list[Line]:
+) -> list[OverlaySeries]:
     """Return the lines of some metrics in all runs, in the order of groups and runs.
 
-    Raises MendableError for a metric that no run measured, and SeriesError.
+    Raises UserError for a metric that no run measured, and SeriesError.
     """
     places = {
         run["run"]: (place, number)
@@ -60,7 +60,7 @@ def overlay(
     }
     series = series_of(twin, list(places), metrics)
     if missing := set(metrics) - {one.metric for one in series}:
-        raise MendableError(
+        raise UserError(
             f"none of these runs measured {sorted(missing)[0]}: `supertwin query "
             "observations/statistics` tells what was measured"
         )
@@ -71,12 +71,12 @@ def overlay(
     return sorted(lines, key=lambda line: places[line.run])
 
 
-def as_documents(lines: Sequence[Line]) -> list[dict[str, Any]]:
+def as_documents(lines: Sequence[OverlaySeries]) -> list[dict[str, Any]]:
     """Return lines as JSON."""
     return [asdict(line) for line in lines]
 
 
-def as_csv(lines: Sequence[Line]) -> str:
+def as_csv(lines: Sequence[OverlaySeries]) -> str:
     """Return lines as CSV (RFC 4180 with a header), one row for each value."""
     out = io.StringIO()
     writer = csv.writer(out)
@@ -85,7 +85,7 @@ def as_csv(lines: Sequence[Line]) -> str:
     return out.getvalue()
 
 
-def _rows(lines: Sequence[Line]) -> Iterator[tuple[Any, ...]]:
+def _rows(lines: Sequence[OverlaySeries]) -> Iterator[tuple[Any, ...]]:
     for line in lines:
         points = zip(line.seconds, line.values, line.bounded, strict=True)
         for point in points:
@@ -98,7 +98,7 @@ def _unit(series: RunSeries) -> str | None:
     return RATES.get(URIRef(series.unit))
 
 
-def line_of(place: int, series: RunSeries, points: Points) -> Line:
+def line_of(place: int, series: RunSeries, points: Points) -> OverlaySeries:
     """Build the line of one series of a run; ``place`` is that of its group."""
     greatest = np.inf
     if series.is_counter:
@@ -106,7 +106,7 @@ def line_of(place: int, series: RunSeries, points: Points) -> Line:
         limit = greatest_rate(series.metric, series.unit or "", series.cpus)
         greatest = limit or np.inf
     seconds = (points.stamps - series.start_ms) / 1000
-    return Line(
+    return OverlaySeries(
         place,
         series.run,
         series.metric,

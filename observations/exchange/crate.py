@@ -37,7 +37,7 @@ _PROPERTY = "https://w3id.org/supertwin/ns#"
 
 
 @dataclass(frozen=True)
-class Told:
+class RunMetadata:
     """What the metadata say about a run; times are ISO 8601, ``node`` is its IRI.
 
     ``argv`` is a JSON array of strings, ``environment`` lists variables as NAME=value,
@@ -63,7 +63,7 @@ class Told:
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-def write_crate(folder: Path, told: Told, files: Mapping[str, bytes]) -> None:
+def write_crate(folder: Path, told: RunMetadata, files: Mapping[str, bytes]) -> None:
     """Write a crate as a new folder, or as a zip if its name ends in .zip.
 
     The crate is complete or absent. Raises CrateError if the place cannot be used.
@@ -75,7 +75,7 @@ def write_crate(folder: Path, told: Told, files: Mapping[str, bytes]) -> None:
         put(inside, folder)
 
 
-def metadata(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
+def metadata(told: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the metadata document of a crate."""
     given = [_argument(told), *map(_variable, told.environment)]
     return {
@@ -113,7 +113,7 @@ def check_new(folder: Path) -> None:
         raise CrateError(f"{folder}: give a place in a folder that exists")
 
 
-def fill(inside: Path, told: Told, files: Mapping[str, bytes]) -> None:
+def fill(inside: Path, told: RunMetadata, files: Mapping[str, bytes]) -> None:
     """Write a crate into a folder, which is created."""
     inside.mkdir()
     for name, content in files.items():
@@ -147,7 +147,7 @@ def _descriptor() -> dict[str, Any]:
     }
 
 
-def _root(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
+def _root(told: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
     root = {
         "@id": "./",
         "@type": "Dataset",
@@ -174,7 +174,7 @@ def _profile() -> dict[str, Any]:
     }
 
 
-def _license(told: Told) -> dict[str, Any]:
+def _license(told: RunMetadata) -> dict[str, Any]:
     """Return the license, which a crate must have and only its owner can name."""
     name = told.license or "No licence"
     about = "How this may be used"
@@ -184,7 +184,7 @@ def _license(told: Told) -> dict[str, Any]:
     return {"@id": id_, "@type": "CreativeWork", "name": name, "description": about}
 
 
-def _action(told: Told, files: Mapping[str, bytes]) -> dict[str, Any]:
+def _action(told: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
     completed = told.outcome == _COMPLETED
     status = "Completed" if completed else "Failed"
     action = {
@@ -217,7 +217,7 @@ def _time(text: str) -> str:
     return datetime.fromisoformat(text).isoformat(timespec="milliseconds")
 
 
-def _argument(told: Told) -> dict[str, Any]:
+def _argument(told: RunMetadata) -> dict[str, Any]:
     words = {"name": "argument vector", "value": told.argv or told.command}
     return {"@id": _ARGUMENTS, "@type": "PropertyValue", **words}
 
@@ -228,7 +228,7 @@ def _variable(pair: str) -> dict[str, Any]:
     return {"@id": id_, "@type": "PropertyValue", "name": name, "value": value}
 
 
-def _agents(told: Told) -> list[dict[str, Any]]:
+def _agents(told: RunMetadata) -> list[dict[str, Any]]:
     """Return the login that it ran as and those who asked for it, if they are known."""
     login = (f"#user-{quote(told.user)}", told.user, "The login that it ran as")
     logins = [login] if told.user else []
@@ -239,11 +239,11 @@ def _agents(told: Told) -> list[dict[str, Any]]:
     ]
 
 
-def _program_id(told: Told) -> str:
+def _program_id(told: RunMetadata) -> str:
     return f"{told.node}/program"
 
 
-def _program(told: Told) -> dict[str, Any]:
+def _program(told: RunMetadata) -> dict[str, Any]:
     """Describe the program; its version tells it from others of the same name."""
     path = told.program
     known = {
@@ -259,7 +259,7 @@ def _program(told: Told) -> dict[str, Any]:
     }
 
 
-def _host(told: Told) -> dict[str, Any]:
+def _host(told: RunMetadata) -> dict[str, Any]:
     return {"@id": _HOST, "@type": "Place", "name": told.host}
 
 

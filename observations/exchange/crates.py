@@ -4,11 +4,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from observations.exchange.crate import Told, check_name, check_new, fill, put
+from observations.exchange.crate import RunMetadata, check_name, check_new, fill, put
 
 
 def write_crates(
-    folder: Path, crates: Mapping[str, tuple[Told, Mapping[str, bytes]]]
+    folder: Path, crates: Mapping[str, tuple[RunMetadata, Mapping[str, bytes]]]
 ) -> None:
     """Write several crates into a new folder, or a zip if its name ends in .zip.
 

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from rdflib import PROV, RDF, RDFS, Graph, URIRef
 from rdflib.term import Node
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from observations.comparison.comparing import find_runs, run_node
 from observations.comparison.run_series import samples_of, series_of
 from observations.events import kept_lines, printed, printed_text
-from observations.exchange.crate import Told, write_crate
+from observations.exchange.crate import RunMetadata, write_crate
 from observations.exchange.crates import write_crates
 from observations.program_for_others import without_secrets
 from observations.session.repetition import EVENTS, PROGRAM
@@ -43,44 +43,44 @@ class Point(NamedTuple):
     value: float
 
 
-class Carried(NamedTuple):
+class ExportedRun(NamedTuple):
     """A run with everything that is exported."""
 
-    told: Told
+    told: RunMetadata
     graph: Graph
     points: Sequence[Point]
     files: Mapping[str, bytes]
 
 
-def carried(settings: Settings, twin: Endpoint, id_: str) -> Carried:
-    """Collect all of a run that can be exported; raises MendableError if unknown."""
+def export_run(settings: Settings, twin: Endpoint, id_: str) -> ExportedRun:
+    """Collect all of a run that can be exported; raises UserError if unknown."""
     iris = Iris(settings.base)
     node = run_node(iris, id_)
     rows = saved_rows(twin, "observations/runs", {"id": str(node)})
     if not rows:
-        raise MendableError(
+        raise UserError(
             f"no run {id_!r} is recorded: `supertwin query observations/runs` lists "
             "those that are"
         )
     bare = node.rsplit("/", 1)[1]
     graph = _with_known(twin, own_graph(twin, iris.observation_graph(bare)))
-    _tell_of_host(graph, node)
-    told = _told(settings, node, rows[0], graph)
-    files = _kept(settings.home / "observations" / bare)
-    return Carried(told, graph, list(_points(settings, twin, node)), files)
+    _describe_removed_host(graph, node)
+    told = _metadata_of(settings, node, rows[0], graph)
+    files = _stored_files(settings.home / "observations" / bare)
+    return ExportedRun(told, graph, list(_points(settings, twin, node)), files)
 
 
-def carried_runs(settings: Settings, twin: Endpoint, id_: str) -> list[Carried]:
+def export_runs(settings: Settings, twin: Endpoint, id_: str) -> list[ExportedRun]:
     """Collect the run of an id or IRI, or all repetitions of a group in order.
 
-    Raises MendableError if there is none.
+    Raises UserError if there is none.
     """
     rows = find_runs(twin, Iris(settings.base), id_)
     ordered = sorted(rows, key=lambda row: row["repetition"] or 0)
-    return [carried(settings, twin, str(row["run"])) for row in ordered]
+    return [export_run(settings, twin, str(row["run"])) for row in ordered]
 
 
-def write_crates_of(runs: Sequence[Carried], out: Path, license_: str = "") -> None:
+def write_crates_of(runs: Sequence[ExportedRun], out: Path, license_: str = "") -> None:
     """Write one run as a crate, several as a folder or zip of crates."""
     made = {
         _id(one): (
@@ -96,7 +96,7 @@ def write_crates_of(runs: Sequence[Carried], out: Path, license_: str = "") -> N
         write_crates(out, made)
 
 
-def samples_csv(runs: Sequence[Carried]) -> bytes:
+def samples_csv(runs: Sequence[ExportedRun]) -> bytes:
     """Return the samples as CSV; of several runs with a first column ``run``."""
     if len(runs) == 1:
         return csv_of(runs[0].points)
@@ -104,7 +104,7 @@ def samples_csv(runs: Sequence[Carried]) -> bytes:
     return _csv(("run", *COLUMNS), named)
 
 
-def crate_files(found: Carried) -> dict[str, bytes]:
+def crate_files(found: ExportedRun) -> dict[str, bytes]:
     """Return the files of a crate."""
     return {
         GRAPH: found.graph.serialize(format="turtle").encode(),
@@ -133,12 +133,12 @@ def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _id(one: Carried) -> str:
+def _id(one: ExportedRun) -> str:
     """Return the id of a run, which its IRI ends with."""
     return one.told.node.rpartition("/")[2]
 
 
-def samples_parquet(runs: Sequence[Carried]) -> bytes:
+def samples_parquet(runs: Sequence[ExportedRun]) -> bytes:
     """Return the samples as one Parquet table; of several runs with a column ``run``.
 
     The instance is null for a series without instances.
@@ -181,7 +181,7 @@ def _with_known(twin: Endpoint, own: Graph) -> Graph:
     )
 
 
-def _tell_of_host(graph: Graph, node: URIRef) -> None:
+def _describe_removed_host(graph: Graph, node: URIRef) -> None:
     """Describe a removed host from what the run says: its name and its threads."""
     host, name = graph.value(node, ST.ofHost), graph.value(node, ST.ranOn)
     if host and name and (host, RDF.type, None) not in graph:
@@ -191,14 +191,14 @@ def _tell_of_host(graph: Graph, node: URIRef) -> None:
             graph.add((thread, RDF.type, ST.HardwareThread))
 
 
-def _told(
+def _metadata_of(
     settings: Settings, node: URIRef, row: Mapping[str, Any], graph: Graph
-) -> Told:
+) -> RunMetadata:
     def first(term: URIRef, of: Node | None = None) -> str:
         return str(next(graph.objects(of, term), ""))
 
     started = first(PROV.startedAtTime, node)
-    return Told(
+    return RunMetadata(
         str(node),
         settings.base,
         row["command"],
@@ -240,7 +240,7 @@ def _points(settings: Settings, twin: Endpoint, node: URIRef) -> Iterator[Point]
             yield Point(name, series.host, instance, stamp, value)
 
 
-def _kept(folder: Path) -> dict[str, bytes]:
+def _stored_files(folder: Path) -> dict[str, bytes]:
     """Return the program without secrets, the events and the output, if stored here."""
     try:
         lines = list(kept_lines((folder / EVENTS).read_bytes()))

@@ -15,7 +15,7 @@ from core.stores.endpoint import Endpoint
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.dashboard import dashboard_address
-from observations.errors import CrateError, SaidError
+from observations.errors import CrateError, RunnerEventError
 from observations.events import event_of
 from observations.exchange.crate import METADATA, base_of
 from observations.exchange.crate_reader import read_whole
@@ -23,11 +23,11 @@ from observations.exchange.export import COLUMNS, GRAPH, SERIES, Point, own_grap
 from observations.exchange.imported_host import (
     check_machine,
     host_of,
-    moved,
     name_of_host,
+    rebased,
     renamed,
 )
-from observations.exchange.restore_series import refill
+from observations.exchange.restore_series import restore_series
 from observations.session.repetition import EVENTS, PROGRAM, RECORDED
 from observations.statistics import Span
 from ontology.iris import IdError, Iris
@@ -39,7 +39,7 @@ FILES = frozenset({GRAPH, SERIES, PROGRAM, EVENTS})
 _IRI = Param("iri", "iri")
 
 
-def bring(
+def import_run(
     settings: Settings,
     twin: Endpoint,
     files: Mapping[str, Path],
@@ -54,13 +54,13 @@ def bring(
     that is recorded here and differs, or a run of another machine.
     """
     iris = Iris(settings.base)
-    graph = moved(
+    graph = rebased(
         _parsed(files), base_of(read_whole(files[METADATA], METADATA)), settings.base
     )
     node = _run_of(graph)
     _check_points(graph, node, files)
     id_ = _id_of(iris, node)
-    _check_said(files)
+    _check_events(files)
     name = host_of(graph, node, iris)
     if host:
         graph, name = renamed(graph, node, iris, host), host
@@ -73,7 +73,9 @@ def bring(
         check_machine(twin, graph, node, iris.host(name))
     triples = Triples() if len(here) else _checked(twin, graph, node)
     points = _from_csv(files[SERIES])
-    refill(settings, (one._replace(hostname=host or one.hostname) for one in points))
+    restore_series(
+        settings, (one._replace(hostname=host or one.hostname) for one in points)
+    )
     if triples:
         twin.update(insertion({target: triples}))
         _keep(settings.home / "observations" / id_, files)
@@ -225,7 +227,7 @@ def _move_dashboard(graph: Graph, node: URIRef, iris: Iris, host: str) -> None:
         graph.set((node, ST.dashboard, address))
 
 
-def _check_said(files: Mapping[str, Path]) -> None:
+def _check_events(files: Mapping[str, Path]) -> None:
     """Validate the stored events: the run's page and later exports read them."""
     if EVENTS not in files:
         return
@@ -234,7 +236,7 @@ def _check_said(files: Mapping[str, Path]) -> None:
             try:
                 if line != b"\n":
                     event_of(line)
-            except SaidError as error:
+            except RunnerEventError as error:
                 wrong = f"the crate's {EVENTS}, line {number}: {error}"
                 raise CrateError(wrong) from None
 

@@ -8,7 +8,7 @@ from rdflib import RDFS, Graph, Literal, URIRef
 from core.stores.endpoint import Endpoint
 from ingest.errors import HostNameError
 from ingest.host_name import check_host
-from ingest.sign import Verdict, judge
+from ingest.sign import SignMatch, judge
 from observations.errors import CrateError
 from observations.machine import signs_of_host, signs_of_runs
 from ontology.iris import Iris
@@ -45,10 +45,10 @@ def check_machine(twin: Endpoint, graph: Graph, node: URIRef, host: URIRef) -> N
         return
     known = [*signs_of_host(twin, host), *signs_of_runs(twin, host)]
     judged = judge(known, map(str, graph.objects(node, ST.hostSign)))
-    if judged.verdict is Verdict.SAME:
+    if judged.verdict is SignMatch.SAME:
         return
     why = "known here, and nothing tells whether it is the same machine"
-    if judged.verdict is Verdict.OTHER:
+    if judged.verdict is SignMatch.OTHER:
         why = f"another machine here, by its {judged.differ[0]}"
     name = str(host).rpartition("/")[2]
     raise CrateError(
@@ -57,9 +57,9 @@ def check_machine(twin: Endpoint, graph: Graph, node: URIRef, host: URIRef) -> N
     )
 
 
-def moved(graph: Graph, there: str, here: str) -> Graph:
+def rebased(graph: Graph, old_base: str, new_base: str) -> Graph:
     """Return the same triples with another installation's IRIs replaced by ours."""
-    old, new = there.rstrip("/") + "/", here.rstrip("/") + "/"
+    old, new = old_base.rstrip("/") + "/", new_base.rstrip("/") + "/"
     return _mapped(graph, lambda iri: _replaced(iri, old, new))
 
 

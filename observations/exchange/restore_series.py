@@ -18,7 +18,7 @@ _TIMEOUT = httpx.Timeout(60.0, connect=2.0)
 _Series = tuple[str, str, str | None]
 
 
-def refill(settings: Settings, points: Iterable[Point]) -> None:
+def restore_series(settings: Settings, points: Iterable[Point]) -> None:
     """Write points, a batch at a time; raises SeriesError."""
     url = settings.store_write
     try:

@@ -25,30 +25,30 @@ from sampling.sources.pcp_source import PcpSource
 
 Key = tuple[str, str | None]
 Metrics = Mapping[str, Sequence[str]]
-_Asked = tuple[PcpSource, frozenset[str]]
+_SourceMetrics = tuple[PcpSource, frozenset[str]]
 
 # A busy bridge needs seconds to connect to another host.
 _LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 15.0
 # While both values stay the same, no agent of the PMCD has restarted, by PCP's
 # definition of pmcd.seqnum. Old PMCDs lack it.
 _OF_PMCD = ("pmcd.pid", "pmcd.seqnum")
-_ANEW = (
+_RESTARTED = (
     "its events were counted anew during the run, as where another plan with PMU "
     "events came or went: run it again"
 )
-_UNKNOWN = (
+_MAYBE_RESTARTED = (
     "the API was started anew during the run, so nobody knows whether its events were "
     "counted anew: run it again"
 )
 
 
 @dataclass(frozen=True)
-class Mark:
+class CounterSnapshot:
     """Values by PCP metric and instance, and when (Unix ms) they were read.
 
     ``anew``: PMU events that may have restarted from 0 since the previous mark.
     ``agents`` identifies the agents that counted, until one of them restarts; empty if
-    their PMCD does not tell. ``marker`` identifies the reader.
+    their PMCD does not tell. ``reader`` identifies the reader.
     """
 
     at_ms: float = 0.0
@@ -59,110 +59,114 @@ class Mark:
 
     @property
     def text(self) -> str:
-        """The content of a mark's file."""
+        """The content of a snapshot's file."""
         rows = [[*key, value] for key, value in self.values.items()]
         found = {**vars(self), "values": rows, "anew": sorted(self.anew)}
         return json.dumps(found) + "\n"
 
 
-class Marks(NamedTuple):
+class RunSnapshots(NamedTuple):
     """The counters just before a run and at its end."""
 
-    before: Mark
-    after: Mark
+    before: CounterSnapshot
+    after: CounterSnapshot
 
-    def doubt(self, metric: str) -> str:
+    def doubt_about(self, metric: str) -> str:
         """Say why a metric's growth may not be the run's; empty if no doubt exists."""
         if metric in self.after.anew:
-            return _ANEW
+            return _RESTARTED
         if not is_counter(metric) or not self.before.values or not self.after.values:
             return ""
         if self.before.agents and self.after.agents:
-            return "" if self.before.agents == self.after.agents else _ANEW
+            return "" if self.before.agents == self.after.agents else _RESTARTED
         # A reader that took both marks has noticed every restart between them.
-        return "" if self.before.marker == self.after.marker else _UNKNOWN
+        return "" if self.before.marker == self.after.marker else _MAYBE_RESTARTED
 
 
-def read_mark(path: Path) -> Mark | None:
-    """Read the mark in a file; None if there is no complete one."""
+def read_snapshot(path: Path) -> CounterSnapshot | None:
+    """Read the snapshot in a file; None if there is no complete one."""
     try:
         found = json.loads(path.read_text("utf-8"))
         values = {(name, one): value for name, one, value in found["values"]}
         more = {name: str(found.get(name, "")) for name in ("agents", "marker")}
-        return Mark(found["at_ms"], values, frozenset(found.get("anew", ())), **more)
+        return CounterSnapshot(
+            found["at_ms"], values, frozenset(found.get("anew", ())), **more
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-class Marker:
+class CounterReader:
     """Reads the same metrics repeatedly; sources that do not answer are left out.
 
     ``metrics`` returns the metrics by address. It is called in a separate thread, so
-    that only `mark` waits for it.
+    that only `snapshot` waits for it.
     """
 
     def __init__(self, metrics: Callable[[], Metrics] | None = None) -> None:
-        self._asked: Future[list[_Asked]] = Future()
+        self._sources: Future[list[_SourceMetrics]] = Future()
         self._changes: dict[str, int] = {}
         self._id = secrets.token_hex(8)
         if metrics is None:
-            self._asked.set_result([])
+            self._sources.set_result([])
         else:
             Thread(target=self._connect, args=(metrics,), daemon=True).start()
 
-    def mark(self) -> Mark:
+    def snapshot(self) -> CounterSnapshot:
         """Read the current values; raises the errors of ``metrics``."""
-        asked = self._asked.result()
+        sources = self._sources.result()
         began = time.time()
         values: dict[Key, float] = {}
         agents = ""
-        for source, names in asked:
+        for source, names in sources:
             with suppress(SourceDownError):
                 found = _values(source)
                 values |= {key: one for key, one in found.items() if key[0] in names}
                 agents = _agents(found) if any(map(is_counter, names)) else agents
         at_ms = 500 * (began + time.time())
-        return Mark(at_ms, values, frozenset(self._anew(asked)), agents, self._id)
+        return CounterSnapshot(
+            at_ms, values, frozenset(self._restarted(sources)), agents, self._id
+        )
 
     def close(self) -> None:
         """Close the connections."""
-        self._asked.add_done_callback(_close)
+        self._sources.add_done_callback(_close)
 
     def _connect(self, metrics: Callable[[], Metrics]) -> None:
         try:
-            self._asked.set_result([*_connected(metrics())])
+            self._sources.set_result([*_connected(metrics())])
         except Exception as error:  # raised again by mark()
-            self._asked.set_exception(error)
+            self._sources.set_exception(error)
 
-    def _anew(self, asked: Iterable[_Asked]) -> Iterator[str]:
+    def _restarted(self, sources: Iterable[_SourceMetrics]) -> Iterator[str]:
         """Yield PMU events that may have restarted: they do not outlive their agent."""
-        for source, names in asked:
+        for source, names in sources:
             before = self._changes.get(source.address, source.changes)
             self._changes[source.address] = source.changes
             if source.changes > before:
                 yield from filter(is_counter, names)
 
 
-def _close(asked: Future[list[_Asked]]) -> None:
-    if asked.exception() is None:
-        for source, _ in asked.result():
+def _close(sources: Future[list[_SourceMetrics]]) -> None:
+    if sources.exception() is None:
+        for source, _ in sources.result():
             source.close()
 
 
 @contextmanager
-def marking(
+def counter_reader(
     bridge: Path, host: str, metrics: Iterable[str], counters: str = ""
-) -> Iterator[Marker]:
+) -> Iterator[CounterReader]:
     """Read a host's metrics from the addresses that the bridge uses.
 
     ``counters`` is the address of the host's PMU events; without it, wait until the
     bridge has connected to them.
     """
-    marker = Marker(partial(_by_address, bridge, host, [*metrics], counters))
+    reader = CounterReader(partial(_by_address, bridge, host, [*metrics], counters))
     try:
-        yield marker
+        yield reader
     finally:
-        marker.close()
+        reader.close()
 
 
 def _by_address(
@@ -170,7 +174,7 @@ def _by_address(
 ) -> Metrics:
     if not counters and (events := [*filter(is_counter, metrics)]):
         counters = _counters(bridge, host, events)
-    pcp = _said(bridge, host).get("pcp")
+    pcp = _bridge_status(bridge, host).get("pcp")
     found: dict[str, list[str]] = {}
     for name in metrics:
         address = counters if is_counter(name) else pcp
@@ -185,26 +189,28 @@ def _counters(bridge: Path, host: str, events: Sequence[str]) -> str:
     The address in its last status may lack these events.
     """
     until = time.monotonic() + _PATIENCE_SECONDS
-    while not _has(found := str(_said(bridge, host).get("counters") or ""), events):
+    while not _has_events(
+        found := str(_bridge_status(bridge, host).get("counters") or ""), events
+    ):
         if time.monotonic() > until:
             return ""
         time.sleep(_LOOK_SECONDS)
     return found
 
 
-def _has(address: str, events: Sequence[str]) -> bool:
+def _has_events(address: str, events: Sequence[str]) -> bool:
     with suppress(PerfeventError):
         return bool(address) and not absent_metrics(address, events)
     return False
 
 
-def _said(bridge: Path, host: str) -> Mapping[str, Any]:
+def _bridge_status(bridge: Path, host: str) -> Mapping[str, Any]:
     hosts = (read_json(bridge / "status.json") or {}).get("hosts") or {}
     found: Mapping[str, Any] = hosts.get(host, {})
     return found
 
 
-def _connected(metrics: Metrics) -> Iterator[_Asked]:
+def _connected(metrics: Metrics) -> Iterator[_SourceMetrics]:
     for address, names in metrics.items():
         source = PcpSource(address)
         more = _OF_PMCD if any(map(is_counter, names)) else ()

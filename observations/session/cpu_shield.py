@@ -7,16 +7,16 @@ from pathlib import Path
 from threading import Lock
 
 from core.settings.state import StackState, read_state
-from observations.launch import HELD, Event
-from observations.session.program_start import lives
+from observations.launch import HELD, RunnerEvent
+from observations.session.program_start import is_alive
 
 # Agents of all local PMCDs may have been started by an agent of another PMCD, so they
 # are found by their pipes.
 _PMCDS = ("pmcd", "pmu")
-_ATTENDS = "observe"
+_ATTENDED_COMMAND = "observe"
 
 
-class Aside:
+class CpuShield:
     """Moves SuperTwin's processes off the CPUs of commands, unless that leaves none.
 
     These are the stack of a state folder and the processes that run and attend
@@ -28,16 +28,18 @@ class Aside:
         self._lock = Lock()
         self._pinned: Set[int] | None = None
         # The original affinity of processes outside the stack.
-        self._may: dict[int, set[int]] = {}
+        self._permitted: dict[int, set[int]] = {}
 
-    def step(self, pinned: Set[int], commands: Iterable[Event]) -> None:
+    def update(self, pinned: Set[int], commands: Iterable[RunnerEvent]) -> None:
         """Keep off the ``pinned`` CPUs; each command is given by its first event."""
         with self._lock:
-            others = {pid for one in commands for pid in _above(one)}
-            known = self._may.keys() if pinned == self._pinned else set()
-            self._may = {pid: self._may.get(pid) or _affinity(pid) for pid in others}
+            others = {pid for one in commands for pid in _runner_and_attendant(one)}
+            known = self._permitted.keys() if pinned == self._pinned else set()
+            self._permitted = {
+                pid: self._permitted.get(pid) or _affinity(pid) for pid in others
+            }
             for pid in others - known:
-                _move(pid, self._may[pid], pinned)
+                _move(pid, self._permitted[pid], pinned)
             if pinned != self._pinned:
                 _move_stack(self._home, pinned)
                 self._pinned = pinned
@@ -50,8 +52,8 @@ def _move_stack(home: Path, pinned: Set[int]) -> None:
             _move(pid, set(state.cpus), pinned)
 
 
-def _move(pid: int, may: set[int], pinned: Set[int]) -> None:
-    allowed = may - pinned or may
+def _move(pid: int, permitted: set[int], pinned: Set[int]) -> None:
+    allowed = permitted - pinned or permitted
     for task in _numbers(f"{pid}/task") if allowed else ():
         with suppress(OSError):
             os.sched_setaffinity(task, allowed)
@@ -109,15 +111,15 @@ def _children() -> dict[int, list[int]]:
     return found
 
 
-def _above(command: Event) -> Iterator[int]:
+def _runner_and_attendant(command: RunnerEvent) -> Iterator[int]:
     """Yield the runner of a command on this machine, and the process attending it."""
-    if not lives(command):
+    if not is_alive(command):
         return
     runner = _parent(command["pid"])
     if _is_runner(runner):
         yield runner
         attendant = _parent(runner)
-        if _ATTENDS in _words(attendant):
+        if _ATTENDED_COMMAND in _words(attendant):
             yield attendant
 
 

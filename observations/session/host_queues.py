@@ -12,7 +12,7 @@ from threading import Condition, Thread
 _LOG = logging.getLogger(__name__)
 
 
-class Lanes:
+class HostQueues:
     """Runs the work of each host in order; methods may be called from any thread."""
 
     def __init__(self) -> None:

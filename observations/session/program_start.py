@@ -10,37 +10,39 @@ from core.linux.ssh.address import parse_address
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from ingest.remote_hosts import address_of
-from observations.launch import Event, Running
-from observations.local_runner import beside
-from observations.remote_runner import there
+from observations.launch import RunnerEvent, RunnerHandle
+from observations.local_runner import local_runner
+from observations.remote_runner import remote_runner
 from observations.session.repetition import PROGRAM
-from observations.session.run_request import Wish
+from observations.session.run_request import RunRequest
 
 
 @contextmanager
-def started(settings: Settings, wish: Wish, folder: Path) -> Iterator[Running]:
+def start_program(
+    settings: Settings, run_request: RunRequest, folder: Path
+) -> Iterator[RunnerHandle]:
     """Start the program of a run's folder on its host, or follow it if it runs.
 
-    Raises MendableError for a host without a known address, and RemoteLoginError.
+    Raises UserError for a host without a known address, and RemoteLoginError.
     """
-    if wish.asked.host == settings.host:
-        with beside(folder, PROGRAM, _environment(), wish.user) as running:
+    if run_request.spec.host == settings.host:
+        with local_runner(folder, PROGRAM, _environment(), run_request.user) as running:
             yield running
         return
     with dataset(settings, "twin") as twin:
-        address = parse_address(address_of(twin, wish.asked.host))
-    with there(
+        address = parse_address(address_of(twin, run_request.spec.host))
+    with remote_runner(
         (folder / PROGRAM).read_bytes(), address, settings.ssh_config
     ) as running:
         yield running
 
 
-def uid_of(wish: Wish) -> int | None:
+def uid_of(run_request: RunRequest) -> int | None:
     """Return the user id that runs the command here; None if it is ours."""
-    return pwd.getpwnam(wish.user).pw_uid if wish.user else None
+    return pwd.getpwnam(run_request.user).pw_uid if run_request.user else None
 
 
-def lives(started: Event) -> bool:
+def is_alive(started: RunnerEvent) -> bool:
     """Whether the process that a runner on this machine started still exists."""
     try:
         stat = Path(f"/proc/{started['pid']}/stat").read_bytes()

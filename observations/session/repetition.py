@@ -1,4 +1,4 @@
-"""One run of a wish: its events and files in a folder until it is recorded."""
+"""One run of a request: its events and files in a folder until it is recorded."""
 
 import json
 import shutil
@@ -9,100 +9,110 @@ from pathlib import Path
 from core.linux.private_folder import make_private
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
-from observations.launch import Event
-from observations.local_runner import is_begun
+from observations.launch import RunnerEvent
+from observations.local_runner import was_started
 from observations.program import program
 from observations.record import Observation, run_of
-from observations.session.counter_snapshots import Mark, Marks, read_mark
-from observations.session.event_log import BEAT, Said
-from observations.session.run_request import Wish
-from observations.session.run_sampling import Meanwhile
+from observations.session.counter_snapshots import (
+    CounterSnapshot,
+    RunSnapshots,
+    read_snapshot,
+)
+from observations.session.event_log import BEAT, EventLog
+from observations.session.run_request import RunRequest
+from observations.session.run_sampling import RunSampling
 from observations.store import keep_observation
 from ontology.iris import Iris
 
-PROGRAM, WISH, EVENTS, RECORDED = "run.py", "wish.json", "events.jsonl", "recorded"
+PROGRAM, SPEC, EVENTS, RECORDED = "run.py", "wish.json", "events.jsonl", "recorded"
 _BEFORE, _AFTER = "before.json", "after.json"
 _LAST = ("ended", "refused")
 
 
 @dataclass
 class Repetition:
-    """A run with its own id; ``before`` and ``after`` are its marks."""
+    """A run with its own id; ``before`` and ``after`` are its snapshots."""
 
     id: str
-    wish: Wish
+    run_request: RunRequest
     folder: Path
-    before: Mark
-    after: Mark | None = None
-    said: Said = field(default_factory=Said)
+    before: CounterSnapshot
+    after: CounterSnapshot | None = None
+    log: EventLog = field(default_factory=EventLog)
 
     @property
-    def is_begun(self) -> bool:
+    def was_started(self) -> bool:
         """Whether its runner was started or has sent an event."""
-        return bool(self.said.count) or is_begun(self.folder)
+        return bool(self.log.count) or was_started(self.folder)
 
     @property
     def is_over(self) -> bool:
         """Whether its runner has sent its last event."""
-        return self.said.last.get("event") in _LAST
+        return self.log.last.get("event") in _LAST
 
     @property
     def refusal(self) -> str:
         """Why the command could not be started; empty if it could."""
-        first = self.said.first
+        first = self.log.first
         return str(first["reason"]) if first.get("event") == "refused" else ""
 
     @property
     def has_run(self) -> bool:
         """Whether its command was started."""
-        return bool(self.said.count) and not self.refusal
+        return bool(self.log.count) and not self.refusal
 
     @property
     def is_recorded(self) -> bool:
         """Whether nothing is left to record."""
         return not self.has_run or (self.folder / RECORDED).exists()
 
-    def take(self, event: Event) -> None:
+    def take(self, event: RunnerEvent) -> None:
         """Store an event of its runner."""
         with (self.folder / EVENTS).open("a") as kept:
-            kept.write(json.dumps(self.said.news(event)) + "\n")
+            kept.write(json.dumps(self.log.news(event)) + "\n")
         # Write to disk first: an event counts as heard only then, and is sent again
         # otherwise.
-        self.said.add(event)
+        self.log.add(event)
 
-    def look_after(self, mark: Mark) -> None:
+    def snapshot_after(self, snapshot: CounterSnapshot) -> None:
         """Store the counters read at the end of the command."""
-        self.after = mark
-        (self.folder / _AFTER).write_text(mark.text)
+        self.after = snapshot
+        (self.folder / _AFTER).write_text(snapshot.text)
 
-    def record(self, settings: Settings, meanwhile: Meanwhile, broken: str) -> None:
+    def record(self, settings: Settings, sampling: RunSampling, broken: str) -> None:
         """Write its graph once all samples have arrived; ``broken``: see `Run`.
 
         Raises ObservationError and the errors of the stores.
         """
-        run = run_of(self.said.events, broken)
-        marks = Marks(self.before, self.after or Mark())
-        summaries = meanwhile.summaries(run, marks, self.said.pids.keys())
+        run = run_of(self.log.events, broken)
+        snapshots = RunSnapshots(self.before, self.after or CounterSnapshot())
+        summaries = sampling.summaries(run, snapshots, self.log.pids.keys())
         observation = Observation(
             self.id,
-            self.wish.asked,
+            self.run_request.spec,
             run,
-            {metric.name: metric.iri for metric in meanwhile.metrics},
+            {metric.name: metric.iri for metric in sampling.metrics},
             summaries,
-            meanwhile.derived(run, marks, summaries),
+            sampling.derived(run, snapshots, summaries),
         )
         with dataset(settings, "twin") as twin:
             keep_observation(observation, twin, Iris(settings.base))
         (self.folder / RECORDED).touch()
 
 
-def begun(home: Path, wish: Wish, group: str, number: int, before: Mark) -> Repetition:
-    """Create the folder and program of run ``number`` of a wish."""
-    folder = _folder(home, wish, group, number)
-    one = wish.one_of(group, number)
+def begin_run(
+    home: Path,
+    run_request: RunRequest,
+    group: str,
+    number: int,
+    before: CounterSnapshot,
+) -> Repetition:
+    """Create the folder and program of run ``number`` of a request."""
+    folder = _folder(home, run_request, group, number)
+    one = run_request.one_of(group, number)
     make_private(folder)
     try:
-        (folder / WISH).write_text(json.dumps(asdict(one.asked)) + "\n")
+        (folder / SPEC).write_text(json.dumps(asdict(one.spec)) + "\n")
         (folder / _BEFORE).write_text(before.text)
         # Written last: a folder with a program is complete.
         (folder / PROGRAM).write_bytes(program(one.request()))
@@ -112,23 +122,25 @@ def begun(home: Path, wish: Wish, group: str, number: int, before: Mark) -> Repe
     return Repetition(folder.name, one, folder, before)
 
 
-def left_of(home: Path, wish: Wish, group: str) -> list[Repetition]:
-    """Return the runs of a wish that a previous process began."""
+def unfinished_runs(
+    home: Path, run_request: RunRequest, group: str
+) -> list[Repetition]:
+    """Return the runs of a request that a previous process began."""
     found = []
-    for number in range(1, wish.asked.repeat + 1):
-        folder = _folder(home, wish, group, number)
+    for number in range(1, run_request.spec.repeat + 1):
+        folder = _folder(home, run_request, group, number)
         if not (folder / PROGRAM).exists():
             break
-        before = read_mark(folder / _BEFORE) or Mark()
-        one = Repetition(folder.name, wish.one_of(group, number), folder, before)
-        one.after = read_mark(folder / _AFTER)
-        one.said = _kept(folder / EVENTS)
+        before = read_snapshot(folder / _BEFORE) or CounterSnapshot()
+        one = Repetition(folder.name, run_request.one_of(group, number), folder, before)
+        one.after = read_snapshot(folder / _AFTER)
+        one.log = _read_events(folder / EVENTS)
         found.append(one)
     return found
 
 
-def discard_unrun(
-    home: Path, wish: Wish, group: str, runs: Sequence[Repetition]
+def discard_unstarted(
+    home: Path, run_request: RunRequest, group: str, runs: Sequence[Repetition]
 ) -> None:
     """Remove the folders of runs whose command never started.
 
@@ -137,8 +149,8 @@ def discard_unrun(
     created it.
     """
     kept = {run.folder for run in runs if run.has_run}
-    numbers = range(1, min(len(runs) + 1, wish.asked.repeat) + 1)
-    for folder in (_folder(home, wish, group, number) for number in numbers):
+    numbers = range(1, min(len(runs) + 1, run_request.spec.repeat) + 1)
+    for folder in (_folder(home, run_request, group, number) for number in numbers):
         if folder not in kept:
             # The process that followed the runner may be removing its files at the same
             # time.
@@ -147,24 +159,24 @@ def discard_unrun(
                 raise OSError(f"{folder} cannot be removed: remove it by hand")
 
 
-def _folder(home: Path, wish: Wish, group: str, number: int) -> Path:
-    id_ = group if wish.asked.repeat == 1 else f"{group}-{number}"
+def _folder(home: Path, run_request: RunRequest, group: str, number: int) -> Path:
+    id_ = group if run_request.spec.repeat == 1 else f"{group}-{number}"
     return home / "observations" / id_
 
 
-def _kept(path: Path) -> Said:
+def _read_events(path: Path) -> EventLog:
     """Read all complete events; a truncated last line is removed."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
-        return Said()
+        return EventLog()
     whole = text[: text.rfind(b"\n") + 1]
     if whole != text:
         path.write_bytes(whole)
     events = [json.loads(line) for line in whole.splitlines()]
-    said = Said(events)
+    log = EventLog(events)
     for event in events[::-1]:
         if event["event"] == BEAT and "pids" in event:
-            event["pids"] = list(said.pids)  # the file has only each beat's new ones
+            event["pids"] = list(log.pids)  # the file has only each beat's new ones
             break
-    return said
+    return log

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 
 from core.stores.endpoint import Endpoint
-from observations.derived import ROLES, Role, Term
-from observations.record import Asked
+from observations.derived import ROLES, HostRole, WeightedEvent
+from observations.record import RunSpec
 from sampling.counters import counters
 from sampling.errors import PerfeventError
 from sampling.events.choice import RoleFormula, choose
@@ -15,40 +15,40 @@ _THREAD = "thread"
 
 
 def read_roles(
-    twin: Endpoint, asked: Asked, plan: str, metrics: Collection[str]
-) -> list[Role]:
+    twin: Endpoint, spec: RunSpec, plan: str, metrics: Collection[str]
+) -> list[HostRole]:
     """Return the roles that a plan requests, and others whose events it samples."""
     if not any(map(is_counter, metrics)):
         return []
-    planned = counters.asked(asked.host, twin).get(plan)
+    planned = counters.counter_requests(spec.host, twin).get(plan)
     named = sorted(planned.roles) if planned else []
     try:
-        return list(_roles(twin, asked, named, metrics))
+        return list(_roles(twin, spec, named, metrics))
     except PerfeventError as error:
-        return [Role(name, reason=str(error)) for name in named]
+        return [HostRole(name, reason=str(error)) for name in named]
 
 
 def _roles(
-    twin: Endpoint, asked: Asked, named: Collection[str], metrics: Collection[str]
-) -> Iterator[Role]:
-    host = read_host(twin, asked.host)
+    twin: Endpoint, spec: RunSpec, named: Collection[str], metrics: Collection[str]
+) -> Iterator[HostRole]:
+    host = read_host(twin, spec.host)
     names = dict.fromkeys((*named, *ROLES))
-    terms = {name: read_role(twin, asked.host, name) for name in names}
+    terms = {name: read_role(twin, spec.host, name) for name in names}
     choice = choose(host, terms, (), lambda *_: ())
-    found = {one.role: _role(host, one, asked.cpus) for one in choice.roles}
+    found = {one.role: _role(host, one, spec.cpus) for one in choice.roles}
     for name in names:
-        role = found.get(name) or Role(name, reason=choice.refused[name])
+        role = found.get(name) or HostRole(name, reason=choice.refused[name])
         if name in named or (not role.reason and role.metrics <= {*metrics}):
             yield role
 
 
-def _role(host: HostPmus, formula: RoleFormula, cpus: Collection[int]) -> Role:
+def _role(host: HostPmus, formula: RoleFormula, cpus: Collection[int]) -> HostRole:
     """Build a role; events of threads are summed over the CPUs of the run."""
     places = {place.cpu for place in host.places.get(formula.scope, ())}
     chosen = cpus if formula.scope == _THREAD else places
     terms = (
-        Term(str(event), weight, event.value, event.dutycycle)
+        WeightedEvent(str(event), weight, event.value, event.dutycycle)
         for weight, event in formula.terms
     )
     instances = frozenset(f"cpu{cpu}" for cpu in chosen) or None
-    return Role(formula.role, formula.unit, tuple(terms), instances)
+    return HostRole(formula.role, formula.unit, tuple(terms), instances)

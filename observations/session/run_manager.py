@@ -13,15 +13,15 @@ from core.errors import SuperTwinError
 from core.linux.ssh.errors import RemoteLoginError
 from core.settings.settings import Settings
 from observations.cpus import Cpus
-from observations.errors import LaunchError, TakenError
-from observations.launch import Running, events
-from observations.session.cpu_shield import Aside
-from observations.session.host_queues import Lanes
-from observations.session.program_start import lives, started, uid_of
-from observations.session.repetition import Repetition, left_of
-from observations.session.run_request import Wish
-from observations.session.run_session import OVER, Session
-from observations.session.session_journal import left_open
+from observations.errors import CpusTakenError, LaunchError
+from observations.launch import RunnerHandle, events
+from observations.session.cpu_shield import CpuShield
+from observations.session.host_queues import HostQueues
+from observations.session.program_start import is_alive, start_program, uid_of
+from observations.session.repetition import Repetition, unfinished_runs
+from observations.session.run_request import RunRequest
+from observations.session.run_session import OVER, RunSession
+from observations.session.session_journal import open_requests
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,95 +31,100 @@ _KEPT_SECONDS = 600.0  # how long an ended session can be followed
 _ENDS_SECONDS = 10.0
 # The supervisor kills a process that takes 15 s to end; requests may take 5 s of it.
 _CLOSES_SECONDS = 5.0
-_UNHEARD = "nothing was heard of it any more"
+_LOST_CONTACT = "nothing was heard of it any more"
 _KILLED = "SuperTwin was killed while it ran"
 
 
-class Desk:
+class RunManager:
     """All sessions of an installation; methods may be called from any thread."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._cpus, self._aside = Cpus(), Aside(settings.home)
+        self._cpus, self._cpu_shield = Cpus(), CpuShield(settings.home)
         self._lock = Lock()
-        self._sessions: dict[str, Session] = {}
-        self._running: dict[str, Running] = {}
-        self._lanes = Lanes()
+        self._sessions: dict[str, RunSession] = {}
+        self._running: dict[str, RunnerHandle] = {}
+        self._queues = HostQueues()
         # The time when a session that lost contact counts as ended.
-        self._let_go: dict[str, float] = {}
+        self._end_deadlines: dict[str, float] = {}
 
     @property
-    def sessions(self) -> list[Session]:
+    def sessions(self) -> list[RunSession]:
         """Sessions that run or ended recently; the oldest first."""
         with self._lock:
             return list(self._sessions.values())
 
-    def find(self, id_: str) -> Session | None:
+    def find(self, id_: str) -> RunSession | None:
         """Return the session with an id; None if there is none."""
         with self._lock:
             return self._sessions.get(id_)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Resume the sessions that the previous process left; call this before `begin`.
 
         Attended runs continue to report. Commands that ended with the previous process
         are recorded as interrupted; their CPUs stay reserved until the end is certain.
         If two sessions hold the same CPUs, both keep them and say so.
         """
-        for id_, wish in left_open(self._settings.home):
-            self._take_up(self._new(wish, id_))
+        for id_, run_request in open_requests(self._settings.home):
+            self._restore(self._new(run_request, id_))
         for session in self.sessions:
-            self._step_aside(session.wish.asked.host)
-            self._say_who_shares(session)
-            if session.goes_on and not session.wish.attended:
+            self._update_cpu_shield(session.run_request.spec.host)
+            self._report_shared_cpus(session)
+            if session.can_resume and not session.run_request.attended:
                 self.launch(session)
         for session in self.sessions:
-            session.listen()  # attending processes could not report until now
+            session.reset_silence()  # attending processes could not report until now
 
-    def begin(self, wish: Wish, goes_on: Callable[[], bool] | None) -> Session:
-        """Return a session that is ready to run; wait for CPUs while ``goes_on()``.
+    def begin(
+        self, run_request: RunRequest, keep_waiting: Callable[[], bool] | None
+    ) -> RunSession:
+        """Return a session that is ready to run; wait for CPUs while ``can_resume()``.
 
-        Without ``goes_on``, taken CPUs raise TakenError at once. Also raises what
-        `Session.open` does. After an error, nothing is reserved.
+        Without ``can_resume``, taken CPUs raise CpusTakenError at once. Also raises
+        what
+        `RunSession.open` does. After an error, nothing is reserved.
         """
-        session = self._new(wish, _new_id())
+        session = self._new(run_request, _new_id())
         try:
-            self._take_cpus(session, goes_on)
-            if goes_on and not goes_on():
-                raise TakenError("who waited for these CPUs went away")
+            self._take_cpus(session, keep_waiting)
+            if keep_waiting and not keep_waiting():
+                raise CpusTakenError("who waited for these CPUs went away")
             session.open()
         except BaseException:
-            self._give_back(session)
+            self._release_cpus(session)
             raise
         with self._lock:
             self._sessions[session.id] = session
         return session
 
-    def drop(self, session: Session) -> None:
+    def drop(self, session: RunSession) -> None:
         """Discard a session that was prepared but is not wanted any more."""
         session.close()
         with self._lock:
             self._sessions.pop(session.id, None)
 
-    def launch(self, session: Session) -> None:
+    def launch(self, session: RunSession) -> None:
         """Run a session, here or on its host, in a separate thread."""
         name = f"observation-{session.id}"
-        Thread(target=self._drive, args=(session,), name=name, daemon=True).start()
+        Thread(
+            target=self._run_session, args=(session,), name=name, daemon=True
+        ).start()
 
-    def cancel(self, session: Session) -> None:
+    def cancel(self, session: RunSession) -> None:
         """End a session's command; what was sampled is recorded."""
         session.cancel()
         if running := self._running.get(session.id):
             running.cancel()
 
-    def tend(self) -> None:
+    def maintain(self) -> None:
         """End sessions that lost contact, and forget those that ended long ago."""
-        self._step_aside(self._settings.host)
+        self._update_cpu_shield(self._settings.host)
         for session in self.sessions:
             if session.is_silent:
                 self._end_silent(session)
             if session.state == OVER and time.time() - session.ended > _KEPT_SECONDS:
-                self._let_go.pop(session.id, None)
+                self._end_deadlines.pop(session.id, None)
                 with self._lock:
                     self._sessions.pop(session.id, None)
 
@@ -129,101 +134,109 @@ class Desk:
         Runs on a host that hangs, such as one that ssh cannot reach, are recorded at
         the next start.
         """
-        own = [one for one in self.sessions if not one.wish.attended]
+        own = [one for one in self.sessions if not one.run_request.attended]
         for session in own:
             session.cancel()
-            self._lanes.submit(session.wish.asked.host, partial(self._stop, session))
-        if late := self._lanes.wait(_CLOSES_SECONDS):
+            self._queues.submit(
+                session.run_request.spec.host, partial(self._stop, session)
+            )
+        if late := self._queues.wait(_CLOSES_SECONDS):
             _LOG.warning("%s: the next start records what ran there", ", ".join(late))
         for session in own:
-            if session.wish.asked.host in late:
+            if session.run_request.spec.host in late:
                 self.cancel(session)
 
-    def _stop(self, session: Session) -> None:
+    def _stop(self, session: RunSession) -> None:
         """Record an interruption, then end the command: else it counts as cancelled."""
         session.close("SuperTwin was stopped")
         self.cancel(session)
 
-    def _new(self, wish: Wish, id_: str) -> Session:
-        beside = partial(self._lanes.submit, wish.asked.host)
-        return Session(self._settings, wish, id_, beside, self._give_back)
+    def _new(self, run_request: RunRequest, id_: str) -> RunSession:
+        submit = partial(self._queues.submit, run_request.spec.host)
+        return RunSession(self._settings, run_request, id_, submit, self._release_cpus)
 
-    def _take_up(self, session: Session) -> None:
+    def _restore(self, session: RunSession) -> None:
         """Resume a session with its CPUs; release them if its command has ended."""
-        asked = session.wish.asked
-        self._cpus.keep(asked.host, asked.cpus, session.id)
+        spec = session.run_request.spec
+        self._cpus.keep(spec.host, spec.cpus, session.id)
         try:
-            session.go_on(left_of(self._settings.home, session.wish, session.id))
+            session.resume(
+                unfinished_runs(self._settings.home, session.run_request, session.id)
+            )
         except Exception:
             _LOG.exception("observation %s cannot be gone on with", session.id)
-            session.give_up()
-            self._once_ended(self._free, session)
+            session.abandon()
+            self._after_end(self._release_after_end, session)
             return
         with self._lock:
             self._sessions[session.id] = session
-        if not session.goes_on:
-            self._once_ended(self._bury, session)
+        if not session.can_resume:
+            self._after_end(self._record_killed, session)
 
-    def _say_who_shares(self, session: Session) -> None:
-        if shared := self._cpus.shared(session.wish.asked.host, session.id):
+    def _report_shared_cpus(self, session: RunSession) -> None:
+        if shared := self._cpus.shared(session.run_request.spec.host, session.id):
             session.shares = f"{shared}, too: they measure each other"
             session.problem = session.problem or session.shares
             _LOG.error("of observation %s: %s", session.id, session.shares)
 
-    def _end_silent(self, session: Session) -> None:
+    def _end_silent(self, session: RunSession) -> None:
         """End a session; hold its CPUs until it has ended or a time limit passed."""
-        if session.id not in self._let_go:
-            self._let_go[session.id] = time.monotonic() + _ENDS_SECONDS
+        if session.id not in self._end_deadlines:
+            self._end_deadlines[session.id] = time.monotonic() + _ENDS_SECONDS
             self.cancel(session)
-        is_late = time.monotonic() > self._let_go[session.id]
+        is_late = time.monotonic() > self._end_deadlines[session.id]
         if session.id not in self._running or is_late:
-            session.close(_UNHEARD)
+            session.close(_LOST_CONTACT)
 
-    def _once_ended(self, work: Callable[[Session], None], session: Session) -> None:
+    def _after_end(
+        self, work: Callable[[RunSession], None], session: RunSession
+    ) -> None:
         """Do the work in a thread if the command still runs, otherwise at once."""
-        if self._lives(session):
+        if self._is_alive(session):
             Thread(target=work, args=(session,), daemon=True).start()
         else:
             work(session)
 
-    def _bury(self, session: Session) -> None:
+    def _record_killed(self, session: RunSession) -> None:
         """Record a session that ended with its process, once its command is gone."""
         until = time.monotonic() + _ENDS_SECONDS
-        while self._lives(session) and time.monotonic() < until:
+        while self._is_alive(session) and time.monotonic() < until:
             time.sleep(_LOOK_SECONDS)
         session.close(_KILLED)
 
-    def _free(self, session: Session) -> None:
+    def _release_after_end(self, session: RunSession) -> None:
         """Release the CPUs of a session that cannot be resumed, once it has ended."""
-        while self._lives(session):
+        while self._is_alive(session):
             time.sleep(_SLOW_LOOK_SECONDS)
-        self._give_back(session)
+        self._release_cpus(session)
 
-    def _lives(self, session: Session) -> bool:
-        here = session.wish.asked.host == self._settings.host
-        return here and lives(session.command)
+    def _is_alive(self, session: RunSession) -> bool:
+        local = session.run_request.spec.host == self._settings.host
+        return local and is_alive(session.command)
 
-    def _take_cpus(self, session: Session, goes_on: Callable[[], bool] | None) -> None:
-        host, cpus = session.wish.asked.host, session.wish.asked.cpus
-        queues = goes_on is not None
-        while who := self._cpus.take(host, cpus, session.id, queues=queues):
-            if goes_on is None or not goes_on():
-                raise TakenError(f"{who}: wait for its end, or queue behind it")
+    def _take_cpus(
+        self, session: RunSession, keep_waiting: Callable[[], bool] | None
+    ) -> None:
+        host, cpus = session.run_request.spec.host, session.run_request.spec.cpus
+        queues = keep_waiting is not None
+        while reason := self._cpus.take(host, cpus, session.id, queues=queues):
+            if keep_waiting is None or not keep_waiting():
+                raise CpusTakenError(f"{reason}: wait for its end, or queue behind it")
             time.sleep(_LOOK_SECONDS)
-        self._step_aside(host)
+        self._update_cpu_shield(host)
 
-    def _give_back(self, session: Session) -> None:
-        host = session.wish.asked.host
-        if self._cpus.give_back(host, session.id):
-            self._step_aside(host)
+    def _release_cpus(self, session: RunSession) -> None:
+        host = session.run_request.spec.host
+        if self._cpus.release(host, session.id):
+            self._update_cpu_shield(host)
 
-    def _step_aside(self, host: str) -> None:
+    def _update_cpu_shield(self, host: str) -> None:
         if host == self._settings.host:
-            here = [one for one in self.sessions if one.wish.asked.host == host]
-            commands = [one.command for one in here if one.wish.asked.cpus]
-            self._aside.step(self._cpus.pinned(host), commands)
+            local = [one for one in self.sessions if one.run_request.spec.host == host]
+            commands = [one.command for one in local if one.run_request.spec.cpus]
+            self._cpu_shield.update(self._cpus.pinned(host), commands)
 
-    def _drive(self, session: Session) -> None:
+    def _run_session(self, session: RunSession) -> None:
         try:
             while run := session.due:
                 self._run(session, run)
@@ -236,18 +249,18 @@ class Desk:
         finally:
             self._running.pop(session.id, None)
 
-    def _run(self, session: Session, run: Repetition) -> None:
-        known = run.said.count
-        with started(self._settings, session.wish, run.folder) as running:
+    def _run(self, session: RunSession, run: Repetition) -> None:
+        known = run.log.count
+        with start_program(self._settings, session.run_request, run.folder) as running:
             self._running[session.id] = running
-            session.listen()  # its runner could not report until now
+            session.reset_silence()  # its runner could not report until now
             if session.is_cancelled:
                 running.cancel()
-            said = events(running, uid_of(session.wish))
-            for event in islice(said, known, None):
+            events_left = events(running, uid_of(session.run_request))
+            for event in islice(events_left, known, None):
                 session.take([event])
                 if event["event"] == "over":
-                    running.let_go()
+                    running.release()
 
 
 def _new_id() -> str:

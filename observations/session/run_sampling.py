@@ -14,13 +14,19 @@ from core.stores.http_connection import HttpConnection
 from core.stores.points import NO_POINTS, Points
 from core.stores.series import SeriesKey, read_points, series_reader
 from ingest.errors import PlanRequestError
-from observations.derived import Role, derive
-from observations.record import Asked, Derived, Run, Summary
-from observations.session.counter_snapshots import Key, Mark, Marker, Marks, marking
+from observations.derived import HostRole, derive
+from observations.record import DerivedFigure, Run, RunSpec, Summary
+from observations.session.counter_snapshots import (
+    CounterReader,
+    CounterSnapshot,
+    Key,
+    RunSnapshots,
+    counter_reader,
+)
 from observations.session.cpu_count import count_cpus
 from observations.session.roles import read_roles
-from observations.session.run_request import Wish
-from observations.statistics import Growth, Statistics, of_counter, of_gauge
+from observations.session.run_request import RunRequest
+from observations.statistics import CounterGrowth, Statistics, of_counter, of_gauge
 from ontology.limits import greatest_rate, is_of_all_cpus
 from queries.run import saved_rows
 from sampling.counters.private_pmcd import socket_of
@@ -37,7 +43,7 @@ _OF_PROCESSES = "proc."
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledMetric:
     """A metric from the query telemetry/one-plan; ``series`` is its store name."""
 
     name: str
@@ -47,104 +53,106 @@ class Sampled:
     pcp_units: str = ""
 
 
-class Meanwhile:
-    """The metrics that a plan samples for one wish."""
+class RunSampling:
+    """The metrics that a plan samples for one request."""
 
     def __init__(
         self,
         settings: Settings,
-        asked: Asked,
+        spec: RunSpec,
         plan: str = "",
-        marker: Marker | None = None,
+        reader: CounterReader | None = None,
     ) -> None:
         self._settings = settings
-        self._asked, self._plan = asked, plan
-        self._marker = marker or Marker()
+        self._spec, self._plan = spec, plan
+        self._reader = reader or CounterReader()
 
     @cached_property
-    def metrics(self) -> Sequence[Sampled]:
+    def metrics(self) -> Sequence[SampledMetric]:
         """The metrics of the plan, read when the command runs or has run."""
         if not self._plan:
             return ()
         with dataset(self._settings, "twin") as twin:
-            return planned(twin, self._asked.host, self._plan)
+            return planned(twin, self._spec.host, self._plan)
 
-    def mark(self) -> Mark:
+    def snapshot(self) -> CounterSnapshot:
         """Read all counters now."""
-        return self._marker.mark()
+        return self._reader.snapshot()
 
-    def summaries(self, run: Run, marks: Marks, pids: Set[int]) -> list[Summary]:
+    def summaries(
+        self, run: Run, snapshots: RunSnapshots, pids: Set[int]
+    ) -> list[Summary]:
         """Summarise every series; of processes only those with these pids."""
         if not self.metrics:
             return []
         # A short run sees few updates: earlier samples show how often sources update.
-        start_ms = int(run.span.start_ms) - 2 * self._asked.period_ms - _HISTORY_MS
+        start_ms = int(run.span.start_ms) - 2 * self._spec.period_ms - _HISTORY_MS
         with closing(series_reader(self._settings)) as store:
             self._wait_for_ticks(store, run)
             series = self._read(store, start_ms)
         found = [
-            self._summary(metric, key, series, run, marks, resolution)
+            self._summary(metric, key, series, run, snapshots, resolution)
             for metric in self.metrics
             for resolution in [self._resolution(metric, series)]
-            for key in _keys(metric, series, marks, pids)
+            for key in _keys(metric, series, snapshots, pids)
         ]
-        return [one for one in found if _tells(one.figures)]
+        return [one for one in found if _has_figures(one.figures)]
 
     def derived(
-        self, run: Run, marks: Marks, summaries: Sequence[Summary]
-    ) -> list[Derived]:
+        self, run: Run, snapshots: RunSnapshots, summaries: Sequence[Summary]
+    ) -> list[DerivedFigure]:
         """Derive the figures of a run from its counters."""
-        roles = [_unless_in_doubt(role, marks) for role in self._roles]
+        roles = [_with_doubt(role, snapshots) for role in self._roles]
         return derive(roles, summaries, run.span.seconds)
 
     @cached_property
-    def _roles(self) -> list[Role]:
+    def _roles(self) -> list[HostRole]:
         names = [metric.name for metric in self.metrics]
         with dataset(self._settings, "twin") as twin:
-            return read_roles(twin, self._asked, self._plan, names)
+            return read_roles(twin, self._spec, self._plan, names)
 
     def _summary(
         self,
-        metric: Sampled,
+        metric: SampledMetric,
         key: Key,
         series: Mapping[SeriesKey, Points],
         run: Run,
-        marks: Marks,
+        snapshots: RunSnapshots,
         resolution: float | None,
     ) -> Summary:
         points = series.get(SeriesKey(metric.series, key[1]), NO_POINTS)
         if metric.is_counter:
-            growth = _growth(key, marks)
+            growth = _growth(key, snapshots)
             cpus = self._cpus if is_of_all_cpus(metric.name) else None
             greatest = greatest_rate(metric.name, metric.pcp_units, cpus)
             figures = of_counter(points, run.span, growth, resolution, greatest)
-            if marks.doubt(metric.name):
+            if snapshots.doubt_about(metric.name):
                 figures = replace(figures, total=None, covered=None, mean=None)
         else:
             figures = of_gauge(points, run.span)
         if is_dutycycle(metric.name):
-            figures = _with_last(figures, marks.after.values.get(key))
+            figures = _with_last_share(figures, snapshots.after.values.get(key))
         return Summary(metric.name, metric.iri, key[1], figures, resolution)
 
     @cached_property
     def _cpus(self) -> int:
         with dataset(self._settings, "twin") as twin:
-            return count_cpus(twin, self._asked.host)
+            return count_cpus(twin, self._spec.host)
 
     def _resolution(
-        self, metric: Sampled, series: Mapping[SeriesKey, Points]
+        self, metric: SampledMetric, series: Mapping[SeriesKey, Points]
     ) -> float | None:
         """Return how often a source updates a metric, if slower than the period."""
         points = [one for key, one in series.items() if key.name == metric.series]
         found = source_resolution(
             points, metric.pcp_units, is_counter=metric.is_counter
         )
-        is_slower = found is not None and 1000 * found > self._asked.period_ms
+        is_slower = found is not None and 1000 * found > self._spec.period_ms
         return found if is_slower else None
 
     def _wait_for_ticks(self, store: HttpConnection, run: Run) -> None:
         """Wait until the last tick of the run is stored, or until a timeout."""
-        period = self._asked.period_ms
+        period = self._spec.period_ms
         last_ms = int(run.span.end_ms) // period * period
         if last_ms < run.span.start_ms:
             return
@@ -161,70 +169,70 @@ class Meanwhile:
 
     def _read(self, store: HttpConnection, start_ms: int) -> Mapping[SeriesKey, Points]:
         end_ms = time.time_ns() // 1_000_000 + 1000
-        host = self._asked.host
+        host = self._spec.host
         names = sorted(metric.series for metric in self.metrics)
         return read_points(store, host, names, start_ms, end_ms)
 
 
 @contextmanager
-def sampled(
-    settings: Settings, wish: Wish, plan: str, told: Callable[[str], None]
-) -> Iterator[Meanwhile]:
-    """Sample a wish's metrics until the block ends, under a plan of this name.
+def sample_until_end(
+    settings: Settings, run_request: RunRequest, plan: str, log: Callable[[str], None]
+) -> Iterator[RunSampling]:
+    """Sample a request's metrics until the block ends, under a plan of this name.
 
     Raises PlanRequestError and the other errors of `changes.add`.
     """
-    names = _added(settings, wish, plan, told) if wish.samples else []
-    with still_sampled(settings, wish, plan, names, told) as meanwhile:
-        yield meanwhile
+    names = _add_plan(settings, run_request, plan, log) if run_request.samples else []
+    with continue_sampling(settings, run_request, plan, names, log) as sampling:
+        yield sampling
 
 
 @contextmanager
-def still_sampled(
+def continue_sampling(
     settings: Settings,
-    wish: Wish,
+    run_request: RunRequest,
     plan: str,
     names: Iterable[str],
-    told: Callable[[str], None],
-) -> Iterator[Meanwhile]:
+    log: Callable[[str], None],
+) -> Iterator[RunSampling]:
     """Continue to sample these metrics under an existing plan until the block ends."""
-    asked = wish.asked
-    if not wish.samples:
-        yield Meanwhile(settings, asked)
+    spec = run_request.spec
+    if not run_request.samples:
+        yield RunSampling(settings, spec)
         return
     bridge, counters = settings.home / "bridge", ""
-    if asked.host == settings.host:
+    if spec.host == settings.host:
         counters = f"unix://{socket_of(counting_home(settings))}"
     try:
-        with marking(bridge, asked.host, names, counters) as marker:
-            yield Meanwhile(settings, asked, plan, marker)
+        with counter_reader(bridge, spec.host, names, counters) as reader:
+            yield RunSampling(settings, spec, plan, reader)
     finally:
         with suppress(PlanRequestError):  # the plan was removed already
-            changes.remove(settings, asked.host, plan, told, host_is_known=True)
+            changes.remove(settings, spec.host, plan, log, host_is_known=True)
 
 
-def _added(
-    settings: Settings, wish: Wish, plan: str, told: Callable[[str], None]
+def _add_plan(
+    settings: Settings, run_request: RunRequest, plan: str, log: Callable[[str], None]
 ) -> list[str]:
     """Add the plan; return the metrics that are sampled from now on."""
-    asked = wish.asked
+    spec = run_request.spec
     request = PlanRequest(
-        asked.host,
+        spec.host,
         plan,
-        asked.metrics,
-        asked.period_ms,
-        roles=asked.roles,
-        events=asked.events,
+        spec.metrics,
+        spec.period_ms,
+        roles=spec.roles,
+        events=spec.events,
     )
-    added = changes.add(settings, request, told, host_is_known=True)
+    added = changes.add(settings, request, log, host_is_known=True)
     return [metric.name for metric in added.metrics]
 
 
-def planned(twin: Endpoint, host: str, plan: str) -> list[Sampled]:
+def planned(twin: Endpoint, host: str, plan: str) -> list[SampledMetric]:
     """Return the metrics of a plan; none if there is no such plan."""
     rows = saved_rows(twin, "telemetry/one-plan", {"host": host, "plan": plan})
     found = {
-        row["samplerName"]: Sampled(
+        row["samplerName"]: SampledMetric(
             row["samplerName"],
             row["metric"],
             row["dbName"],
@@ -237,14 +245,16 @@ def planned(twin: Endpoint, host: str, plan: str) -> list[Sampled]:
 
 
 def _keys(
-    metric: Sampled,
+    metric: SampledMetric,
     series: Mapping[SeriesKey, Points],
-    marks: Marks,
+    snapshots: RunSnapshots,
     pids: Set[int],
 ) -> list[Key]:
     """Return the instances of a metric that have samples or counter readings."""
     ticked = {key.instance for key in series if key.name == metric.series}
-    read = {instance for name, instance in marks.after.values if name == metric.name}
+    read = {
+        instance for name, instance in snapshots.after.values if name == metric.name
+    }
     found = ticked | read
     if metric.name.startswith(_OF_PROCESSES):
         found = {one for one in found if _pid(one) in pids}
@@ -257,23 +267,23 @@ def _pid(instance: str | None) -> int | None:
     return int(number) if number.isdecimal() else None
 
 
-def _growth(key: Key, marks: Marks) -> Growth | None:
+def _growth(key: Key, snapshots: RunSnapshots) -> CounterGrowth | None:
     """Return the growth of a counter; a process that started since began at zero."""
-    after, before = marks.after.values.get(key), marks.before.values.get(key)
-    if before is None and key[0].startswith(_OF_PROCESSES) and marks.before.at_ms:
+    after, before = snapshots.after.values.get(key), snapshots.before.values.get(key)
+    if before is None and key[0].startswith(_OF_PROCESSES) and snapshots.before.at_ms:
         before = 0.0
     if after is None or before is None:
         return None
-    seconds = (marks.after.at_ms - marks.before.at_ms) / 1000
-    return Growth(after - before if after >= before else after, seconds)
+    seconds = (snapshots.after.at_ms - snapshots.before.at_ms) / 1000
+    return CounterGrowth(after - before if after >= before else after, seconds)
 
 
-def _unless_in_doubt(role: Role, marks: Marks) -> Role:
-    doubts = sorted({*map(marks.doubt, role.metrics)} - {""})
+def _with_doubt(role: HostRole, snapshots: RunSnapshots) -> HostRole:
+    doubts = sorted({*map(snapshots.doubt_about, role.metrics)} - {""})
     return replace(role, reason=doubts[0]) if doubts and not role.reason else role
 
 
-def _with_last(figures: Statistics, last: float | None) -> Statistics:
+def _with_last_share(figures: Statistics, last: float | None) -> Statistics:
     """Use the duty cycle at the end, which covers the whole time, as the median."""
     if last is None:
         return figures
@@ -281,5 +291,5 @@ def _with_last(figures: Statistics, last: float | None) -> Statistics:
     return replace(figures, median=last, mean=mean)
 
 
-def _tells(figures: Statistics) -> bool:
+def _has_figures(figures: Statistics) -> bool:
     return bool(figures.samples) or (figures.total, figures.mean) != (None, None)

@@ -8,60 +8,68 @@ from pathlib import Path
 from typing import Any
 
 from core.linux.private_folder import make_private
-from observations.record import Asked
-from observations.session.run_request import Wish
+from observations.record import RunSpec
+from observations.session.run_request import RunRequest
 
 _LOG = logging.getLogger(__name__)
 
 _FOLDER = "observing"
-_FAILED, _ASIDE = ".failed", ".set-aside"
+_FAILED, _SET_ASIDE = ".failed", ".set-aside"
 
 
-def keep_open(home: Path, id_: str, wish: Wish) -> None:
-    """Store a wish before anything is done for it."""
+def record_open(home: Path, id_: str, run_request: RunRequest) -> None:
+    """Store a request before anything is done for it."""
     path = _path(home, id_)
     make_private(path.parent)
     new = path.with_suffix(".new")
-    new.write_text(json.dumps(asdict(wish)) + "\n")
+    new.write_text(json.dumps(_to_json(run_request)) + "\n")
     new.replace(path)
 
 
-def forget_open(home: Path, id_: str) -> None:
+def remove_open(home: Path, id_: str) -> None:
     """Remove a session that holds nothing and whose runs are recorded."""
     _path(home, id_).unlink(missing_ok=True)
     _path(home, id_).with_suffix(_FAILED).unlink(missing_ok=True)
 
 
-def set_aside(home: Path, id_: str) -> Path:
+def set_aside_path(home: Path, id_: str) -> Path:
     """Return the file of a session that was set aside; it need not exist."""
-    return _path(home, id_).with_suffix(_ASIDE)
+    return _path(home, id_).with_suffix(_SET_ASIDE)
 
 
 def note_failure(home: Path, id_: str) -> None:
     """Note a failed resumption: the next process tries again, but none after it."""
     path = _path(home, id_)
-    failed, aside = path.with_suffix(_FAILED), set_aside(home, id_)
+    failed, set_aside_file = path.with_suffix(_FAILED), set_aside_path(home, id_)
     if not failed.exists():
         failed.touch()
         return
-    path.replace(aside)
+    path.replace(set_aside_file)
     failed.unlink()
-    _LOG.error("it failed twice and is set aside: %s; rename it to try again", aside)
+    _LOG.error(
+        "it failed twice and is set aside: %s; rename it to try again", set_aside_file
+    )
 
 
-def left_open(home: Path) -> Iterator[tuple[str, Wish]]:
-    """Yield the wishes that a previous process left, with their ids."""
+def open_requests(home: Path) -> Iterator[tuple[str, RunRequest]]:
+    """Yield the requests that a previous process left, with their ids."""
     for path in sorted((home / _FOLDER).glob("*.json")):
         try:
             found = json.loads(path.read_text("utf-8"))
-            asked = Asked(**_as_given(found.pop("asked")))
-            yield path.stem, Wish(asked, **_as_given(found))
+            spec = RunSpec(**_as_given(found.pop("asked")))
+            yield path.stem, RunRequest(spec, **_as_given(found))
         except (OSError, ValueError, TypeError, KeyError):  # written by another version
             continue
 
 
 def _path(home: Path, id_: str) -> Path:
     return home / _FOLDER / f"{id_}.json"
+
+
+def _to_json(run_request: RunRequest) -> dict[str, Any]:
+    """The fields, with the specification under its key in the file: "asked"."""
+    found = asdict(run_request)
+    return {"asked": found.pop("spec"), **found}
 
 
 def _as_given(values: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sampler_bridge.log.record import HEADER_BYTES, read_payload
-from sampler_bridge.log.rows import Heads, Read
+from sampler_bridge.log.rows import DecodedRecord, SeriesDecoder
 from sampler_bridge.log.segment import header_at, read_at, sound_offset
 
 
@@ -20,7 +20,7 @@ class Position(NamedTuple):
 START = Position(0, 0)
 
 
-class Entry(NamedTuple):
+class LoggedRecord(NamedTuple):
     """A record as read: its position, its tick, and its values with their places.
 
     Values of series that a damaged record declared are left out.
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
     start: Position
     tick_ms: int
-    rows: Read
+    rows: DecodedRecord
 
     @property
     def points(self) -> int:
@@ -40,16 +40,16 @@ class Batch(NamedTuple):
     """Consecutive records of one segment; ``unreadable`` counts damaged stretches.
 
     ``heads`` holds the heads of the segment's series by place. It is the same object in
-    all batches that one `Reading` gives.
+    all batches that one `SegmentReader` gives.
     """
 
-    entries: list[Entry]
+    entries: list[LoggedRecord]
     end: Position
     unreadable: int
     heads: Sequence[bytes] = ()
 
 
-class Taken(NamedTuple):
+class BatchOutcome(NamedTuple):
     """The points of a batch, by outcome.
 
     ``fresh`` points were in the queue, ``again`` were sent before, ``lost`` are
@@ -63,12 +63,12 @@ class Taken(NamedTuple):
     gone: int = 0
 
 
-class Reading:
+class SegmentReader:
     """Reads one segment, given by its number, batch by batch."""
 
     def __init__(self, number: int = -1) -> None:
         self.number = number
-        self._heads = Heads()
+        self._heads = SeriesDecoder()
         self._known_to = 0
 
     def batch(self, path: Path, start: int, size: int, max_bytes: int) -> Batch:
@@ -90,7 +90,7 @@ class Reading:
 
     def _batch(self, descriptor: int, start: int, size: int, max_bytes: int) -> Batch:
         self._catch_up(descriptor, start)
-        entries: list[Entry] = []
+        entries: list[LoggedRecord] = []
         at, total, unreadable = start, 0, 0
         while at < size and total < max_bytes:
             payload, tick_ms, end = _payload(descriptor, at, size)
@@ -98,7 +98,7 @@ class Reading:
                 unreadable += 1
             else:
                 rows = self._heads.read(payload)
-                entries.append(Entry(Position(self.number, at), tick_ms, rows))
+                entries.append(LoggedRecord(Position(self.number, at), tick_ms, rows))
                 total += len(payload)
             at = end
         self._known_to = max(self._known_to, at)
@@ -119,7 +119,7 @@ class Reading:
         self._known_to = max(self._known_to, start)
 
 
-class _Found(NamedTuple):
+class _PayloadAt(NamedTuple):
     """A payload and where its record ends; the payload is None if it is unreadable."""
 
     payload: bytes | None
@@ -127,10 +127,10 @@ class _Found(NamedTuple):
     end: int
 
 
-def _payload(descriptor: int, at: int, size: int) -> _Found:
+def _payload(descriptor: int, at: int, size: int) -> _PayloadAt:
     header = header_at(descriptor, at)
     if header is None or at + header.record_bytes > size:
-        return _Found(None, 0, sound_offset(descriptor, at, size))
+        return _PayloadAt(None, 0, sound_offset(descriptor, at, size))
     body = read_at(descriptor, at + HEADER_BYTES, header.length)
     end = at + header.record_bytes
-    return _Found(read_payload(header, body), header.tick_ms, end)
+    return _PayloadAt(read_payload(header, body), header.tick_ms, end)

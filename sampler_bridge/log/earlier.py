@@ -12,7 +12,7 @@ from sampler_bridge.log.segment import (
 )
 
 
-class Earlier(NamedTuple):
+class ClosedSegments(NamedTuple):
     """Segments, oldest first; damaged stretches and torn bytes of all of them."""
 
     segments: list[Segment]
@@ -20,7 +20,7 @@ class Earlier(NamedTuple):
     torn_bytes: int
 
 
-def open_earlier(folder: Path, taken: Position) -> Earlier:
+def open_closed(folder: Path, taken: Position) -> ClosedSegments:
     """Open all segments of a folder; the queue starts at ``taken``.
 
     Raises OSError with the file's name.
@@ -35,4 +35,4 @@ def open_earlier(folder: Path, taken: Position) -> Earlier:
         segments.append(segment)
         damaged += damage.stretches
         torn += damage.torn_bytes
-    return Earlier(segments, damaged, torn)
+    return ClosedSegments(segments, damaged, torn)

@@ -20,7 +20,7 @@ from sampler_bridge.log.record import (
     read_payload,
     write_record,
 )
-from sampler_bridge.log.rows import Told, told_before
+from sampler_bridge.log.rows import SeriesEncoder, first_series_number
 from sampler_bridge.log.segment import Segment
 
 _MOST_COPIED = 2 * 1024 * 1024  # bytes of records per host
@@ -33,7 +33,7 @@ class Record(NamedTuple):
     points: int
 
 
-class Copied(NamedTuple):
+class WrittenRecord(NamedTuple):
     """A written record, and where it starts in its segment."""
 
     start: int
@@ -53,7 +53,7 @@ class LiveSegment:
         found = os.fstat(self._descriptor)
         self._file = found.st_dev, found.st_ino
         self.segment = Segment(path, number)
-        self.copied: deque[Copied] = deque()
+        self.copied: deque[WrittenRecord] = deque()
         self._copied_bytes = 0
 
     @property
@@ -84,7 +84,7 @@ class LiveSegment:
                 os.ftruncate(self._descriptor, segment.size)
             raise
         for record in records:
-            self._copy(Copied(segment.size, record))
+            self._copy(WrittenRecord(segment.size, record))
             segment.size += len(record.content)
             segment.points += record.points
 
@@ -117,17 +117,19 @@ class LiveSegment:
         """Close the file."""
         os.close(self._descriptor)
 
-    def _at(self, copied: Copied) -> Position:
+    def _at(self, copied: WrittenRecord) -> Position:
         return Position(self.segment.number, copied.start)
 
-    def _copy(self, copied: Copied) -> None:
+    def _copy(self, copied: WrittenRecord) -> None:
         self.copied.append(copied)
         self._copied_bytes += len(copied.record.content)
         while self._copied_bytes > _MOST_COPIED and len(self.copied) > 1:
             self._copied_bytes -= len(self.copied.popleft().record.content)
 
 
-def move(old: LiveSegment, new: LiveSegment, told: Told, taken: Position) -> Position:
+def move(
+    old: LiveSegment, new: LiveSegment, told: SeriesEncoder, taken: Position
+) -> Position:
     """Move the copied records of one segment to a new one; raises OSError.
 
     ``told`` holds the series of the old segment. Returns the new start of the queue,
@@ -146,11 +148,11 @@ def move(old: LiveSegment, new: LiveSegment, told: Told, taken: Position) -> Pos
     return Position(new.segment.number, new.segment.size - behind)
 
 
-def _series(first: Record, told: Told) -> Sequence[Record]:
+def _series(first: Record, told: SeriesEncoder) -> Sequence[Record]:
     """A record that declares the series declared before ``first``, if there are any."""
     header = read_header(first.content)
     payload = header and read_payload(header, first.content[HEADER_BYTES:])
-    if not (header and payload and (before := told_before(payload))):
+    if not (header and payload and (before := first_series_number(payload))):
         return ()
     heads = told.heads_before(before)
     return (Record(write_record(header.tick_ms, 0, heads, True, False), 0),)

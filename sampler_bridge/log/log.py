@@ -13,11 +13,11 @@ from pathlib import Path
 from threading import Lock
 
 from sampler_bridge.errors import NotLoggedError, StateError
-from sampler_bridge.log.batch import START, Batch, Position, Reading, Taken
-from sampler_bridge.log.earlier import open_earlier
+from sampler_bridge.log.batch import START, Batch, BatchOutcome, Position, SegmentReader
+from sampler_bridge.log.earlier import open_closed
 from sampler_bridge.log.live import LiveSegment, Record, move
 from sampler_bridge.log.record import HEADER_BYTES, write_record
-from sampler_bridge.log.rows import Rows, Told, points_of, tells
+from sampler_bridge.log.rows import LogRows, SeriesEncoder, has_heads, points_of
 from sampler_bridge.log.segment import Segment, segment_path
 
 _LOG = logging.getLogger(__name__)
@@ -53,8 +53,8 @@ class Log:
         )
         self._lock = Lock()
         self._call = told
-        self._told = Told()
-        self._reading = Reading()
+        self._told = SeriesEncoder()
+        self._reading = SegmentReader()
         self._live: LiveSegment | None = None
         self._left: LiveSegment | None = None  # damaged and not continued yet
         self._moved = Position(-1, 0)  # start of the records that moved
@@ -62,7 +62,7 @@ class Log:
         self._newest = 0
         self._dropped = 0  # points dropped for the current record
         try:
-            earlier = open_earlier(folder, taken)
+            earlier = open_closed(folder, taken)
         except OSError as error:
             raise StateError(
                 f"log {error.filename or folder} cannot be used ({error.strerror}): "
@@ -88,14 +88,15 @@ class Log:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes on disk, including records kept for sending again."""
+        """Bytes on disk, with records kept for sending again."""
         return self._bytes
 
-    def append(self, tick_ms: int, rows: Sequence[Rows], packed: bool = False) -> int:
+    def append(
+        self, tick_ms: int, rows: Sequence[LogRows], packed: bool = False
+    ) -> int:
         """Write a record; return how many waiting points were dropped to make room.
 
-        Raises NotLoggedError, with nothing written, if the disk does not take the
-        record, or after `close`.
+        Raises NotLoggedError if the disk is full or the log closed; nothing is written.
         """
         with self._lock:
             if self._is_closed:
@@ -121,8 +122,8 @@ class Log:
     def read(self, position: Position, max_bytes: int) -> Batch:
         """Read about ``max_bytes`` of records of one segment from a position on.
 
-        An empty batch with a later end skips missing or damaged records. Raises OSError
-        with the file's name, and skips nothing, if the disk cannot be read.
+        An empty batch with a later end skips missing or damaged records. Raises OSError,
+        which names the file, if the disk cannot be read.
         """
         with self._lock:
             self._continue_live()
@@ -132,7 +133,7 @@ class Log:
             start = position.offset if segment.number == position.segment else 0
             size = segment.size
         if segment.number != self._reading.number:
-            self._reading = Reading(segment.number)
+            self._reading = SegmentReader(segment.number)
         batch = self._reading.batch(segment.path, start, size, max_bytes)
         if batch.unreadable:
             with self._lock:
@@ -140,11 +141,10 @@ class Log:
                     return Batch([], position, 0)
         return batch
 
-    def take(self, batch: Batch) -> Taken:
+    def take(self, batch: Batch) -> BatchOutcome:
         """Remove a batch, and everything before it, from the queue.
 
-        Points are ``gone`` if their segment was deleted while they were being sent:
-        they were already counted as dropped.
+        Points are ``gone`` if their segment, counted as dropped, was deleted meanwhile.
         """
         with self._lock:
             everything = sum(entry.points for entry in batch.entries)
@@ -152,8 +152,8 @@ class Log:
             self.taken = max(self.taken, batch.end)
             lost = self._settle(batch.end, fresh)
         if lost is None:
-            return Taken(0, everything - fresh, 0, fresh)
-        return Taken(fresh, everything - fresh, lost)
+            return BatchOutcome(0, everything - fresh, 0, fresh)
+        return BatchOutcome(fresh, everything - fresh, lost)
 
     def forget(self, before: Position) -> None:
         """Delete the segments before a position that hold no waiting records."""
@@ -198,7 +198,7 @@ class Log:
         return None
 
     def _append_in_place_of_taken(
-        self, tick_ms: int, rows: Sequence[Rows], packed: bool
+        self, tick_ms: int, rows: Sequence[LogRows], packed: bool
     ) -> None:
         """Append a record; on a full disk, delete taken segments to make room."""
         while True:
@@ -217,11 +217,11 @@ class Log:
         end = Position(oldest.number, oldest.size)
         return oldest.waiting == 0 and end <= self.taken
 
-    def _append(self, tick_ms: int, rows: Sequence[Rows], packed: bool) -> None:
+    def _append(self, tick_ms: int, rows: Sequence[LogRows], packed: bool) -> None:
         points = points_of(rows)
         while True:
             payload = self._told.payload(rows)
-            record = write_record(tick_ms, points, payload, tells(payload), packed)
+            record = write_record(tick_ms, points, payload, has_heads(payload), packed)
             if len(record) > self._max_bytes:
                 self._dropped += points
                 return
@@ -317,4 +317,4 @@ class Log:
             self._live.close()
         self._live = self._left = None
         if not keep_series:
-            self._told = Told()
+            self._told = SeriesEncoder()

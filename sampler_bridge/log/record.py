@@ -16,7 +16,7 @@ _SUM = struct.Struct("<I")
 HEADER_BYTES = _FIELDS.size + _SUM.size
 
 
-class Header(NamedTuple):
+class RecordHeader(NamedTuple):
     """The header of a record; ``length`` is the length of the payload as stored.
 
     ``tells``: the record declares series.
@@ -40,12 +40,12 @@ def write_record(
 ) -> bytes:
     """Encode a record; ``packed`` compresses the payload (fast, about threefold)."""
     body = zlib.compress(payload, 1) if packed else payload
-    header = Header(packed, tells, tick_ms, points, len(body), zlib.crc32(body))
+    header = RecordHeader(packed, tells, tick_ms, points, len(body), zlib.crc32(body))
     fields = _FIELDS.pack(MAGIC, *header)
     return fields + _SUM.pack(zlib.crc32(fields)) + body
 
 
-def read_header(buffer: bytes, at: int = 0) -> Header | None:
+def read_header(buffer: bytes, at: int = 0) -> RecordHeader | None:
     """The header at an offset; None if it is truncated or damaged."""
     end = at + _FIELDS.size
     if len(buffer) < end + _SUM.size:
@@ -54,10 +54,10 @@ def read_header(buffer: bytes, at: int = 0) -> Header | None:
     if zlib.crc32(buffer[at:end]) != header_sum:
         return None
     magic, *fields = _FIELDS.unpack_from(buffer, at)
-    return Header(*fields) if magic == MAGIC else None
+    return RecordHeader(*fields) if magic == MAGIC else None
 
 
-def read_payload(header: Header, body: bytes) -> bytes | None:
+def read_payload(header: RecordHeader, body: bytes) -> bytes | None:
     """The payload of a record; None if it is damaged or truncated."""
     if len(body) != header.length or zlib.crc32(body) != header.payload_sum:
         return None
@@ -78,7 +78,7 @@ class Scan(NamedTuple):
 
     start: int
     end: int
-    header: Header | None
+    header: RecordHeader | None
 
 
 def scan(buffer: bytes) -> Iterator[Scan]:

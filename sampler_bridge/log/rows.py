@@ -22,7 +22,7 @@ _PLACE, _VALUE = np.dtype("<u4"), np.dtype("<f8")
 _MOST_KEPT = 64
 
 
-class Rows(NamedTuple):
+class LogRows(NamedTuple):
     """Values of series by their heads; only finite values are written.
 
     ``heads`` is the same object as long as it does not change.
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
     values: Values
 
 
-class Told:
+class SeriesEncoder:
     """The series that a segment declares, for the writer."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Told:
         self._kept: dict[int, tuple[Sequence[bytes], Places]] = {}
         self._written = 0
 
-    def payload(self, rows: Sequence[Rows]) -> bytes:
+    def payload(self, rows: Sequence[LogRows]) -> bytes:
         """Encode rows, and declare the series that no record declares yet."""
         parts = [(self._of(row.heads), row.values) for row in rows]
         finite = [np.isfinite(values) for _, values in parts]
@@ -91,14 +91,14 @@ class Told:
         )
 
 
-class Read(NamedTuple):
+class DecodedRecord(NamedTuple):
     """The values of one record and the places of their series."""
 
     places: Places
     values: Values
 
 
-class Heads:
+class SeriesDecoder:
     """The series that a segment declares, as far as it was read: for the reader.
 
     ``known`` holds their heads by place; a head is empty if the record that declared it
@@ -123,7 +123,7 @@ class Heads:
             self.known.append(payload[at : at + length])
             at += length
 
-    def read(self, payload: bytes) -> Read:
+    def read(self, payload: bytes) -> DecodedRecord:
         """The values of a payload, except those of series with a lost declaration."""
         self.learn(payload)
         _, told, number = _COUNTS.unpack_from(payload)
@@ -133,19 +133,23 @@ class Heads:
         here = places < len(self.known)
         for lost in self._lost:
             here &= (places < lost.start) | (places >= lost.stop)
-        return Read(places, values) if here.all() else Read(places[here], values[here])
+        return (
+            DecodedRecord(places, values)
+            if here.all()
+            else DecodedRecord(places[here], values[here])
+        )
 
 
-def told_before(payload: bytes) -> int:
+def first_series_number(payload: bytes) -> int:
     """How many series were declared before a payload."""
     return int(_COUNTS.unpack_from(payload)[0])
 
 
-def tells(payload: bytes) -> bool:
+def has_heads(payload: bytes) -> bool:
     """Whether a payload declares series."""
     return bool(_COUNTS.unpack_from(payload)[1])
 
 
-def points_of(rows: Sequence[Rows]) -> int:
+def points_of(rows: Sequence[LogRows]) -> int:
     """The number of finite values."""
     return sum(int(np.isfinite(row.values).sum()) for row in rows)

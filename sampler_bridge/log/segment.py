@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sampler_bridge.log.record import (
     HEADER_BYTES,
-    Header,
+    RecordHeader,
     find_header,
     read_header,
     scan,
@@ -116,7 +116,7 @@ def read_at(descriptor: int, offset: int, length: int) -> bytes:
     return found
 
 
-def header_at(descriptor: int, offset: int) -> Header | None:
+def header_at(descriptor: int, offset: int) -> RecordHeader | None:
     """The header of the record at an offset of an open file."""
     return read_header(read_at(descriptor, offset, HEADER_BYTES))
 

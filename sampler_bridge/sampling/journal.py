@@ -7,7 +7,7 @@ from sampler_bridge.sampling.labelled import Labeller
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.restarting import fault
 from sampler_bridge.sampling.subset import Subset
-from sampling.plan_file.plan import Group
+from sampling.plan_file.plan import FetchGroup
 from sampling.sources.source import Gap, Sample
 
 _LOG = logging.getLogger(__name__)
@@ -23,13 +23,13 @@ class Journal:
         self.gaps: Mapping[str, Gap] = {}
         self.host = host
         self._recorder = recorder
-        self._group = Group()
+        self._group = FetchGroup()
         self._labeller = Labeller(host, {})
         self._subset = Subset({})
         self._expected = 0
         self._is_unreadable = False
 
-    def planned(self, group: Group) -> None:
+    def planned(self, group: FetchGroup) -> None:
         """Set what is sampled from the next tick on."""
         self._group = group
         self._labeller = Labeller(self.host, group.names)

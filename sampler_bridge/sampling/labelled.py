@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ontology.selectors import series_labels
-from sampler_bridge.log.rows import Rows, Values
+from sampler_bridge.log.rows import LogRows, Values
 from sampler_bridge.sending.remote_write import labels
-from sampling.sources.source import Column, Gap, Sample, Series
+from sampling.sources.source import Gap, Sample, SampleColumn, Series
 
 _METRIC = attrgetter("metric")
 
@@ -20,7 +20,7 @@ _METRIC = attrgetter("metric")
 class Labelled(NamedTuple):
     """The rows of one sample, the number of values, and the non-numbers by metric."""
 
-    rows: Sequence[Rows]
+    rows: Sequence[LogRows]
     points: int
     left_out: Mapping[str, Gap]
 
@@ -55,14 +55,14 @@ class Labeller:
             finite = np.isfinite(values)
             if not finite.all():
                 left_out.update(map(_METRIC, compress(column.series, ~finite)))
-            rows.append(Rows(self._heads(column), values))
+            rows.append(LogRows(self._heads(column), values))
         gaps = {
             metric: Gap("the value is not a number", points)
             for metric, points in left_out.items()
         }
         return Labelled(rows, sample.points - left_out.total(), gaps)
 
-    def _heads(self, column: Column) -> Sequence[bytes]:
+    def _heads(self, column: SampleColumn) -> Sequence[bytes]:
         kept = self._kept.get(column.values.dtype, _NONE)
         if kept.series is not column.series:
             known = kept.known.get

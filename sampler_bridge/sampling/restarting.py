@@ -11,21 +11,21 @@ _LOG = logging.getLogger(__name__)
 _PAUSE = 1.0  # seconds, so that a permanent fault does not fill the log
 
 
-class Restarting(Worker):
+class RestartingWorker(Worker):
     """A worker with a thread that survives any error in its work."""
 
     def _work(self) -> None:
-        while not self._is_through():
+        while not self._run_once():
             time.sleep(_PAUSE)
 
-    def _is_through(self) -> bool:
+    def _run_once(self) -> bool:
         """Sample until the end; False if an error interrupted it."""
         try:
             self._sample()
         except Exception as error:
             reason = fault(error)
             _LOG.exception("%s: %s; it begins again", self._thread.name, reason)
-            self._broke(reason)
+            self._on_failure(reason)
             return False
         return True
 
@@ -34,7 +34,7 @@ class Restarting(Worker):
         """Sample until told to stop; called again after an error."""
 
     @abstractmethod
-    def _broke(self, reason: str) -> None:
+    def _on_failure(self, reason: str) -> None:
         """Release what may be damaged, and keep the reason for the missing values."""
 
 

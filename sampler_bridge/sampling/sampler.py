@@ -14,19 +14,19 @@ from threading import Condition, Event
 
 from core.linux import priority
 from sampler_bridge.sampling.journal import Journal
-from sampler_bridge.sampling.restarting import Restarting
+from sampler_bridge.sampling.restarting import RestartingWorker
 from sampler_bridge.sampling.ticks import (
-    Next,
-    Pace,
+    FetchPace,
+    NextTick,
     first_tick,
     is_set_back,
     next_tick,
     tick_of,
 )
-from sampler_bridge.sampling.writer_thread import Scribe
+from sampler_bridge.sampling.writer_thread import WriterThread
 from sampling.account.account import LATE, SLOW_SOURCE
 from sampling.errors import SourceDownError
-from sampling.plan_file.plan import Group
+from sampling.plan_file.plan import FetchGroup
 from sampling.sources.source import Gap, Sample, Source
 
 _LOG = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
 _LONGEST_WAIT = 5.0  # seconds between checks whether the clock was set
 
 
-class Sampler(Restarting):
+class Sampler(RestartingWorker):
     """Samples metrics of one host at one period (ms) from one source.
 
     ``reason`` says why the source does not answer (None: it does), ``early_ms`` how
@@ -51,7 +51,7 @@ class Sampler(Restarting):
         period_ms: int,
         source: Source,
         journal: Journal,
-        scribe: Scribe,
+        writer: WriterThread,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         super().__init__(f"sampler-{period_ms}")
@@ -60,15 +60,15 @@ class Sampler(Restarting):
         self.period_ms = period_ms
         self.tried, self.ready = Event(), Event()
         self._journal = journal
-        self._scribe = scribe
+        self._writer = writer
         self._clock = clock
-        self._pace = Pace()
+        self._pace = FetchPace()
         self.early_ms = 0
         self._changed = Condition()
         self._stopping = False
-        self._next: deque[tuple[int, Group | None]] = deque()
-        self._group = Group()
-        self._planned: Group | None = None
+        self._next: deque[tuple[int, FetchGroup | None]] = deque()
+        self._group = FetchGroup()
+        self._planned: FetchGroup | None = None
         self._pause, self._connect_at = _FIRST_PAUSE, 0.0
         self._dealt_ms: int | None = None  # the last tick that is accounted for
         self._fault = LATE  # why sampling was interrupted last
@@ -78,7 +78,7 @@ class Sampler(Restarting):
         """Metrics that had no value, or not all values, at the last tick."""
         return self._journal.gaps
 
-    def prepare(self, group: Group) -> None:
+    def prepare(self, group: FetchGroup) -> None:
         """Start, connect to the source and look up the metrics; then set ``ready``.
 
         ``tried`` is set then, or earlier if the first attempt to connect fails. The
@@ -87,21 +87,21 @@ class Sampler(Restarting):
         self._group = group
         self.start()
 
-    def knows(self, group: Group) -> bool:
+    def knows(self, group: FetchGroup) -> bool:
         """Whether all metrics of a group are planned, so none needs preparation."""
         planned = self._planned.names.keys() if self._planned else frozenset()
         return group.names.keys() <= planned
 
-    def plan(self, group: Group, moment_ms: int) -> None:
+    def plan(self, group: FetchGroup, moment_ms: int) -> None:
         """Sample this group at all ticks after a moment."""
         # An unchanged group continues without a switch of plans.
         if group != self._planned:
             self._planned = group
-            self._hand(group, moment_ms)
+            self._hand_over(group, moment_ms)
 
     def end(self, moment_ms: int) -> None:
         """Sample up to a moment, then end; the caller does not wait."""
-        self._hand(None, moment_ms)
+        self._hand_over(None, moment_ms)
 
     def stop(self, seconds: float) -> None:
         """Finish the running tick within ``seconds``, and end."""
@@ -110,7 +110,7 @@ class Sampler(Restarting):
             self._changed.notify()
         self._join(seconds)
 
-    def _hand(self, group: Group | None, moment_ms: int) -> None:
+    def _hand_over(self, group: FetchGroup | None, moment_ms: int) -> None:
         with self._changed:
             self._next.append((moment_ms, group))
             self._changed.notify()
@@ -127,7 +127,7 @@ class Sampler(Restarting):
                 reason = self.reason or LATE
                 self._skip(1, reason)
             self._dealt_ms = tick_ms
-            tick_ms = self._after(tick_ms, reason)
+            tick_ms = self._next_after(tick_ms, reason)
             self._dealt_ms = tick_ms - self.period_ms
         self._source.close()
 
@@ -135,15 +135,15 @@ class Sampler(Restarting):
         """The first tick; ticks that passed since an interruption count as missing."""
         if self._dealt_ms is None:
             return first_tick(self._first_moment(), self.period_ms)
-        return self._after(self._dealt_ms, self._fault)
+        return self._next_after(self._dealt_ms, self._fault)
 
-    def _broke(self, reason: str) -> None:
+    def _on_failure(self, reason: str) -> None:
         self.reason = self._fault = reason
         self.early_ms = 0
         with contextlib.suppress(Exception):
             self._source.close()
 
-    def _after(self, tick_ms: int, reason: str) -> int:
+    def _next_after(self, tick_ms: int, reason: str) -> int:
         """The next tick; ticks that passed meanwhile are skipped while the plan holds.
 
         Later ones are left to the next plan, in this sampler or in another.
@@ -152,17 +152,17 @@ class Sampler(Restarting):
         if then.skipped and self._is_due(then.tick_ms - self.period_ms):
             last_ms = max(self._last_ms(), tick_ms)
             passed = (last_ms - tick_ms) // self.period_ms
-            then = Next(last_ms + self.period_ms, passed)
+            then = NextTick(last_ms + self.period_ms, passed)
         self._skip(then.skipped, reason)
         return then.tick_ms
 
     def _first_moment(self) -> int:
         """Wait for a plan; return the moment from which it holds, in ms."""
-        self._is_given(None)
+        self._wait_for_plan(None)
         with self._changed:
             return self._next[0][0] if self._next else self._now_ms()
 
-    def _is_given(self, seconds: float | None) -> bool:
+    def _wait_for_plan(self, seconds: float | None) -> bool:
         """Wait up to ``seconds`` for a plan or the end; return whether one came."""
         with self._changed:
             return self._changed.wait_for(
@@ -174,14 +174,14 @@ class Sampler(Restarting):
         self._connect_when_due()
         while not self._source.connected:
             self.tried.set()
-            if self._is_given(self._patience()):
+            if self._wait_for_plan(self._patience()):
                 break
             self._connect_when_due()
-        self._try_out()
+        self._warm_up()
         self.tried.set()
         self.ready.set()
 
-    def _try_out(self) -> None:
+    def _warm_up(self) -> None:
         """Fetch once without recording, so that the names of instances are known."""
         with contextlib.suppress(SourceDownError):
             _ = self._source.fetch().points
@@ -239,14 +239,14 @@ class Sampler(Restarting):
                 self._take_up(group)
         self._connect_when_due()
 
-    def _take_up(self, group: Group) -> None:
+    def _take_up(self, group: FetchGroup) -> None:
         self._group = group
-        self._scribe.give(partial(self._journal.planned, group))
+        self._writer.give(partial(self._journal.planned, group))
         self._source.select(list(group.names))
 
     def _skip(self, ticks: int, reason: str) -> None:
         if ticks:
-            self._scribe.give(partial(self._journal.skipped, ticks, reason))
+            self._writer.give(partial(self._journal.skipped, ticks, reason))
 
     def _connect_when_due(self) -> None:
         if not self._source.connected and time.monotonic() >= self._connect_at:
@@ -256,21 +256,21 @@ class Sampler(Restarting):
         try:
             self._source.connect()
         except SourceDownError as error:
-            self._away(error)
+            self._on_source_down(error)
             self._connect_at = time.monotonic() + self._pause
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         else:
             self._pause = _FIRST_PAUSE
-            self._there()
+            self._is_reached()
 
     def _tick(self, tick_ms: int) -> tuple[int, str]:
         """Fetch; return the last tick dealt with, and why later ones are skipped."""
         try:
             began_ms, sample = self._fetch(tick_ms)
         except SourceDownError as error:
-            self._away(error)
+            self._on_source_down(error)
             return self._silent(tick_ms, str(error))
-        self._there()
+        self._is_reached()
         ended_ms = self._now_ms()
         took_ms = ended_ms - began_ms
         # Fetch again at once from a source that needs more than a period.
@@ -284,13 +284,13 @@ class Sampler(Restarting):
         if self._is_due(got_ms):
             return self._leave(tick_ms, SLOW_SOURCE)
         self._skip((got_ms - tick_ms) // self.period_ms, SLOW_SOURCE)
-        self._scribe.give(partial(self._journal.fetched, got_ms, sample))
+        self._writer.give(partial(self._journal.fetched, got_ms, sample))
         return got_ms, why
 
     def _silent(self, tick_ms: int, reason: str) -> tuple[int, str]:
         if self._is_due(tick_ms):
             return self._leave(tick_ms, reason)
-        self._scribe.give(partial(self._journal.silent, reason))
+        self._writer.give(partial(self._journal.silent, reason))
         return tick_ms, reason
 
     def _leave(self, tick_ms: int, reason: str) -> tuple[int, str]:
@@ -323,12 +323,12 @@ class Sampler(Restarting):
         """Whether a tick is still the nearest one to now."""
         return self._now_ms() - tick_ms <= self.period_ms // 2
 
-    def _there(self) -> None:
+    def _is_reached(self) -> None:
         if self.reason is not None:
             _LOG.info("the source of %s answers", self._journal.host)
         self.reason = None
 
-    def _away(self, error: SourceDownError) -> None:
+    def _on_source_down(self, error: SourceDownError) -> None:
         self.early_ms = 0
         if self.reason is None:
             _LOG.warning("%s", error)

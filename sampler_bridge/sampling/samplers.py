@@ -9,8 +9,8 @@ from sampler_bridge.errors import StateError
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.sampler import Sampler
-from sampler_bridge.sampling.writer_thread import Scribe
-from sampling.plan_file.plan import Group, Plan
+from sampler_bridge.sampling.writer_thread import WriterThread
+from sampling.plan_file.plan import FetchGroup, SamplingPlan
 from sampling.sources.source import Gap, Source
 
 # How long to wait for new samplers to look up their metrics before all change over, and
@@ -39,27 +39,28 @@ class Samplers:
         self._host = host
         self._new_source = new_source
         self._recorder = recorder
-        self._scribe = Scribe(host)
+        self._writer = WriterThread(host)
         self._lock = Lock()
         self._running: dict[int, Sampler] = {}
         self._leaving: list[Sampler] = []
         self._stopped = False
         self._changed_at = 0.0
 
-    def apply(self, plan: Plan, anew: bool = False) -> None:
+    def apply(self, plan: SamplingPlan, restart_all: bool = False) -> None:
         """Sample this plan from one moment on, the same for all samplers.
 
         A period that is new, or has new metrics, gets a new sampler, which is made
         ready before that moment. A sampler that ends works until then. So a series that
         moves from one sampler to another misses no tick and has none twice. With
-        ``anew``, every period gets a new sampler: the sources moved, and the old ones
-        are not needed afterwards. Raises StateError if no threads can be started.
+        ``restart_all``, every period gets a new sampler: the sources moved, and the
+        old ones are not needed afterwards. Raises StateError if no threads can be
+        started.
         """
-        if not self._scribe.has_begun:
-            self._scribe.start()
+        if not self._writer.has_begun:
+            self._writer.start()
         groups = plan.groups()
         with self._lock:
-            old = {} if anew else dict(self._running)
+            old = {} if restart_all else dict(self._running)
             before = list(self._running.values())
         new = {
             period_ms: self._new(period_ms)
@@ -73,17 +74,17 @@ class Samplers:
             if self._stopped:
                 _stop(new.values(), 0.0)
             else:
-                self._change_over(groups, {**old, **new})
-        if anew:
+                self._switch_samplers(groups, {**old, **new})
+        if restart_all:
             self._wait_for_moment()
 
-    def _change_over(
-        self, groups: Mapping[int, Group], there: Mapping[int, Sampler]
+    def _switch_samplers(
+        self, groups: Mapping[int, FetchGroup], running: Mapping[int, Sampler]
     ) -> None:
         before = list(self._running.values())
-        self._running = {period_ms: there[period_ms] for period_ms in groups}
+        self._running = {period_ms: running[period_ms] for period_ms in groups}
         left = [one for one in before if one not in self._running.values()]
-        ahead_ms = _ahead_ms(before)
+        ahead_ms = _lead_ms(before)
         moment_ms = time.time_ns() // 1_000_000 + ahead_ms
         self._changed_at = time.monotonic() + ahead_ms / 1000
         for sampler in left:
@@ -108,7 +109,7 @@ class Samplers:
         _stop(samplers, 0.0)
         _stop(samplers, seconds)
         last_ticks = partial(_stop, samplers, _LAST_TICK_SECONDS)
-        self._scribe.stop(max(0.0, until - time.monotonic()), last_ticks)
+        self._writer.stop(max(0.0, until - time.monotonic()), last_ticks)
 
     @property
     def _samplers(self) -> list[Sampler]:
@@ -119,14 +120,14 @@ class Samplers:
     def ended(self) -> bool:
         """Whether none of its threads runs any more."""
         with self._lock:
-            workers = [self._scribe, *self._samplers]
+            workers = [self._writer, *self._samplers]
         return not any(worker.alive for worker in workers)
 
     @property
     def alive(self) -> bool:
         """Whether every thread that was started still runs."""
         with self._lock:
-            workers = [self._scribe, *self._running.values()]
+            workers = [self._writer, *self._running.values()]
         return all(worker.alive or not worker.has_begun for worker in workers)
 
     @property
@@ -151,10 +152,10 @@ class Samplers:
     def _new(self, period_ms: int) -> Sampler:
         journal = Journal(self._host, self._recorder)
         source = self._new_source(period_ms)
-        return Sampler(period_ms, source, journal, self._scribe)
+        return Sampler(period_ms, source, journal, self._writer)
 
 
-def _prepare(new: Mapping[int, Sampler], groups: Mapping[int, Group]) -> None:
+def _prepare(new: Mapping[int, Sampler], groups: Mapping[int, FetchGroup]) -> None:
     """Prepare samplers: all of them or, with a StateError, none."""
     try:
         for period_ms, sampler in new.items():
@@ -181,7 +182,7 @@ def _wait(events: Collection[Event], until: float) -> None:
         event.wait(max(0.0, until - time.monotonic()))
 
 
-def _ahead_ms(old: Collection[Sampler]) -> int:
+def _lead_ms(old: Collection[Sampler]) -> int:
     """How far ahead to change over, so that all samplers know of it in time.
 
     None has then begun a fetch for a tick that is no longer its own.

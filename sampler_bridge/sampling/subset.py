@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sampling.plan_file.choice import Choice
-from sampling.sources.source import Column, Gap, Sample, Series
+from sampling.plan_file.choice import InstanceSelection
+from sampling.sources.source import Gap, Sample, SampleColumn, Series
 
 ABSENT = "no such instance at present"
 
@@ -32,7 +32,7 @@ class Subset:
     The mask of a column is kept as long as its series stay the same.
     """
 
-    def __init__(self, choices: Mapping[str, Choice]) -> None:
+    def __init__(self, choices: Mapping[str, InstanceSelection]) -> None:
         self._choices = choices
         self._masks: dict[np.dtype[np.generic], _Mask] = {}
         self._points = {
@@ -51,7 +51,7 @@ class Subset:
             return sample
         masks = [self._mask(column) for column in sample.columns]
         columns = tuple(
-            Column(mask.series, column.values[mask.kept])
+            SampleColumn(mask.series, column.values[mask.kept])
             for mask, column in zip(masks, sample.columns, strict=True)
         )
         given = {metric: n for mask in masks for metric, n in mask.given.items()}
@@ -64,7 +64,7 @@ class Subset:
         missing = {name: gap for name, gap in gaps.items() if gap.points}
         return Sample(columns, {**absent, **missing})
 
-    def _mask(self, column: Column) -> _Mask:
+    def _mask(self, column: SampleColumn) -> _Mask:
         mask = self._masks.get(column.values.dtype)
         if mask is None or mask.whole is not column.series:
             mask = self._made(column.series)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 _STEP_BACK_MS = 60_000
 
 
-class Next(NamedTuple):
+class NextTick(NamedTuple):
     """The next tick to wait for, and how many ticks before it were skipped."""
 
     tick_ms: int
@@ -19,7 +19,7 @@ def first_tick(now_ms: int, period_ms: int) -> int:
     return (now_ms // period_ms + 1) * period_ms
 
 
-class Pace:
+class FetchPace:
     """Tells a delayed fetch from a fetch of a slow source.
 
     A fetch was delayed if it took more than two periods and more than four times as
@@ -51,14 +51,14 @@ def tick_of(asked_ms: int, began_ms: int, ended_ms: int, period_ms: int) -> int 
     return math.ceil(middle / period_ms - 0.5) * period_ms
 
 
-def next_tick(tick_ms: int, now_ms: int, period_ms: int) -> Next:
+def next_tick(tick_ms: int, now_ms: int, period_ms: int) -> NextTick:
     """The tick after ``tick_ms``; ticks more than half a period ago are skipped.
 
     A value is never stamped with a tick that is not the nearest one.
     """
     due = tick_ms + period_ms
     skipped = max(0, -(-(now_ms - period_ms // 2 - due) // period_ms))
-    return Next(due + skipped * period_ms, skipped)
+    return NextTick(due + skipped * period_ms, skipped)
 
 
 def is_set_back(tick_ms: int, now_ms: int, period_ms: int) -> bool:

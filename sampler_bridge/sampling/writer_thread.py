@@ -16,11 +16,11 @@ _MOST_WAITING = 256
 _LOOK_SECONDS = 0.001
 
 
-class Scribe(Worker):
+class WriterThread(Worker):
     """Runs the jobs of one host's samplers, in the order in which they are given."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(f"scribe-{host}")
+        super().__init__(f"writer-{host}")
         # It takes no Python lock, so a tick is handed over without delay.
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
 

@@ -67,7 +67,7 @@ def save_cursor(path: Path, cursor: Cursor) -> None:
     write_reserved(path, json.dumps(document), _STEP)
 
 
-class Sent:
+class SentPositions:
     """Where the batches of the last minute start, by when they were acknowledged.
 
     The store can lose what it acknowledged in its last seconds, whatever the ticks in

@@ -9,8 +9,13 @@ from threading import Lock
 
 from sampler_bridge.log.batch import START, Batch, Position
 from sampler_bridge.log.log import Log
-from sampler_bridge.sending.cursor import Cursor, Sent, load_cursor, save_cursor
-from sampler_bridge.sending.remote_write import Requests
+from sampler_bridge.sending.cursor import (
+    Cursor,
+    SentPositions,
+    load_cursor,
+    save_cursor,
+)
+from sampler_bridge.sending.remote_write import RequestWriter
 from sampler_bridge.sending.store import Refusal
 from sampling.account.account import LOG_FULL, REFUSED, UNREADABLE, Account
 
@@ -39,10 +44,10 @@ class Outbox:
         self._unread: str | None = None
         self._folder = folder / LOG_FOLDER
         self._read_at = 0.0
-        self._requests = Requests()
+        self._requests = RequestWriter()
         self._reserve(cursor)
         self._next = self.log.taken
-        self._sent = Sent(min(cursor.again, self.log.taken), time.monotonic())
+        self._sent = SentPositions(min(cursor.again, self.log.taken), time.monotonic())
         self._run = cursor.store  # the run of the store that acknowledged last
         self._resend_until = START
         self._one_by_one_until = START
@@ -70,16 +75,16 @@ class Outbox:
         return time.monotonic() >= self._read_at and self.has_more
 
     @property
-    def is_doubted(self) -> bool:
+    def is_isolating(self) -> bool:
         """Whether the record that the store refused is being searched for."""
         return self._next < self._one_by_one_until
 
     def read(self, max_bytes: int) -> Batch | None:
         """The next batch to send; None if the log cannot be read at present."""
         try:
-            batch = self.log.read(self._next, 1 if self.is_doubted else max_bytes)
+            batch = self.log.read(self._next, 1 if self.is_isolating else max_bytes)
         except OSError as error:
-            self._put_off(error)
+            self._postpone(error)
             return None
         self._unread = None
         self._follow()
@@ -125,7 +130,7 @@ class Outbox:
         self._next = min(self._sent.again, self._next)
         return known is not None
 
-    def count_anew(self) -> None:
+    def restart_account(self) -> None:
         """Start a new account, for samplers that take over from others.
 
         Waiting points count as expected in it, as after a start.
@@ -167,7 +172,7 @@ class Outbox:
             for _ in range(2):
                 save_cursor(self._cursor_path, cursor)
 
-    def _put_off(self, error: OSError) -> None:
+    def _postpone(self, error: OSError) -> None:
         reason = (
             f"the log {error.filename or self._folder} cannot be read "
             f"({error.strerror}): mend its disk; what is in it waits"

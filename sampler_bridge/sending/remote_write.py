@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sampler_bridge.log.batch import Batch, Entry
+from sampler_bridge.log.batch import Batch, LoggedRecord
 from sampler_bridge.log.rows import Places
 
 # A field's tag is its number and wire type; all of these are length-delimited.
@@ -32,7 +32,7 @@ class _Series(NamedTuple):
     samples: bytes
 
 
-class Requests:
+class RequestWriter:
     """Encodes batches as requests; the lengths of the series' heads are kept."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Requests:
         sizes = self._of_heads(batch.heads)[series.places]
         sizes += np.diff(series.ends, prepend=0)
         parts = [b""] * (3 * len(ends))
-        parts[0::3] = map(_before_series, sizes.tolist())
+        parts[0::3] = map(_series_prefix, sizes.tolist())
         parts[1::3] = map(batch.heads.__getitem__, series.places.tolist())
         parts[2::3] = [series.samples[a:b] for a, b in pairwise([0, *ends])]
         return b"".join(parts)
@@ -61,12 +61,12 @@ class Requests:
 
 
 @lru_cache(maxsize=4096)  # few different lengths occur
-def _before_series(size: int) -> bytes:
+def _series_prefix(size: int) -> bytes:
     """The bytes that precede a series of this size."""
     return _SERIES + _varint(size)
 
 
-def _sorted(entries: Sequence[Entry]) -> _Series:
+def _sorted(entries: Sequence[LoggedRecord]) -> _Series:
     """Group entries by series: all samples of each one side by side."""
     if not entries:
         return _Series(np.zeros(0, np.uint32), np.zeros(0, np.int64), b"")
@@ -99,7 +99,7 @@ def cut(request: bytes, most: int) -> Iterator[bytes]:
         yield request[start:]
 
 
-def before_plain(length: int) -> bytes:
+def snappy_literal_header(length: int) -> bytes:
     """The prefix that makes ``length`` literal bytes a block of snappy.
 
     Compressing them would gain nothing.
@@ -109,10 +109,11 @@ def before_plain(length: int) -> bytes:
     return _varint(length) + _LITERAL + (length - 1).to_bytes(4, "little")
 
 
-def _samples(entries: Sequence[Entry]) -> npt.NDArray[np.void]:
+def _samples(entries: Sequence[LoggedRecord]) -> npt.NDArray[np.void]:
     """All samples, entry by entry."""
     written = bytearray().join(
-        (_BEFORE_VALUE + bytes(8) + _BEFORE_TIME + _six(entry.tick_ms)) * entry.points
+        (_BEFORE_VALUE + bytes(8) + _BEFORE_TIME + _varint_of_six_bytes(entry.tick_ms))
+        * entry.points
         for entry in entries
     )
     values = np.concatenate([entry.rows.values for entry in entries])
@@ -143,6 +144,6 @@ def _varint(number: int) -> bytes:
     return bytes(written)
 
 
-def _six(number: int) -> bytes:
+def _varint_of_six_bytes(number: int) -> bytes:
     """Encode a number as a varint of exactly six bytes."""
     return bytes((number >> 7 * at) & 0x7F | (0x80 if at < 5 else 0) for at in range(6))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import httpx
 
 from sampler_bridge.errors import StoreDownError
-from sampler_bridge.sending.remote_write import before_plain
+from sampler_bridge.sending.remote_write import snappy_literal_header
 
 _WRITE = "/api/v1/write"
 _HEADERS = {
@@ -34,7 +34,7 @@ class Refusal(NamedTuple):
     reason: str
 
 
-class Store:
+class StoreConnection:
     """One store by its base URL, over a keep-alive connection, for one thread."""
 
     def __init__(self, url: str, account: tuple[str, str] | None = None) -> None:
@@ -47,7 +47,7 @@ class Store:
 
         Raises StoreDownError if another try may succeed.
         """
-        before = before_plain(len(request))
+        before = snappy_literal_header(len(request))
         headers = {**_HEADERS, "Content-Length": str(len(before) + len(request))}
         with closing(_pieces(before, request)) as body:
             response = self._send("POST", _WRITE, body, headers)

@@ -16,7 +16,7 @@ from sampler_bridge.errors import StoreDownError
 from sampler_bridge.log.batch import Batch
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.remote_write import cut
-from sampler_bridge.sending.store import Refusal, Store
+from sampler_bridge.sending.store import Refusal, StoreConnection
 from sampler_bridge.worker import Worker
 from sampling.account.cost import Latency
 
@@ -46,7 +46,7 @@ class StoreState(NamedTuple):
     last_ack_ms: int | None
 
 
-class _Parcel(NamedTuple):
+class _OutboxBatch(NamedTuple):
     """The part of a write that one outbox contributes."""
 
     box: Outbox
@@ -60,7 +60,7 @@ class Writer(Worker):
     ``latency`` is that of the store's writes.
     """
 
-    def __init__(self, store: Store, latency: Latency) -> None:
+    def __init__(self, store: StoreConnection, latency: Latency) -> None:
         super().__init__("writer")
         self.latency = latency
         self.state = StoreState(store.url, False, "not reached yet", None)
@@ -149,8 +149,8 @@ class Writer(Worker):
 
     def _send(self) -> None:
         waiting = [box for box in self._boxes if box.is_due]
-        together = [box for box in waiting if not box.is_doubted]
-        doubted = [box for box in waiting if box.is_doubted]
+        together = [box for box in waiting if not box.is_isolating]
+        doubted = [box for box in waiting if box.is_isolating]
         share = BATCH_BYTES // max(len(together), 1)
         self._is_behind = False
         parcels = list(self._parcels(together, share))
@@ -162,13 +162,13 @@ class Writer(Worker):
         for parcel in self._parcels(doubted, share):
             self._conclude(parcel, self._write(parcel.request))
 
-    def _parcels(self, boxes: Sequence[Outbox], share: int) -> Iterator[_Parcel]:
+    def _parcels(self, boxes: Sequence[Outbox], share: int) -> Iterator[_OutboxBatch]:
         """The next parcel of each outbox with a readable log."""
         for box in boxes:
             batch = box.read(share)
             if batch is not None:
                 self._is_behind |= box.leaves(batch)
-                yield _Parcel(box, batch, box.request(batch))
+                yield _OutboxBatch(box, batch, box.request(batch))
 
     def _write(self, request: bytes) -> Refusal | None:
         for part in cut(request, _MOST_BYTES):
@@ -178,7 +178,7 @@ class Writer(Worker):
                 return refusal
         return None
 
-    def _conclude(self, parcel: _Parcel, refusal: Refusal | None) -> None:
+    def _conclude(self, parcel: _OutboxBatch, refusal: Refusal | None) -> None:
         box, batch, request = parcel
         if refusal and len(batch.entries) > 1:
             box.doubt(batch)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sampling.sources.own_metrics import DOMAINS, OWN_METRICS, PREFIX, OwnMetric
-from sampling.sources.source import Column, Gap, Sample, Series
+from sampling.sources.source import Gap, Sample, SampleColumn, Series
 
 Figures = Mapping[str, Any]
 _NAMED = {metric.name: metric for metric in OWN_METRICS}
@@ -51,14 +51,16 @@ class OwnSource:
         columns = [self._column(type_, values) for type_, values in found.items()]
         return Sample(tuple(filter(None, columns)), missing)
 
-    def _column(self, type_: str, values: Mapping[Series, float]) -> Column | None:
+    def _column(
+        self, type_: str, values: Mapping[Series, float]
+    ) -> SampleColumn | None:
         if not values:
             return None
         series = tuple(values)
         if self._series.get(type_) != series:
             self._series[type_] = series
         numbers = np.array(list(values.values()), _DTYPES[type_])
-        return Column(self._series[type_], numbers)
+        return SampleColumn(self._series[type_], numbers)
 
 
 def _values(metric: OwnMetric, figures: Figures) -> dict[Series, float]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from sampler_bridge.sending.store import Refusal, Store
+from sampler_bridge.sending.store import Refusal, StoreConnection
 from sampling.account.cost import Cost, Latency
 from sampling.sources.source import Sample, Source
 
@@ -53,7 +53,7 @@ class TimedSource:
         self._source.close()
 
 
-class TimedStore(Store):
+class TimedStore(StoreConnection):
     """A store that times its answered writes."""
 
     def __init__(

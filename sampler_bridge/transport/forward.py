@@ -59,11 +59,12 @@ _REFUSED = (
 )
 
 
-class Forward(Worker):
+class SshForward(Worker):
     """Keeps a local socket open that leads to the PMCD of an address.
 
     The folder belongs to this bridge alone; names in it begin with ``name``. ``config``
-    replaces ~/.ssh/config, ``there`` is the remote socket. Nothing is tried before
+    replaces ~/.ssh/config, ``remote_socket`` is the remote socket. Nothing is tried
+    before
     `start`.
     """
 
@@ -73,14 +74,14 @@ class Forward(Worker):
         folder: Path,
         name: str,
         config: Path | None,
-        there: str = PMCD_SOCKET,
+        remote_socket: str = PMCD_SOCKET,
     ) -> None:
         super().__init__(f"ssh-{address.host}")
         self._address = address
         self._socket = folder / f"{name}p"
         self._control = folder / f"{name}m"
         self._config = config
-        self._there = there
+        self._remote_socket = remote_socket
         self._reason: str | None = "it was not reached yet"
         self._ssh: Ssh | None = None
         self._down_since = time.monotonic()
@@ -98,7 +99,7 @@ class Forward(Worker):
         if not greets(self._socket):
             raise self._down(self._reason or self._refusal())
 
-    def told(self, error: SourceDownError) -> SourceDownError:
+    def translate(self, error: SourceDownError) -> SourceDownError:
         """An error of PCP's library, with the host instead of the local socket."""
         return self._down(self._reason or str(error).replace(self.pcp, "its socket"))
 
@@ -113,7 +114,7 @@ class Forward(Worker):
             try:
                 self._log_in()
             except (RemoteLoginError, OSError) as error:
-                self._away(str(error))
+                self._set_reason(str(error))
             self._ending.wait(self._pause())
         self._reason = "its login was ended"
 
@@ -133,7 +134,7 @@ class Forward(Worker):
     def _log_in(self) -> None:
         """Log in, and return when the login ends; raises RemoteLoginError, OSError."""
         # The path comes from the graph, which others can write.
-        plain_socket(self._there)
+        plain_socket(self._remote_socket)
         self._control.unlink(missing_ok=True)
         options = {
             **_MASTER,
@@ -154,7 +155,7 @@ class Forward(Worker):
             ssh.end()
             self._ssh = None
         if ended and not self._ending.is_set():
-            self._away(explain(self._address, ssh.last_lines()))
+            self._set_reason(explain(self._address, ssh.last_lines()))
 
     def _is_in(self, ssh: Ssh) -> bool:
         """Wait for the login; False if it failed or is no longer wanted."""
@@ -163,33 +164,37 @@ class Forward(Worker):
             if self._ending.is_set() or ssh.process.poll() is not None:
                 return False
             if time.monotonic() > until:
-                self._away(f"it did not let us in within {_LOGIN_SECONDS:g} s")
+                self._set_reason(f"it did not let us in within {_LOGIN_SECONDS:g} s")
                 return False
             time.sleep(_LOOK)
         return True
 
     def _forward(self, ssh: Ssh) -> bool:
         options = {**_CLIENT, "ControlPath": str(self._control)}
-        where = f"{self._socket}:{self._there}"
+        where = f"{self._socket}:{self._remote_socket}"
         argv = ssh_argv(
             self._address, _NO_CONFIG, options, "-O", "forward", "-L", where
         )
         client = Ssh(argv, self._address)
         done = client.wait(CONNECT_SECONDS) == 0
         client.end()
-        said = client.last_lines()
+        lines = client.last_lines()
         if not done and ssh.process.poll() is None:
-            self._away("ssh makes no socket: " + printable(" ".join(said)))
+            self._set_reason("ssh makes no socket: " + printable(" ".join(lines)))
         return done
 
     def _refusal(self) -> str:
         """Why a connection to the socket fails, by the last that ssh said about it."""
-        said = self._ssh.last_lines() if self._ssh else []
-        last = next((line for line in reversed(said) if "open failed" in line), "")
+        lines = self._ssh.last_lines() if self._ssh else []
+        last = next((line for line in reversed(lines) if "open failed" in line), "")
         found = [reason for sign, reason in _REFUSED if sign in last]
-        return found[0].format(self._there) if found else "it says nothing: is it hung?"
+        return (
+            found[0].format(self._remote_socket)
+            if found
+            else "it says nothing: is it hung?"
+        )
 
-    def _away(self, reason: str) -> None:
+    def _set_reason(self, reason: str) -> None:
         if reason != self._reason:
             _LOG.warning("%s: %s", self._address, reason)
         self._reason = reason

@@ -44,6 +44,6 @@ def _emptied(top: Path, name: str) -> Path:
     private = stat.S_ISDIR(known.st_mode) and not known.st_mode & 0o077
     if not private or known.st_uid != os.getuid():
         return Path(tempfile.mkdtemp(prefix="st-", dir=top))
-    for left in folder.iterdir():
-        left.unlink(missing_ok=True)
+    for replaced in folder.iterdir():
+        replaced.unlink(missing_ok=True)
     return folder

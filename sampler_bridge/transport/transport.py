@@ -7,7 +7,7 @@ from sampling.errors import SourceDownError
 from sampling.sources.source import Sample, Source
 
 
-class Way(Protocol):
+class Transport(Protocol):
     """A connection to one PMCD, which all samplers of its host share."""
 
     @property
@@ -21,7 +21,7 @@ class Way(Protocol):
     def reach(self) -> None:
         """Make sure that the PMCD answers; raises SourceDownError with the reason."""
 
-    def told(self, error: SourceDownError) -> SourceDownError:
+    def translate(self, error: SourceDownError) -> SourceDownError:
         """Describe an error of the source in terms of this connection."""
 
     def start(self) -> None:
@@ -31,7 +31,7 @@ class Way(Protocol):
         """Close the connection."""
 
 
-class Near:
+class DirectTransport:
     """A PMCD that listens on this machine, or that PCP itself can reach."""
 
     def __init__(self, pcp: str) -> None:
@@ -41,7 +41,7 @@ class Near:
     def reach(self) -> None:
         """Do nothing: connecting shows whether the PMCD answers."""
 
-    def told(self, error: SourceDownError) -> SourceDownError:
+    def translate(self, error: SourceDownError) -> SourceDownError:
         """Return the error itself."""
         return error
 
@@ -52,11 +52,11 @@ class Near:
         """Do nothing: the PMCD is not ours."""
 
 
-class ReachedSource:
+class TransportSource:
     """A source behind a connection, which describes the errors of the source."""
 
-    def __init__(self, way: Way, source: Source) -> None:
-        self._way = way
+    def __init__(self, transport: Transport, source: Source) -> None:
+        self._transport = transport
         self._source = source
 
     @property
@@ -66,11 +66,11 @@ class ReachedSource:
 
     def connect(self) -> None:
         """Connect to the source; raises SourceDownError."""
-        self._way.reach()
+        self._transport.reach()
         try:
             self._source.connect()
         except SourceDownError as error:
-            raise self._way.told(error) from error
+            raise self._transport.translate(error) from error
 
     def select(self, metrics: Sequence[str]) -> None:
         """Fetch these metrics from now on."""
@@ -81,7 +81,7 @@ class ReachedSource:
         try:
             return self._source.fetch()
         except SourceDownError as error:
-            raise self._way.told(error) from error
+            raise self._transport.translate(error) from error
 
     def close(self) -> None:
         """Close the connection to the source."""

@@ -35,7 +35,7 @@ class Absence(NamedTuple):
         return round(self.until - self.since, 3)
 
 
-class Counted:
+class AbsenceTracker:
     """Saves until when points were counted, and how many a second.
 
     ``absence`` is what the file says at the start, None if there was none.

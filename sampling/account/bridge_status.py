@@ -18,7 +18,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Bridge:
+class BridgeStatus:
     """The last status of one host; ``reason`` says why the bridge does not run.
 
     ``not_sampled`` says why the bridge does not sample that host; it is empty if it
@@ -92,7 +92,7 @@ class Bridge:
         return queue if isinstance(queue, dict) else {}
 
 
-def read_bridge(state: Path, host: str) -> Bridge:
+def read_bridge(state: Path, host: str) -> BridgeStatus:
     """What the bridge of a state folder says about a host.
 
     Any fault of its files is given as the bridge's reason.
@@ -100,29 +100,29 @@ def read_bridge(state: Path, host: str) -> Bridge:
     process = _read(state / _STATUS)
     hosts = process.status.get("hosts")
     if not isinstance(hosts, dict):
-        return Bridge({}, process.reason, process.age)
+        return BridgeStatus({}, process.reason, process.age)
     elsewhere = tuple(_elsewhere(process.status, host))
     if host not in hosts:
         why = _not_sampled(process.status, host)
-        return Bridge({}, process.reason, process.age, why, elsewhere)
+        return BridgeStatus({}, process.reason, process.age, why, elsewhere)
     found = _read(state / _HOSTS / encode_id(host) / _STATUS)
     reason = process.reason or found.reason
-    return Bridge(found.status, reason, process.age, elsewhere=elsewhere)
+    return BridgeStatus(found.status, reason, process.age, elsewhere=elsewhere)
 
 
-def _read(path: Path) -> Bridge:
+def _read(path: Path) -> BridgeStatus:
     try:
         age = round(time.time() - path.stat().st_mtime, 3)
         status = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        return Bridge({}, "it never wrote its status; `make up` starts it")
+        return BridgeStatus({}, "it never wrote its status; `make up` starts it")
     except (OSError, ValueError, RecursionError) as error:
-        return Bridge({}, f"{path} cannot be read: {error}")
+        return BridgeStatus({}, f"{path} cannot be read: {error}")
     if not isinstance(status, dict):
-        return Bridge({}, f"{path} holds no status")
+        return BridgeStatus({}, f"{path} holds no status")
     if age > FRESH_S:
-        return Bridge(status, f"it last wrote its status {age:.0f} s ago", age)
-    return Bridge(status, age=age)
+        return BridgeStatus(status, f"it last wrote its status {age:.0f} s ago", age)
+    return BridgeStatus(status, age=age)
 
 
 def _age(tick: Any) -> float | None:
@@ -136,7 +136,7 @@ def _elsewhere(status: dict[str, Any], own: str) -> Iterator[str]:
     """The losses of all other hosts, from the bridge's own status."""
     for name, summary in status["hosts"].items():
         if name != own and isinstance(summary, dict):
-            other = Bridge({**summary, "host": name})
+            other = BridgeStatus({**summary, "host": name})
             if reason := other.log_reason or other.losing_reason:
                 yield reason
     unusable = status.get("unusable")

@@ -34,7 +34,7 @@ class Latency:
         return {n: round(ordered[round(s * last)], 6) for n, s in shares.items()}
 
 
-class Offset:
+class TickOffset:
     """How far from their ticks the last 1,000 fetches began, in seconds."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Offset:
         return {"last": round(self.last, 6), **self._kept.quantiles(OFFSETS)}
 
 
-class Clock:
+class ClockSkew:
     """How far another machine's clock is ahead of ours.
 
     The fastest of the last answers is the most precise: the other machine read its
@@ -63,9 +63,9 @@ class Clock:
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque(maxlen=_FEW)
 
-    def add(self, theirs: float, asked: float, took: float) -> None:
+    def add(self, theirs: float, sent_at: float, took: float) -> None:
         """Add an answer: the time there, when we asked, and how long it took."""
-        self._seen.append((took / 2, theirs - asked - took / 2))
+        self._seen.append((took / 2, theirs - sent_at - took / 2))
 
     def figures(self) -> dict[str, float] | None:
         """Seconds ahead, and the uncertainty of that; None before any answer."""
@@ -84,8 +84,8 @@ class Cost:
 
     def __init__(self, write: Latency) -> None:
         self.fetch = Latency()
-        self.offset = Offset()
-        self.clock = Clock()
+        self.offset = TickOffset()
+        self.clock = ClockSkew()
         self._write = write
 
     def figures(self) -> dict[str, Any]:

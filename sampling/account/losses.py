@@ -24,13 +24,13 @@ class Losses:
 
     def add(self, points: int, reason: str) -> None:
         """Count points for a reason, unless it says that the source has no value."""
-        said = word(reason)
-        if points <= 0 or said not in LOST or _STARTING in reason:
+        reason_word = word(reason)
+        if points <= 0 or reason_word not in LOST or _STARTING in reason:
             return
         second = int(self._clock())
-        if self._seen and self._seen[-1][:2] == (second, said):
+        if self._seen and self._seen[-1][:2] == (second, reason_word):
             points += self._seen.pop()[2]
-        self._seen.append((second, said, points))
+        self._seen.append((second, reason_word, points))
 
     def figures(self) -> dict[str, Any]:
         """How many points were lost in the last seconds, and why."""
@@ -38,8 +38,8 @@ class Losses:
         while self._seen and self._seen[0][0] < oldest:
             self._seen.popleft()
         reasons = Counter[str]()
-        for _, said, points in self._seen:
-            reasons[said] += points
+        for _, reason_word, points in self._seen:
+            reasons[reason_word] += points
         listed = dict(sorted(reasons.items()))
         return {"seconds": _SECONDS, "points": reasons.total(), "reasons": listed}
 

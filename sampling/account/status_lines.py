@@ -20,7 +20,7 @@ _MIB = 1 << 20
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SamplingStatus:
     """The accounts of this host and all others, and why some hosts are not sampled.
 
     ``losing`` are the hosts that lose points at present, and those with a folder that
@@ -39,13 +39,13 @@ def status_path(state: Path, host: str) -> Path:
     return state / "hosts" / encode_id(host) / "status.json"
 
 
-def read_sampled(state: Path, own: str) -> Sampled:
+def read_sampled(state: Path, own: str) -> SamplingStatus:
     """Read what the bridge of a state folder says; ``own`` is the name of this host."""
     process = read_json(state / "status.json") or {}
     others = [name for name in process.get("hosts") or {} if name != own]
     accounts = {name: _account(state, name) for name in (own, *others)}
     losing = [name for name, account in accounts.items() if is_losing(account)]
-    return Sampled(
+    return SamplingStatus(
         accounts.pop(own),
         accounts,
         process.get("unreached") or {},
@@ -54,7 +54,7 @@ def read_sampled(state: Path, own: str) -> Sampled:
     )
 
 
-def sampled_lines(sampled: Sampled) -> list[str]:
+def sampled_lines(sampled: SamplingStatus) -> list[str]:
     """Describe it in a few lines; none if a bridge says nothing yet."""
     try:
         return list(_all_lines(sampled))
@@ -74,7 +74,7 @@ def _account(state: Path, host: str) -> dict[str, Any]:
     return {name: status[name] for name in _FIGURES if name in status}
 
 
-def _all_lines(sampled: Sampled) -> Iterator[str]:
+def _all_lines(sampled: SamplingStatus) -> Iterator[str]:
     if sampled.account:
         yield from _lines(sampled.account)
     for host, account in sampled.hosts.items():

@@ -18,21 +18,21 @@ from core.stores.datasets import Progress
 from ingest.sources.procfs import read_cpu
 from ontology.figures import figures
 from sampling.calibration.agents import agents
-from sampling.calibration.counters import EVENTS, Counters
-from sampling.calibration.measuring import Ground, count_series
+from sampling.calibration.counters import EVENTS, CounterPmcd
+from sampling.calibration.measuring import CalibrationStack, count_series
 from sampling.calibration.private_home import private, private_home
-from sampling.cost.disk import Part, index_bytes, parts_in
+from sampling.cost.disk import DiskBlocks, index_bytes, parts_in
 from sampling.cost.errors import BusyError, CalibrationError
 from sampling.cost.live import pcp_version, sizes_now
-from sampling.cost.load import BRIDGE, PMCD, STORE, UNKNOWN_AGENT, Size
-from sampling.cost.model import Disk, Measured, Model, save_model
-from sampling.cost.runs import Run, designed_runs
+from sampling.cost.load import BRIDGE, PMCD, STORE, UNKNOWN_AGENT, FetchSize
+from sampling.cost.model import CalibrationRun, CostModel, DiskModel, save_model
+from sampling.cost.runs import SamplingRun, designed_runs
 from sampling.cost.saved_model import model_path
 
 # The processes of a stack, by name, for as long as it runs.
 Stack = AbstractAsyncContextManager[Mapping[str, int]]
 Start = Callable[[Settings, int], Stack]
-Design = Callable[[Mapping[str, Size], str | None], Sequence[Run]]
+Design = Callable[[Mapping[str, FetchSize], str | None], Sequence[SamplingRun]]
 
 _AGENT, _ROOT = "pmda", "pmdaroot"
 
@@ -44,7 +44,7 @@ def calibrate(
     design: Design = designed_runs,
     most_others: float = math.inf,
     nice: int = 0,
-) -> Model:
+) -> CostModel:
     """Measure and save a calibration; the previous one stays until it is complete.
 
     ``start`` starts everything but the API for some settings, at a nice level, and
@@ -73,11 +73,11 @@ def calibrate(
 async def _calibrate(
     settings: Settings,
     stack: Stack,
-    in_use: list[Part],
+    in_use: list[DiskBlocks],
     progress: Progress,
     design: Design,
     most_others: float,
-) -> Model:
+) -> CostModel:
     address = f"unix://{own_socket(settings)}"
     progress("starting a PMCD, a bridge and two stores to measure with")
     async with stack as pids:
@@ -90,8 +90,10 @@ async def _calibrate(
             UNKNOWN_AGENT,
             *_agents(pids),
         }
-        measured: list[Measured] = []
-        with Ground(settings, lambda: _parts(pids), sizes, counters) as ground:
+        measured: list[CalibrationRun] = []
+        with CalibrationStack(
+            settings, lambda: _parts(pids), sizes, counters
+        ) as ground:
             runs = design(sizes, process)
             for number, run in enumerate(runs, 1):
                 progress(f"{number} of {len(runs)}: {run.title}")
@@ -102,13 +104,13 @@ async def _calibrate(
     points = status["written"]
     if not points or not series:
         raise CalibrationError("the bridge wrote nothing: is the disk full?")
-    return Model(
+    return CostModel(
         settings.host,
         datetime.now(UTC).isoformat(timespec="seconds"),
         versions,
         os.cpu_count() or 1,
         tuple(sorted(inside)),
-        Disk(
+        DiskModel(
             [*parts_in(settings.home / "store"), *in_use],
             index_bytes(settings.home / "store") / series,
             status["sent_bytes"] / points,
@@ -117,7 +119,7 @@ async def _calibrate(
     )
 
 
-def _check_quiet(run: Measured, most_others: float) -> None:
+def _check_quiet(run: CalibrationRun, most_others: float) -> None:
     if run.others > most_others:
         raise BusyError(
             f"the machine got busy: other work took {run.others:.0f} % of a core in "
@@ -127,11 +129,11 @@ def _check_quiet(run: Measured, most_others: float) -> None:
 
 async def _counters(
     settings: Settings, pids: Mapping[str, int], progress: Progress
-) -> Counters | None:
+) -> CounterPmcd | None:
     """What counts PMU events; None if this machine does not allow counting."""
     if COUNTING not in pids:
         return None
-    found = Counters(settings, pids[COUNTING])
+    found = CounterPmcd(settings, pids[COUNTING])
     try:
         await asyncio.to_thread(found.count, {event.value for event in EVENTS})
     except SuperTwinError as error:

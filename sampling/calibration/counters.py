@@ -9,23 +9,23 @@ from collections.abc import Collection
 from core.settings.settings import Settings
 from core.settings.state import counting_home
 from sampling.cost.live import value_counts
-from sampling.cost.load import COUNTERS, Size
+from sampling.cost.load import COUNTERS, FetchSize
 from sampling.counters.local import count
-from sampling.counters.perfevent import Prepared
+from sampling.counters.perfevent import CountingSetup
 from sampling.counters.private_pmcd import kept_configuration, socket_of
-from sampling.events.choice import Choice, Counted
+from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.conf import configuration
-from sampling.events.event import Event
+from sampling.events.event import PmuEvent
 from sampling.events.host import HostPmus
 
 _NAMES = (
     *("page-faults", "minor-faults", "major-faults"),
     *("context-switches", "cpu-migrations", "task-clock"),
 )
-EVENTS = tuple(Event("software", name, kernel=True) for name in _NAMES)
+EVENTS = tuple(PmuEvent("software", name, kernel=True) for name in _NAMES)
 
 
-class Counters:
+class CounterPmcd:
     """The PMCD for PMU events of a private stack, by its pid."""
 
     def __init__(self, settings: Settings, pid: int) -> None:
@@ -42,14 +42,16 @@ class Counters:
         if kept_configuration(self._home) != prepared.text:
             count(self._home, prepared, self._pid)
 
-    def sizes(self) -> dict[str, Size]:
+    def sizes(self) -> dict[str, FetchSize]:
         """The sizes of the metrics of all events, while all are counted."""
         names = _prepared(self._host, EVENTS).metrics
         counted = value_counts(f"unix://{self.socket}", names)
-        return {name: Size(COUNTERS, values) for name, values in counted.items()}
+        return {name: FetchSize(COUNTERS, values) for name, values in counted.items()}
 
 
-def _prepared(host: str, events: Collection[Event]) -> Prepared:
+def _prepared(host: str, events: Collection[PmuEvent]) -> CountingSetup:
     pmus = HostPmus(host, {})
-    choice = Choice(host, tuple(Counted(event, "device") for event in events))
-    return Prepared(pmus, choice, configuration(pmus, choice))
+    choice = EventSelection(
+        host, tuple(SelectedEvent(event, "device") for event in events)
+    )
+    return CountingSetup(pmus, choice, configuration(pmus, choice))

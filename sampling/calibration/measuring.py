@@ -19,15 +19,15 @@ from ingest.triples import Triples, insertion
 from ontology.iris import Iris, series_name
 from ontology.terms import ST
 from sampling.account.status_lines import status_path
-from sampling.calibration.counters import Counters
+from sampling.calibration.counters import CounterPmcd
 from sampling.cost.errors import CalibrationError
-from sampling.cost.load import BRIDGE, PMCD, STORE, Size, load_of
-from sampling.cost.model import Measured
-from sampling.cost.runs import Run
-from sampling.cost.usage import Meter, rss_bytes
+from sampling.cost.load import BRIDGE, PMCD, STORE, FetchSize, load_of
+from sampling.cost.model import CalibrationRun
+from sampling.cost.runs import SamplingRun
+from sampling.cost.usage import CpuMeter, rss_bytes
 from sampling.events.event import is_counter
 from sampling.plan_file.graph_plan import read_plan
-from sampling.plan_file.notify import nudge
+from sampling.plan_file.notify import notify
 
 # A multiple of all periods of the runs, and of the time between reads of the plan.
 _WINDOW = 3.0
@@ -36,7 +36,7 @@ _PLAN = "cost"
 _TRIES = 3
 
 
-class Ground:
+class CalibrationStack:
     """Measures runs on a private stack; ``parts`` gives the current pids of its parts.
 
     PMCD restarts an agent that ends, under another pid. Without ``counters``, no run
@@ -47,8 +47,8 @@ class Ground:
         self,
         settings: Settings,
         parts: Callable[[], Mapping[str, int]],
-        sizes: Mapping[str, Size],
-        counters: Counters | None,
+        sizes: Mapping[str, FetchSize],
+        counters: CounterPmcd | None,
     ) -> None:
         self._settings = settings
         self._parts = parts
@@ -68,7 +68,7 @@ class Ground:
     ) -> None:
         self._twin.close()
 
-    async def measure(self, run: Run) -> Measured:
+    async def measure(self, run: SamplingRun) -> CalibrationRun:
         """Sample what a run asks for, and measure it for a window.
 
         If a part ends meanwhile, the run is measured again. Raises CalibrationError
@@ -84,15 +84,15 @@ class Ground:
             f"a part ended again and again while {run.title!r} was measured: try again"
         )
 
-    async def _measured(self, run: Run) -> Measured:
+    async def _measured(self, run: SamplingRun) -> CalibrationRun:
         before, parts = self.status(), self._parts()
-        meter = Meter(parts)
+        meter = CpuMeter(parts)
         await asyncio.sleep(_WINDOW)
         cpu, others = meter.read(), meter.others()
         plan = read_plan(self._twin, self._settings.host)
         # Both PMCDs count as one part.
         cpu[PMCD] += cpu.pop(COUNTING, 0.0)
-        return Measured(
+        return CalibrationRun(
             run.title,
             load_of(plan, self._sizes),
             cpu,
@@ -111,16 +111,16 @@ class Ground:
         await asyncio.sleep(_REST)
         return self.status()
 
-    async def _plan(self, run: Run) -> None:
+    async def _plan(self, run: SamplingRun) -> None:
         """Make this the host's only plan; return when the bridge has taken it up."""
-        names = {name for asking in run.asked for name in asking.metrics}
+        names = {name for request in run.requests for name in request.metrics}
         if self._counters and any(map(is_counter, names)):
             await asyncio.to_thread(self._counters.count, names)
         graph = self._iris.plan_graph(self._settings.host, _PLAN)
         self._twin.update(f"DROP SILENT GRAPH <{graph}>")
         self._twin.update(insertion({graph: self._described(run)}))
         written = datetime.now(UTC)
-        nudge(self._settings.home / "bridge")
+        notify(self._settings.home / "bridge")
         deadline = time.monotonic() + _CHANGE_WITHIN
         while not self._read_since(written):
             if time.monotonic() > deadline:
@@ -131,14 +131,14 @@ class Ground:
         read_at = self.status().get("plan", {}).get("read_at")
         return read_at is not None and datetime.fromisoformat(read_at) > moment
 
-    def _described(self, run: Run) -> Triples:
+    def _described(self, run: SamplingRun) -> Triples:
         triples, host = Triples(), self._settings.host
         node = self._iris.host(host)
         triples.node(node, ST.ComputeNode, {ST.hostname: host})
         if self._counters:
             triples.link(node, {ST.perfeventSocket: str(self._counters.socket)})
-        for number, asking in enumerate(run.asked):
-            for name in asking.metrics:
+        for number, request in enumerate(run.requests):
+            for name in request.metrics:
                 metric = self._iris.metric(name)
                 triples.node(
                     metric,
@@ -150,12 +150,12 @@ class Ground:
                     self._iris,
                     host,
                     f"{_PLAN}{number}",
-                    asking.period_ms / 1000,
+                    request.period_ms / 1000,
                     name,
                     metric,
                     {},
                 )
-                triples.link(plan, {ST.samplesInstance: asking.instance})
+                triples.link(plan, {ST.samplesInstance: request.instance})
         return triples
 
 

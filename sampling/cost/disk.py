@@ -15,7 +15,7 @@ _POINTS, _HEADERS = ("values.bin", "timestamps.bin"), ("index.bin", "metaindex.b
 _NAMED = re.compile(r"(\d+)_(\d+)_\d+_\d+_[0-9A-F]+")
 
 
-class Part(NamedTuple):
+class DiskBlocks(NamedTuple):
     """The points of a part, their number of blocks, and the bytes of both."""
 
     points: int
@@ -23,12 +23,12 @@ class Part(NamedTuple):
     bytes: int
 
 
-def parts_in(store: Path) -> list[Part]:
+def parts_in(store: Path) -> list[DiskBlocks]:
     """The parts in a store's folder.
 
     A running store may remove a part meanwhile; such a part is left out.
     """
-    found: list[Part] = []
+    found: list[DiskBlocks] = []
     for size in ("small", "big"):
         for folder in (store / "data" / size).glob("*/*"):
             with contextlib.suppress(OSError, ValueError, KeyError):
@@ -47,7 +47,7 @@ def index_bytes(store: Path) -> int:
     )
 
 
-def _part(folder: Path) -> Iterator[Part]:
+def _part(folder: Path) -> Iterator[DiskBlocks]:
     named = _NAMED.fullmatch(folder.name)
     if named:
         points, blocks = int(named[1]), int(named[2])
@@ -59,4 +59,4 @@ def _part(folder: Path) -> Iterator[Part]:
     else:
         return
     sizes = ((folder / name).stat().st_size for name in (*_POINTS, *_HEADERS))
-    yield Part(points, blocks, sum(sizes))
+    yield DiskBlocks(points, blocks, sum(sizes))

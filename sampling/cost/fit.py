@@ -19,16 +19,16 @@ _Z = 1.959964  # two-sided 95 % quantile of the normal distribution
 _FLOOR = 0.05
 
 
-class Range(NamedTuple):
+class PredictionInterval(NamedTuple):
     """A predicted value and the ends of its 95 % interval."""
 
     value: float
     low: float
     high: float
 
-    def times(self, factor: float) -> "Range":
+    def times(self, factor: float) -> "PredictionInterval":
         """All three numbers times a factor."""
-        return Range(*(factor * number for number in self))
+        return PredictionInterval(*(factor * number for number in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +55,15 @@ class Fit:
         """Standard errors of base and coefficients."""
         return np.sqrt(np.diag(self.covariance))
 
-    def predict(self, terms: Sequence[float], base: bool = True) -> Range:
+    def predict(self, terms: Sequence[float], base: bool = True) -> PredictionInterval:
         """Predict y; without the base, what a load adds."""
         x = np.array([1.0 if base else 0.0, *terms])
         value = float(x @ self.coefficients)
         variance = float(x @ self.covariance @ x) + (self.spread * value) ** 2
         half = _t(self.freedom) * variance**0.5
-        return Range(value, max(value - half, min(value, 0.0)), value + half)
+        return PredictionInterval(
+            value, max(value - half, min(value, 0.0)), value + half
+        )
 
     def beyond(self, terms: Sequence[float]) -> float:
         """The largest ratio of a term to its largest measured value; 0.0 if idle."""

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ontology.figures import figures
-from sampling.cost.estimate import Estimate
-from sampling.cost.fit import Range
-from sampling.cost.load import BRIDGE, STORE, Load
-from sampling.cost.model import Model
+from sampling.cost.estimate import CostEstimate
+from sampling.cost.fit import PredictionInterval
+from sampling.cost.load import BRIDGE, STORE, SamplingLoad
+from sampling.cost.model import CostModel
 from sampling.cost.wording import as_bytes, as_number, basis_document, line
 
 
 def fleet_lines(
-    hosts: Mapping[str, int], load: Load, cost: Estimate, kept: float
+    hosts: Mapping[str, int], load: SamplingLoad, cost: CostEstimate, kept: float
 ) -> Iterator[str]:
     """Describe the cost of so many hosts of each name, and ``kept`` days of points."""
     number = sum(hosts.values())
@@ -33,7 +33,11 @@ def fleet_lines(
 
 
 def fleet_document(
-    hosts: Mapping[str, int], load: Load, cost: Estimate, kept: float, model: Model
+    hosts: Mapping[str, int],
+    load: SamplingLoad,
+    cost: CostEstimate,
+    kept: float,
+    model: CostModel,
 ) -> dict[str, Any]:
     """The same as JSON."""
     return {
@@ -54,14 +58,14 @@ def fleet_document(
     }
 
 
-def _on_a_host(cost: Estimate) -> Range:
+def _on_a_host(cost: CostEstimate) -> PredictionInterval:
     return cost.cpu_of(part for part in cost.fitted if part not in (BRIDGE, STORE))
 
 
-def _cpu(what: str, of: Range, more: str) -> str:
+def _cpu(what: str, of: PredictionInterval, more: str) -> str:
     ends = f"{as_number(of.low)} to {as_number(of.high)} %, {more}"
     return line(what, f"{as_number(of.value)} %", ends)
 
 
-def _size(what: str, of: Range) -> str:
+def _size(what: str, of: PredictionInterval) -> str:
     return line(what, as_bytes(of.value), f"{as_bytes(of.low)} to {as_bytes(of.high)}")

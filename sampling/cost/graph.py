@@ -7,9 +7,9 @@ from typing import Any
 from core.stores.endpoint import Endpoint
 from ontology.iris import series_name
 from queries.run import saved_rows
-from sampling.cost.load import COUNTERS, UNKNOWN_AGENT, Load, Size, load_of
+from sampling.cost.load import COUNTERS, UNKNOWN_AGENT, FetchSize, SamplingLoad, load_of
 from sampling.plan_file.plan import make_plan
-from sampling.plans.instances import Sampled
+from sampling.plans.instances import PlanMetric
 from sampling.plans.request import PlanRequest
 
 # Returns the current number of values by metric; unknown metrics are left out.
@@ -24,7 +24,7 @@ def nobody_counts(_metrics: Sequence[str]) -> dict[str, int]:
 
 def loads(
     twin: Endpoint, host: str | None, counter: Callable[[str], Count]
-) -> dict[str, Load]:
+) -> dict[str, SamplingLoad]:
     """The load of each host with plans, or of one host.
 
     ``counter`` returns for a host the function that counts what the graph does not
@@ -42,10 +42,10 @@ def loads(
 def loads_with(
     twin: Endpoint,
     request: PlanRequest,
-    metrics: Sequence[Sampled],
+    metrics: Sequence[PlanMetric],
     counters: Mapping[str, int],
     count: Count,
-) -> tuple[Load, Load]:
+) -> tuple[SamplingLoad, SamplingLoad]:
     """The load of the plans of a host, without a requested plan and with it.
 
     ``counters`` gives the number of values of those ``metrics`` that are PMU events:
@@ -61,8 +61,8 @@ def loads_with(
     return load_of(make_plan(plans), sizes), load_of(both, sizes)
 
 
-def _counters(counters: Mapping[str, int]) -> dict[str, Size]:
-    return {name: Size(COUNTERS, values) for name, values in counters.items()}
+def _counters(counters: Mapping[str, int]) -> dict[str, FetchSize]:
+    return {name: FetchSize(COUNTERS, values) for name, values in counters.items()}
 
 
 def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
@@ -72,7 +72,7 @@ def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
     return grouped
 
 
-def _wished(request: PlanRequest, metrics: Sequence[Sampled]) -> list[Row]:
+def _wished(request: PlanRequest, metrics: Sequence[PlanMetric]) -> list[Row]:
     """The rows of a requested plan, as the bridge would read them."""
     period = f"{request.period_ms / 1000:.3f}"
     asked = {metric.name: metric.instances for metric in metrics}
@@ -89,7 +89,7 @@ def _wished(request: PlanRequest, metrics: Sequence[Sampled]) -> list[Row]:
     ]
 
 
-def _asked(twin: Endpoint, host: str, metrics: Sequence[Sampled]) -> list[Row]:
+def _asked(twin: Endpoint, host: str, metrics: Sequence[PlanMetric]) -> list[Row]:
     """The sizes of metrics that may not be planned yet, as telemetry/sizes rows."""
     found = []
     for metric in metrics:
@@ -101,15 +101,15 @@ def _asked(twin: Endpoint, host: str, metrics: Sequence[Sampled]) -> list[Row]:
     return found
 
 
-def _sizes(found: Iterable[Row], count: Count) -> dict[str, Size]:
+def _sizes(found: Iterable[Row], count: Count) -> dict[str, FetchSize]:
     """Sizes by metric; instances that come and go are counted now."""
-    stored: dict[str, Size] = {}
+    stored: dict[str, FetchSize] = {}
     agents: dict[str, str] = {}
     for row in found:
         agent = row["agent"] or UNKNOWN_AGENT
         if row["resolvedAtFetch"]:
             agents[row["metric"]] = agent
         else:
-            stored[row["metric"]] = Size(agent, int(row["values"]))
+            stored[row["metric"]] = FetchSize(agent, int(row["values"]))
     counted = count(sorted(agents)) if agents else {}
-    return stored | {name: Size(agents[name], n) for name, n in counted.items()}
+    return stored | {name: FetchSize(agents[name], n) for name, n in counted.items()}

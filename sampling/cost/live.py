@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from core.linux import pmapi
 from sampling.cost.errors import CalibrationError
-from sampling.cost.load import UNKNOWN_AGENT, Size
+from sampling.cost.load import UNKNOWN_AGENT, FetchSize
 from sampling.errors import SourceDownError
 from sampling.sources.source import Series
 
@@ -30,7 +30,7 @@ def pcp_version(address: str) -> str:
         raise CalibrationError(f"PMCD at {address} gives nothing: {error}") from error
 
 
-def sizes_now(address: str) -> tuple[dict[str, Size], str | None]:
+def sizes_now(address: str) -> tuple[dict[str, FetchSize], str | None]:
     """The size of every metric of a PMCD that has values, and the name of one process.
 
     Raises CalibrationError.
@@ -48,7 +48,7 @@ def sizes_now(address: str) -> tuple[dict[str, Size], str | None]:
     # The first process outlives all others.
     process = min((name for name in processes if name), default=None)
     return {
-        name: Size(
+        name: FetchSize(
             agents.get((pmid >> _DOMAIN_SHIFT) & _DOMAIN_MASK, UNKNOWN_AGENT),
             counts[name],
         )

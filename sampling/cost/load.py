@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
-from sampling.cost.wire import Fetch
+from sampling.cost.wire import FetchBytes
 from sampling.events.event import is_counter
-from sampling.plan_file.choice import Choice
-from sampling.plan_file.plan import Group, Plan, parted
+from sampling.plan_file.choice import InstanceSelection
+from sampling.plan_file.plan import FetchGroup, SamplingPlan, split_plan
 from sampling.sources.local_metrics import is_local
 
 PMCD, BRIDGE, STORE = "pmcd", "bridge", "store"
@@ -26,7 +26,7 @@ _AGENT_TERMS = ("fetches", "reads", "values")
 
 
 @dataclass(frozen=True)
-class Size:
+class FetchSize:
     """What one fetch of a metric gives: how many values, from which agent."""
 
     agent: str
@@ -34,7 +34,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AgentLoad:
     """What is asked of an agent each second.
 
     ``reads`` is instances times families of metrics: the metrics of a family (the first
@@ -45,18 +45,18 @@ class Asked:
     reads: float = 0.0
     values: float = 0.0
 
-    def plus(self, other: "Asked", times: float = 1.0) -> "Asked":
+    def plus(self, other: "AgentLoad", times: float = 1.0) -> "AgentLoad":
         """The sum; the other one counts ``times`` times."""
-        return Asked(
+        return AgentLoad(
             *(getattr(self, f.name) + times * getattr(other, f.name) for f in _ASKED)
         )
 
 
-_ASKED = fields(Asked)
+_ASKED = fields(AgentLoad)
 
 
 @dataclass(frozen=True)
-class Load:
+class SamplingLoad:
     """Fetches, fetched values and written points each second; and the number of series.
 
     More values than points are fetched if a plan samples only some instances: PMCD
@@ -71,7 +71,7 @@ class Load:
     series: int = 0
     network: float = 0.0
     secured: float = 0.0
-    agents: Mapping[str, Asked] = field(default_factory=dict)
+    agents: Mapping[str, AgentLoad] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
 
     @property
@@ -82,11 +82,11 @@ class Load:
         """
         return self.fetches / (1 + _GATHER_SECONDS * self.fetches)
 
-    def plus(self, other: "Load", times: int = 1) -> "Load":
+    def plus(self, other: "SamplingLoad", times: int = 1) -> "SamplingLoad":
         """The sum of both loads; the other one counts ``times`` times."""
         names = [*dict.fromkeys([*self.agents, *other.agents])]
-        none = Asked()
-        return Load(
+        none = AgentLoad()
+        return SamplingLoad(
             self.fetches + times * other.fetches,
             self.values + times * other.values,
             self.points + times * other.points,
@@ -106,7 +106,7 @@ class Load:
         """The values that the CPU of a part depends on, in the order of `terms_of`."""
         if part in _TERMS:
             return tuple(getattr(self, name) for name in _TERMS[part])
-        asked = self.agents.get(part, Asked())
+        asked = self.agents.get(part, AgentLoad())
         return tuple(getattr(asked, name) for name in _AGENT_TERMS)
 
 
@@ -115,26 +115,28 @@ def terms_of(part: str) -> tuple[str, ...]:
     return _TERMS.get(part, _AGENT_TERMS)
 
 
-def load_of(plan: Plan, sizes: Mapping[str, Size]) -> Load:
+def load_of(plan: SamplingPlan, sizes: Mapping[str, FetchSize]) -> SamplingLoad:
     """The load of a host's plan; one fetch for each period, as the bridge does.
 
     PMU events come from a separate PMCD, in separate fetches.
     """
-    load = Load()
-    for part in parted(plan, is_counter):
+    load = SamplingLoad()
+    for part in split_plan(plan, is_counter):
         for period_ms, group in part.groups().items():
             load = load.plus(_of_group(group, 1000 / period_ms, sizes))
     return load
 
 
-def _of_group(group: Group, rate: float, sizes: Mapping[str, Size]) -> Load:
+def _of_group(
+    group: FetchGroup, rate: float, sizes: Mapping[str, FetchSize]
+) -> SamplingLoad:
     known = {name: sizes[name] for name in group.names if name in sizes}
     fetched = {name: size for name, size in known.items() if not is_local(name)}
     chosen = [
         _chosen(size.values, group.choices.get(name)) for name, size in known.items()
     ]
-    fetch = Fetch.of(size.values for size in fetched.values())
-    return Load(
+    fetch = FetchBytes.of(size.values for size in fetched.values())
+    return SamplingLoad(
         rate if fetched else 0.0,
         rate * sum(size.values for size in fetched.values()),
         rate * sum(chosen),
@@ -146,18 +148,18 @@ def _of_group(group: Group, rate: float, sizes: Mapping[str, Size]) -> Load:
     )
 
 
-def _chosen(values: int, choice: Choice | None) -> int:
+def _chosen(values: int, choice: InstanceSelection | None) -> int:
     if choice is None:
         return values
     return max(values - len(choice.but), 0) if choice.only is None else len(choice.only)
 
 
-def _agents(fetched: Mapping[str, Size], rate: float) -> dict[str, Asked]:
+def _agents(fetched: Mapping[str, FetchSize], rate: float) -> dict[str, AgentLoad]:
     by_agent: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for name, size in fetched.items():
         by_agent[size.agent].append((name, size.values))
     return {
-        agent: Asked(
+        agent: AgentLoad(
             rate, rate * _reads(metrics), rate * sum(values for _, values in metrics)
         )
         for agent, metrics in by_agent.items()

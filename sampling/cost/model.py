@@ -10,10 +10,10 @@ from statistics import fmean
 from typing import Any
 
 from core.linux.files import read_json, write_whole
-from sampling.cost.disk import POINTS_A_BLOCK, Part
+from sampling.cost.disk import POINTS_A_BLOCK, DiskBlocks
 from sampling.cost.errors import ModelError
-from sampling.cost.fit import Fit, Range, fit
-from sampling.cost.load import BRIDGE, PMCD, STORE, Asked, Load, terms_of
+from sampling.cost.fit import Fit, PredictionInterval, fit
+from sampling.cost.load import BRIDGE, PMCD, STORE, AgentLoad, SamplingLoad, terms_of
 
 FORMAT = "supertwin-cost/1"
 DEFAULT = Path(__file__).with_name("default.json")
@@ -22,7 +22,7 @@ BUSY = 25.0
 
 
 @dataclass(frozen=True)
-class Measured:
+class CalibrationRun:
     """One run: its load; by part, CPU in % of one core and memory in bytes.
 
     ``others`` is the CPU of other work, ``missing`` the share of points that are
@@ -30,7 +30,7 @@ class Measured:
     """
 
     title: str
-    load: Load
+    load: SamplingLoad
     cpu: Mapping[str, float]
     rss: Mapping[str, int]
     others: float
@@ -38,10 +38,10 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Disk:
+class DiskModel:
     """Parts of stores; bytes of labels per series, and sent bytes per point."""
 
-    parts: Sequence[Part] = field(repr=False)
+    parts: Sequence[DiskBlocks] = field(repr=False)
     labels: float
     sent: float
 
@@ -54,16 +54,16 @@ class Disk:
             [float(part.bytes) for part in self.parts],
         )
 
-    def a_day(self, points: float, series: float) -> Range:
+    def a_day(self, points: float, series: float) -> PredictionInterval:
         """Bytes on disk for the points of a day, in so many series."""
         each = points / series if series else 0.0
         blocks = series * max(1.0, each / POINTS_A_BLOCK)
         labels, found = series * self.labels, self.fit.predict((points, blocks), False)
-        return Range(*(number + labels for number in found))
+        return PredictionInterval(*(number + labels for number in found))
 
 
 @dataclass(frozen=True)
-class Model:
+class CostModel:
     """What sampling costs on a machine, as measured on one day.
 
     ``inside`` are agents without a process of their own: they run in that of PMCD.
@@ -77,8 +77,8 @@ class Model:
     versions: Mapping[str, str]
     cpus: int
     inside: tuple[str, ...]
-    disk: Disk
-    runs: Sequence[Measured] = field(repr=False)
+    disk: DiskModel
+    runs: Sequence[CalibrationRun] = field(repr=False)
     error: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -87,7 +87,7 @@ class Model:
         return bool(self.error)
 
     @property
-    def usable(self) -> list[Measured]:
+    def usable(self) -> list[CalibrationRun]:
         """The runs that the machine kept up with."""
         return [run for run in self.runs if run.missing <= 0.1]
 
@@ -138,16 +138,16 @@ class Model:
         }
 
 
-def save_model(path: Path, model: Model) -> None:
+def save_model(path: Path, model: CostModel) -> None:
     """Save a calibration; the coefficients are for readers, the runs for loading."""
     document = {
         "format": FORMAT,
         **{name: getattr(model, name) for name in ("host", "date", "cpus", "versions")},
         "inside": list(model.inside),
         "disk": {**asdict(model.disk), "parts": [*map(list, model.disk.parts)]},
-        "bytes": shown(model.disk.fit),
-        "cpu": {part: shown(of) for part, of in model.cpu.items()},
-        "rss": {part: shown(of) for part, of in model.rss.items()},
+        "bytes": fit_document(model.disk.fit),
+        "cpu": {part: fit_document(of) for part, of in model.cpu.items()},
+        "rss": {part: fit_document(of) for part, of in model.rss.items()},
         "runs": [_written(run) for run in model.runs],
         **({"error": dict(model.error)} if model.error else {}),
     }
@@ -155,7 +155,7 @@ def save_model(path: Path, model: Model) -> None:
     write_whole(path, json.dumps(document, indent=1) + "\n")
 
 
-def default_model() -> Model:
+def default_model() -> CostModel:
     """The model that comes with SuperTwin, for a machine that was not calibrated."""
     model = load_model(DEFAULT)
     if model is None:
@@ -163,7 +163,7 @@ def default_model() -> Model:
     return model
 
 
-def load_model(path: Path) -> Model | None:
+def load_model(path: Path) -> CostModel | None:
     """The saved calibration; None if there is none. Raises ModelError."""
     try:
         document = read_json(path)
@@ -179,7 +179,7 @@ def load_model(path: Path) -> Model | None:
         ) from error
 
 
-def shown(of: Fit) -> dict[str, Any]:
+def fit_document(of: Fit) -> dict[str, Any]:
     """A fit for readers: coefficients with standard errors, and its quality."""
     pairs = zip(("base", *of.terms), of.coefficients, of.errors, strict=True)
     return {
@@ -193,14 +193,14 @@ def shown(of: Fit) -> dict[str, Any]:
     }
 
 
-def _written(run: Measured) -> dict[str, Any]:
+def _written(run: CalibrationRun) -> dict[str, Any]:
     found = asdict(run)
     found["load"]["unknown"] = sorted(run.load.unknown)
     return found
 
 
-def _read(document: Mapping[str, Any]) -> Model:
-    model = Model(
+def _read(document: Mapping[str, Any]) -> CostModel:
+    model = CostModel(
         str(document["host"]),
         str(document["date"]),
         dict(document["versions"]),
@@ -215,13 +215,15 @@ def _read(document: Mapping[str, Any]) -> Model:
     return model
 
 
-def _read_disk(disk: Mapping[str, Any]) -> Disk:
-    parts = [Part(*map(int, part)) for part in disk["parts"]]
-    return Disk(parts, float(disk["labels"]), float(disk["sent"]))
+def _read_disk(disk: Mapping[str, Any]) -> DiskModel:
+    parts = [DiskBlocks(*map(int, part)) for part in disk["parts"]]
+    return DiskModel(parts, float(disk["labels"]), float(disk["sent"]))
 
 
-def _read_run(run: Mapping[str, Any]) -> Measured:
+def _read_run(run: Mapping[str, Any]) -> CalibrationRun:
     load = dict(run["load"])
-    agents = {name: Asked(**of) for name, of in load.pop("agents").items()}
+    agents = {name: AgentLoad(**of) for name, of in load.pop("agents").items()}
     unknown = frozenset(load.pop("unknown"))
-    return Measured(**{**run, "load": Load(**load, agents=agents, unknown=unknown)})
+    return CalibrationRun(
+        **{**run, "load": SamplingLoad(**load, agents=agents, unknown=unknown)}
+    )

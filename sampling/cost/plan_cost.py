@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.running import pmcd_address
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
@@ -13,16 +13,16 @@ from ontology.figures import figures
 from ontology.iris import Iris
 from queries.run import saved_rows
 from sampling.cgroup_list import read_groups
-from sampling.cost.estimate import Estimate, estimate_added, estimate_all
+from sampling.cost.estimate import CostEstimate, estimate_added, estimate_all
 from sampling.cost.graph import Count, loads, loads_with, nobody_counts
 from sampling.cost.live import value_counts
-from sampling.cost.load import Load
-from sampling.cost.model import Model
+from sampling.cost.load import SamplingLoad
+from sampling.cost.model import CostModel
 from sampling.cost.saved_model import current_model
 from sampling.cost.wording import CURE
-from sampling.counters.counters import Planned, planned, sampled_of
+from sampling.counters.counters import PlannedCounters, planned, sampled_of
 from sampling.errors import BridgeError
-from sampling.plans.instances import Sampled, sampled
+from sampling.plans.instances import PlanMetric, sampled
 from sampling.plans.request import PlanRequest
 from sampling.plans.store import check_host, check_new, free_name, plan_names
 from sampling.sources.local_metrics import is_local
@@ -33,11 +33,11 @@ class PlanCost:
     """What a plan adds, and what all plans of its host then cost."""
 
     host: str
-    added: Load
-    whole: Load
-    model: Model
-    cost: Estimate
-    total: Estimate
+    added: SamplingLoad
+    whole: SamplingLoad
+    model: CostModel
+    cost: CostEstimate
+    total: CostEstimate
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class FleetCost:
     """What the plans of hosts cost; CPU of PMCD and agents is the average of a host."""
 
     hosts: Mapping[str, int]
-    load: Load
-    model: Model
-    cost: Estimate
+    load: SamplingLoad
+    model: CostModel
+    cost: CostEstimate
 
 
 def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
-    """What a plan would cost; raises PlanRequestError, MendableError as adding it."""
+    """What a plan would cost; raises PlanRequestError, UserError as adding it."""
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
         check_host(request.host, twin, iris)
@@ -75,7 +75,7 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
 
 def _asked(
     request: PlanRequest, twin: Endpoint, iris: Iris
-) -> tuple[list[Sampled], dict[str, int]]:
+) -> tuple[list[PlanMetric], dict[str, int]]:
     """What a plan samples, and the number of values of each metric of PMU events."""
     if not (request.roles or request.events):
         return sampled(request, iris.host(request.host), twin), {}
@@ -83,7 +83,9 @@ def _asked(
     return sampled_of(request, found, twin, iris), _counters(request, found, twin)
 
 
-def _counters(request: PlanRequest, found: Planned, twin: Endpoint) -> dict[str, int]:
+def _counters(
+    request: PlanRequest, found: PlannedCounters, twin: Endpoint
+) -> dict[str, int]:
     """The number of values that each metric of a plan's PMU events will have.
 
     A device that is counted on few CPUs, such as RAPL, will have fewer: the graph does
@@ -100,10 +102,10 @@ def _counters(request: PlanRequest, found: Planned, twin: Endpoint) -> dict[str,
 
 
 def check_cost(settings: Settings, found: PlanCost) -> None:
-    """Raise MendableError if a plan costs more than may be added without consent."""
+    """Raise UserError if a plan costs more than may be added without consent."""
     if beyond := beyond_limit(settings, found):
         calibrate = f"{CURE}; or " if found.model.is_default else ""
-        raise MendableError(
+        raise UserError(
             f"the plan is beyond what is added unasked: {beyond}; {calibrate}sample "
             "less often or fewer instances, raise the limit, or accept it (`--yes`, "
             "`accept_cost`)"
@@ -117,7 +119,7 @@ def beyond_limit(settings: Settings, found: PlanCost) -> str:
     return _beyond(settings, cpu.value, disk.value, basis)
 
 
-def may_be_beyond(settings: Settings, found: PlanCost) -> str:
+def beyond_limit_warning(settings: Settings, found: PlanCost) -> str:
     """The first limit that a plan may exceed, given the error of the default model.
 
     Empty for a calibrated machine: its estimates are accurate enough to be used as
@@ -154,9 +156,9 @@ def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetC
             check_host(wanted, twin, iris)
         found = loads(twin, wanted, partial(_counter, settings))
     if not found:
-        raise MendableError(_nothing(wanted))
+        raise UserError(_nothing(wanted))
     hosts = dict.fromkeys(found, 1 if like is None else like)
-    load = Load()
+    load = SamplingLoad()
     for name, of in found.items():
         load = load.plus(of, hosts[name])
     model = current_model(settings)

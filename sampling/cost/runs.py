@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sampling.cost.load import COUNTERS, UNKNOWN_AGENT, Size
+from sampling.cost.load import COUNTERS, UNKNOWN_AGENT, FetchSize
 from sampling.plan_file.monitor import load_monitor, plan_names
 
 _ONE, _MANY, _WIDE = 1, 300, 40
@@ -27,7 +27,7 @@ _ONE_EVENT = 2
 
 
 @dataclass(frozen=True)
-class Asking:
+class FetchRequest:
     """Metrics at a period in ms, with all their instances or one."""
 
     metrics: tuple[str, ...]
@@ -36,14 +36,16 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Run:
+class SamplingRun:
     """What is sampled at the same time."""
 
     title: str
-    asked: tuple[Asking, ...]
+    requests: tuple[FetchRequest, ...]
 
 
-def designed_runs(sizes: Mapping[str, Size], process: str | None) -> list[Run]:
+def designed_runs(
+    sizes: Mapping[str, FetchSize], process: str | None
+) -> list[SamplingRun]:
     """The runs for a machine with these metrics; ``process`` names an instance.
 
     Idle runs come first and last. Memory only grows, so runs with more series come
@@ -80,7 +82,7 @@ def designed_runs(sizes: Mapping[str, Size], process: str | None) -> list[Run]:
         "idle again": [],
     }
     return [
-        Run(title, tuple(_asking(*plan) for plan in of if plan[0]))
+        SamplingRun(title, tuple(_asking(*plan) for plan in of if plan[0]))
         for title, of in plans.items()
         if not of or any(plan[0] for plan in of)
     ]
@@ -88,5 +90,5 @@ def designed_runs(sizes: Mapping[str, Size], process: str | None) -> list[Run]:
 
 def _asking(
     metrics: Sequence[str], period_ms: int, instance: str | None = None
-) -> Asking:
-    return Asking(tuple(metrics), period_ms, instance)
+) -> FetchRequest:
+    return FetchRequest(tuple(metrics), period_ms, instance)

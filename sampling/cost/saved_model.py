@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.settings import Settings
 from core.settings.state import read_json
 
 if TYPE_CHECKING:
-    from sampling.cost.model import Model
+    from sampling.cost.model import CostModel
 
 _FILE = "cost.json"
 
@@ -33,12 +33,12 @@ def calibrated_line(settings: Settings) -> str:
     return f"calibrated {date[:16].replace('T', ' ')}"
 
 
-def current_model(settings: Settings) -> "Model":
-    """The model for estimates; raises MendableError if the saved one is damaged."""
+def current_model(settings: Settings) -> "CostModel":
+    """The model for estimates; raises UserError if the saved one is damaged."""
     from sampling.cost.errors import ModelError
     from sampling.cost.model import default_model, load_model
 
     try:
         return load_model(model_path(settings)) or default_model()
     except ModelError as error:  # its message says how to write it again
-        raise MendableError(str(error)) from error
+        raise UserError(str(error)) from error

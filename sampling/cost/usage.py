@@ -29,7 +29,7 @@ def machine_seconds(path: Path = Path("/proc/stat")) -> float:
     return sum(n for at, n in enumerate(fields) if at not in _IDLE) / _TICK
 
 
-class Meter:
+class CpuMeter:
     """CPU in % of one core since the creation of the meter, by part."""
 
     def __init__(self, pids: Mapping[str, int]) -> None:

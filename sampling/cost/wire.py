@@ -13,7 +13,7 @@ _ASKED, _METRIC, _VALUE, _WIDE = 4, 12, 8, 12
 _SSH, _TCP, _SEGMENT = 40, 52, 1448
 
 
-class Fetch(NamedTuple):
+class FetchBytes(NamedTuple):
     """Bytes of one question and its answer."""
 
     question: int

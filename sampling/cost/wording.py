@@ -4,30 +4,30 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from ontology.figures import figures
-from sampling.cost.estimate import Estimate
-from sampling.cost.fit import Fit, Range
-from sampling.cost.load import BRIDGE, PMCD, STORE, Load
-from sampling.cost.model import Model
+from sampling.cost.estimate import CostEstimate
+from sampling.cost.fit import Fit, PredictionInterval
+from sampling.cost.load import BRIDGE, PMCD, STORE, SamplingLoad
+from sampling.cost.model import CostModel
 
 _STEPS = ("B", "kB", "MB", "GB", "TB", "PB")
 _OURS = {PMCD: "pmcd", BRIDGE: "bridge", STORE: "store"}
 CURE = "`supertwin sample calibrate` measures this machine"
 
 
-def one_line(load: Load, cost: Estimate, model: Model) -> str:
+def one_line(load: SamplingLoad, cost: CostEstimate, model: CostModel) -> str:
     """What a plan costs, in the words of `sample add`."""
-    asked = f"{as_number(load.points)} points/s in {load.series:,} new series"
+    summary = f"{as_number(load.points)} points/s in {load.series:,} new series"
     if load.unknown:
-        asked += f" (not counted: {', '.join(sorted(load.unknown))})"
+        summary += f" (not counted: {', '.join(sorted(load.unknown))})"
     cpu, disk = cost.cpu_total, as_bytes(cost.disk.value)
     return (
-        f"it adds {asked}: about {as_number(cpu.value)} % of one CPU core "
+        f"it adds {summary}: about {as_number(cpu.value)} % of one CPU core "
         f"({as_number(cpu.low)} to {as_number(cpu.high)}) and {disk} a day on disk"
         f"{f', by the default model: {CURE}' if model.is_default else ''}"
     )
 
 
-def load_lines(load: Load) -> Iterator[str]:
+def load_lines(load: SamplingLoad) -> Iterator[str]:
     """The exact part: it follows from the plans alone."""
     series = f"in {load.series:,} new series"
     yield line("points", f"{as_number(load.points)} /s", series)
@@ -39,7 +39,7 @@ def load_lines(load: Load) -> Iterator[str]:
         )
 
 
-def cost_lines(cost: Estimate, remote: bool) -> Iterator[str]:
+def cost_lines(cost: CostEstimate, remote: bool) -> Iterator[str]:
     """What the plan costs, a line for each part."""
     total = cost.cpu_total
     yield line("CPU of one core", f"{as_number(total.value)} %", _ends(total, "%"))
@@ -55,7 +55,7 @@ def cost_lines(cost: Estimate, remote: bool) -> Iterator[str]:
     yield line("to the store", f"{as_bytes(cost.sent)}/s", "as text over HTTP")
 
 
-def total_line(host: str, whole: Load, cost: Estimate) -> str:
+def total_line(host: str, whole: SamplingLoad, cost: CostEstimate) -> str:
     """What all plans of a host cost, including the new one."""
     cpu, disk = as_number(cost.cpu_total.value), as_bytes(cost.disk.value)
     return (
@@ -64,7 +64,7 @@ def total_line(host: str, whole: Load, cost: Estimate) -> str:
     )
 
 
-def unsure_lines(cost: Estimate, load: Load) -> Iterator[str]:
+def unsure_lines(cost: CostEstimate, load: SamplingLoad) -> Iterator[str]:
     """What the estimate leaves out, and where it exceeds what was measured."""
     yield from _unknown_lines(load)
     if cost.unmeasured:
@@ -80,7 +80,7 @@ def unsure_lines(cost: Estimate, load: Load) -> Iterator[str]:
         yield "more than one core: one bridge cannot do it"
 
 
-def _unknown_lines(load: Load) -> Iterator[str]:
+def _unknown_lines(load: SamplingLoad) -> Iterator[str]:
     """Metrics with an unknown number of values."""
     if load.unknown:
         names = sorted(load.unknown)
@@ -91,7 +91,7 @@ def _unknown_lines(load: Load) -> Iterator[str]:
         )
 
 
-def basis_lines(model: Model, host: str, parts: Container[str]) -> Iterator[str]:
+def basis_lines(model: CostModel, host: str, parts: Container[str]) -> Iterator[str]:
     """What an estimate of some parts is based on."""
     if model.is_default:
         yield from _default_lines(model)
@@ -116,7 +116,7 @@ def basis_lines(model: Model, host: str, parts: Container[str]) -> Iterator[str]
         yield f"  left out: {lost} runs that the machine did not keep up with"
 
 
-def _default_lines(model: Model) -> Iterator[str]:
+def _default_lines(model: CostModel) -> Iterator[str]:
     of = model.versions
     yield (
         "this machine is not calibrated: by the default model, measured on "
@@ -128,7 +128,9 @@ def _default_lines(model: Model) -> Iterator[str]:
     yield f"  on other machines it may be wrong: {', '.join(errors)}; {CURE}"
 
 
-def as_document(load: Load, cost: Estimate, model: Model) -> dict[str, Any]:
+def as_document(
+    load: SamplingLoad, cost: CostEstimate, model: CostModel
+) -> dict[str, Any]:
     """The same as JSON."""
     return {
         "points_per_second": load.points,
@@ -150,7 +152,7 @@ def as_document(load: Load, cost: Estimate, model: Model) -> dict[str, Any]:
     }
 
 
-def basis_document(model: Model) -> dict[str, Any]:
+def basis_document(model: CostModel) -> dict[str, Any]:
     """What an estimate is based on, as JSON."""
     return {
         "default": model.is_default,
@@ -168,7 +170,7 @@ def _quality(of: Fit) -> dict[str, float]:
     return {"r2": of.r2, "worst_residual": of.worst}
 
 
-def _ranges(of: Mapping[str, Range]) -> dict[str, dict[str, float]]:
+def _ranges(of: Mapping[str, PredictionInterval]) -> dict[str, dict[str, float]]:
     return {part: each._asdict() for part, each in of.items()}
 
 
@@ -181,11 +183,11 @@ def line(what: str, value: str, more: str) -> str:
     return f"  {what:<18}{value:>12}   {more}".rstrip()
 
 
-def _ends(of: Range, unit: str) -> str:
+def _ends(of: PredictionInterval, unit: str) -> str:
     return f"{as_number(of.low)} to {as_number(of.high)} {unit}"
 
 
-def _ends_bytes(of: Range) -> str:
+def _ends_bytes(of: PredictionInterval) -> str:
     return f"{as_bytes(of.low)} to {as_bytes(of.high)}"
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux.signals import ended_in_order
 from core.settings.settings import Settings
 from core.stores.datasets import Progress
@@ -13,22 +13,22 @@ from core.stores.endpoint import Endpoint
 from ingest.sources.pcp import read_pcp
 from ontology.iris import Iris
 from queries.catalogue import saved_query
-from sampling.counters.perfevent import Prepared, prepare
-from sampling.events.event import Event
+from sampling.counters.perfevent import CountingSetup, prepare
+from sampling.events.event import PmuEvent
 from sampling.plans.counters import (
-    Counts,
-    foreseen,
+    CounterPurpose,
     only_counters,
     publish_counters,
     read_counters,
     restore_counters,
+    uncounted_metrics,
 )
-from sampling.plans.instances import Sampled, sampled
+from sampling.plans.instances import PlanMetric, sampled
 from sampling.plans.request import PlanRequest
 
 
 @dataclass(frozen=True)
-class Asked:
+class CounterRequest:
     """Roles and events of a plan, and whether they may share counters."""
 
     roles: frozenset[str]
@@ -37,11 +37,11 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedCounters:
     """Why a new plan's metrics are sampled, and what all plans count together."""
 
-    counts: dict[str, Counts]
-    together: Prepared
+    counts: dict[str, CounterPurpose]
+    together: CountingSetup
 
     @property
     def remarks(self) -> list[str]:
@@ -53,11 +53,11 @@ class Planned:
 @contextmanager
 def counting(
     settings: Settings, request: PlanRequest, twin: Endpoint, progress: Progress
-) -> Iterator[dict[str, Counts]]:
+) -> Iterator[dict[str, CounterPurpose]]:
     """Count what a new plan asks for, in addition to all others; yields its metrics.
 
     All or nothing: if the block fails, the previous counters are restored. Raises
-    MendableError, with the reason, for what cannot be counted, and PlanRequestError for
+    UserError, with the reason, for what cannot be counted, and PlanRequestError for
     other faults. The request is checked first, since other plans notice when an agent
     is reconfigured.
     """
@@ -72,26 +72,28 @@ def counting(
         yield wanted.counts
 
 
-def planned(request: PlanRequest, twin: Endpoint) -> Planned:
+def planned(request: PlanRequest, twin: Endpoint) -> PlannedCounters:
     """Work out what an agent counts for a new plan and all others of its host.
 
-    Changes nothing. Raises MendableError, with the reason, for what cannot be counted.
+    Changes nothing. Raises UserError, with the reason, for what cannot be counted.
     """
     host = request.host
     named = prepare(twin, host, (), request.events, multiplex=True).told().events
     own = prepare(twin, host, request.roles, request.events, multiplex=True).told()
-    plans = asked(host, twin)
-    plans[request.name] = Asked(
+    plans = counter_requests(host, twin)
+    plans[request.name] = CounterRequest(
         frozenset(request.roles), frozenset(map(str, named)), request.multiplex
     )
-    return Planned(_counts(own, named), _together(twin, host, plans, request.name))
+    return PlannedCounters(
+        _counts(own, named), _together(twin, host, plans, request.name)
+    )
 
 
 def sampled_of(
-    request: PlanRequest, found: Planned, twin: Endpoint, iris: Iris
-) -> list[Sampled]:
+    request: PlanRequest, found: PlannedCounters, twin: Endpoint, iris: Iris
+) -> list[PlanMetric]:
     """What a plan will sample, before its events count; raises PlanRequestError."""
-    new = foreseen(found.counts, request.host, twin, iris)
+    new = uncounted_metrics(found.counts, request.host, twin, iris)
     return sampled(request, iris.host(request.host), twin, foreseen=new)
 
 
@@ -103,7 +105,7 @@ def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) ->
 
 def resume(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> int:
     """Count what the plans of a host ask for; return the number of events."""
-    plans = asked(host, twin)
+    plans = counter_requests(host, twin)
     left = _prepared(twin, host, plans, multiplex=True) if plans else None
     if left and not left.events:  # all of them are refused now
         left = None
@@ -118,13 +120,13 @@ def end(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> No
             pass
 
 
-def asked(host: str, twin: Endpoint) -> dict[str, Asked]:
+def counter_requests(host: str, twin: Endpoint) -> dict[str, CounterRequest]:
     """What each plan of a host counts, by the name of the plan."""
     rows = twin.select(saved_query("telemetry/plan-events").bind({"host": host}))
-    found: dict[str, Asked] = {}
+    found: dict[str, CounterRequest] = {}
     for _, plan, role, event, shares in rows.values():
-        before = found.get(plan, Asked(frozenset(), frozenset(), shares=False))
-        found[plan] = Asked(
+        before = found.get(plan, CounterRequest(frozenset(), frozenset(), shares=False))
+        found[plan] = CounterRequest(
             before.roles | {role} - {None},
             before.events | {event} - {None},
             before.shares or bool(shares),
@@ -133,33 +135,35 @@ def asked(host: str, twin: Endpoint) -> dict[str, Asked]:
 
 
 def _together(
-    twin: Endpoint, host: str, plans: Mapping[str, Asked], new: str
-) -> Prepared:
+    twin: Endpoint, host: str, plans: Mapping[str, CounterRequest], new: str
+) -> CountingSetup:
     """Prepare all plans' events; counters are shared only if all plans allow it."""
     exact = [name for name, plan in sorted(plans.items()) if not plan.shares]
     try:
         return _prepared(twin, host, plans, multiplex=not exact)
-    except MendableError as error:
+    except UserError as error:
         others = [name for name in exact if name != new]
         if new in exact or not others:
             raise
-        raise MendableError(
+        raise UserError(
             f"{error}; {', '.join(others)} of {host} did not ask to share: remove it, "
             "and add it again with --multiplex"
         ) from None
 
 
 def _prepared(
-    twin: Endpoint, host: str, plans: Mapping[str, Asked], multiplex: bool
-) -> Prepared:
+    twin: Endpoint, host: str, plans: Mapping[str, CounterRequest], multiplex: bool
+) -> CountingSetup:
     roles = sorted({role for plan in plans.values() for role in plan.roles})
     events = sorted({event for plan in plans.values() for event in plan.events})
     return prepare(twin, host, roles, events, multiplex)
 
 
-def _counts(prepared: Prepared, named: Collection[Event]) -> dict[str, Counts]:
+def _counts(
+    prepared: CountingSetup, named: Collection[PmuEvent]
+) -> dict[str, CounterPurpose]:
     """What each metric of a plan is sampled for."""
-    counts: dict[str, Counts] = {}
+    counts: dict[str, CounterPurpose] = {}
     for event in prepared.events:
         roles = [
             formula.role
@@ -167,7 +171,9 @@ def _counts(prepared: Prepared, named: Collection[Event]) -> dict[str, Counts]:
             if event in {one for _, one in formula.terms}
         ]
         asked_by_name = str(event) if event in named else ""
-        why = Counts(event.pmu, event.name, event.kernel, tuple(roles), asked_by_name)
+        why = CounterPurpose(
+            event.pmu, event.name, event.kernel, tuple(roles), asked_by_name
+        )
         counts |= {event.value: why, event.dutycycle: why}
     return counts
 
@@ -176,17 +182,17 @@ def _counts(prepared: Prepared, named: Collection[Event]) -> dict[str, Counts]:
 def _published(
     settings: Settings,
     host: str,
-    prepared: Prepared | None,
+    prepared: CountingSetup | None,
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[None]:
     """Set the counters of agent and graph; restore them if the block fails."""
     iris = Iris(settings.base)
-    with _counted(settings, host, prepared, twin, progress) as (socket, there):
+    with _counted(settings, host, prepared, twin, progress) as (socket, socket_path):
         names = prepared.metrics if prepared else []
         pcp = read_pcp(address=f"unix://{socket}", names=names) if names else None
         before = read_counters(host, twin, iris)
-        publish_counters(host, pcp and only_counters(pcp), there, twin, iris)
+        publish_counters(host, pcp and only_counters(pcp), socket_path, twin, iris)
         try:
             yield
         except BaseException:
@@ -198,19 +204,19 @@ def _published(
 def _counted(
     settings: Settings,
     host: str,
-    prepared: Prepared | None,
+    prepared: CountingSetup | None,
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[tuple[Path, str]]:
     """Configure the agent of a host; yields PMCD's socket here, and on the host."""
     # Imported late: plans without roles and events need nothing that starts a PMCD.
-    from sampling.counters.local import counting_here
-    from sampling.counters.remote import counting_there
+    from sampling.counters.local import counting_locally
+    from sampling.counters.remote import counting_remotely
 
     with ended_in_order():
         if host == settings.host:
-            with counting_here(settings, prepared, progress) as socket:
+            with counting_locally(settings, prepared, progress) as socket:
                 yield socket, str(socket)
         else:
-            with counting_there(settings, host, prepared, twin, progress) as sockets:
+            with counting_remotely(settings, host, prepared, twin, progress) as sockets:
                 yield sockets

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.linux.lock import turn
 from core.linux.ssh.reasons import printable
 from core.settings.running import status
@@ -16,7 +16,7 @@ from core.settings.settings import Settings
 from core.settings.state import COUNTING, StackState, counting_home
 from core.stores.datasets import Progress
 from sampling.counters import private_pmcd
-from sampling.counters.perfevent import Prepared
+from sampling.counters.perfevent import CountingSetup
 from sampling.errors import PerfeventError
 from sampling.events.live import absent_metrics, has_agent, is_counting
 
@@ -27,13 +27,13 @@ _REFUSAL = re.compile(r'failed on cpu(\d+) for "([^"]+)": (.*)')
 
 
 @contextmanager
-def counting_here(
-    settings: Settings, prepared: Prepared | None, progress: Progress
+def counting_locally(
+    settings: Settings, prepared: CountingSetup | None, progress: Progress
 ) -> Iterator[Path]:
     """Let the agent count exactly this; None ends it. Yields PMCD's socket.
 
     Inside the block, PCP has every metric. If the block fails, or if something cannot
-    be counted after all (MendableError, with the kernel's reason), the agent counts
+    be counted after all (UserError, with the kernel's reason), the agent counts
     what it did before.
     """
     home = counting_home(settings)
@@ -57,10 +57,10 @@ def counting_here(
             raise
 
 
-def count(home: Path, prepared: Prepared | None, pid: int) -> None:
+def count(home: Path, prepared: CountingSetup | None, pid: int) -> None:
     """Let the agent of a PMCD, given by its folder and pid, count exactly this.
 
-    Returns when PCP has every metric; with None, the agent ends. Raises MendableError,
+    Returns when PCP has every metric; with None, the agent ends. Raises UserError,
     with the kernel's reason, for what cannot be counted.
     """
     socket = private_pmcd.socket_of(home)
@@ -74,16 +74,16 @@ def count(home: Path, prepared: Prepared | None, pid: int) -> None:
 
 
 def counting_process(state: StackState | None) -> int:
-    """The pid of the PMCD for PMU events; raises MendableError if there is none."""
+    """The pid of the PMCD for PMU events; raises UserError if there is none."""
     if state is None:
-        raise MendableError("the stack is not running: `make up`")
+        raise UserError("the stack is not running: `make up`")
     child = state.children.get(COUNTING)
     if child is None:
         try:
             private_pmcd.check_can_count()
-        except private_pmcd.RefusedError as error:
-            raise MendableError(f"{error}; then `make down` and `make up`") from error
-        raise MendableError("no PMCD for PMU events was started: `make down; make up`")
+        except private_pmcd.CountingError as error:
+            raise UserError(f"{error}; then `make down` and `make up`") from error
+        raise UserError("no PMCD for PMU events was started: `make down; make up`")
     if child.pid is None or child.state != "healthy":
         raise SuperTwinError(
             f"the PMCD for PMU events is {child.state}: {child.reason or 'wait'}"
@@ -115,11 +115,11 @@ def _wait_while(holds: Callable[[], bool]) -> None:
 
 
 def wait_until_counted(
-    prepared: Prepared, socket: Path, read_log: Callable[[], str]
+    prepared: CountingSetup, socket: Path, read_log: Callable[[], str]
 ) -> None:
     """Wait until a new agent counts and PCP has its metrics.
 
-    Raises MendableError with the reason of an event that the agent refuses. The log
+    Raises UserError with the reason of an event that the agent refuses. The log
     does not exist before the new agent runs.
     """
     deadline = time.monotonic() + _WITHIN
@@ -132,12 +132,14 @@ def wait_until_counted(
         _check_refusals(prepared, lacks, log)
         if time.monotonic() > deadline:
             what = lacks[0] if lacks else "new perfevent agent"
-            said = printable(log.strip().rpartition("\n")[2])
-            raise SuperTwinError(f"PMCD has no {what} after {_WITHIN:.0f} s: {said}")
+            last_line = printable(log.strip().rpartition("\n")[2])
+            raise SuperTwinError(
+                f"PMCD has no {what} after {_WITHIN:.0f} s: {last_line}"
+            )
         time.sleep(_LOOK)
 
 
-def absent(socket: Path, prepared: Prepared) -> list[str]:
+def absent(socket: Path, prepared: CountingSetup) -> list[str]:
     """The metrics that PMCD does not have; all of them while it does not answer."""
     try:
         return absent_metrics(f"unix://{socket}", prepared.metrics)
@@ -145,13 +147,13 @@ def absent(socket: Path, prepared: Prepared) -> list[str]:
         return prepared.metrics
 
 
-def _check_refusals(prepared: Prepared, lacks: list[str], log: str) -> None:
-    """Raise MendableError for an absent event if the agent's log has the reason."""
+def _check_refusals(prepared: CountingSetup, lacks: list[str], log: str) -> None:
+    """Raise UserError for an absent event if the agent's log has the reason."""
     found = _REFUSAL.findall(log)
     refused = {name: f"{why} (cpu{cpu})" for cpu, name, why in found}
     for event in prepared.events:
         if event.value in lacks and event.configured in refused:
-            raise MendableError(f"{event}: {printable(refused[event.configured])}")
+            raise UserError(f"{event}: {printable(refused[event.configured])}")
 
 
 def _read(log: Path) -> str:

@@ -6,28 +6,28 @@ Nothing is changed here: ``local`` and ``remote`` configure the agents.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.stores.endpoint import Endpoint
 from ingest.pmu.pfm import read_events
 from sampling.errors import PerfeventError
-from sampling.events.choice import Choice, choose
+from sampling.events.choice import EventSelection, choose
 from sampling.events.conf import configuration
 from sampling.events.counters import check_counters
-from sampling.events.event import Event
+from sampling.events.event import PmuEvent
 from sampling.events.host import HostPmus, read_host, read_role
 
 
 @dataclass(frozen=True)
-class Prepared:
+class CountingSetup:
     """What to count on a host, the agent's configuration for it, and remarks."""
 
     host: HostPmus
-    choice: Choice
+    choice: EventSelection
     text: str
     remarks: Sequence[str] = ()
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[PmuEvent]:
         """All events to be counted."""
         return [one.event for one in self.choice.counted]
 
@@ -38,10 +38,10 @@ class Prepared:
             name for event in self.events for name in (event.value, event.dutycycle)
         ]
 
-    def told(self) -> "Prepared":
-        """Return itself; raises MendableError with all reasons of refusals, if any."""
+    def told(self) -> "CountingSetup":
+        """Return itself; raises UserError with all reasons of refusals, if any."""
         if self.choice.refused:
-            raise MendableError("; ".join(self.choice.refused.values()))
+            raise UserError("; ".join(self.choice.refused.values()))
         return self
 
 
@@ -51,11 +51,11 @@ def prepare(
     roles: Collection[str],
     events: Collection[str],
     multiplex: bool = False,
-) -> Prepared:
+) -> CountingSetup:
     """Choose what measures roles and events on a host.
 
     What cannot be counted is in ``choice.refused``, each with its reason. Raises
-    MendableError if there are too few counters, and QueriesError.
+    UserError if there are too few counters, and QueriesError.
     """
     try:
         known = read_host(twin, host)
@@ -63,8 +63,8 @@ def prepare(
         choice = choose(known, terms, dict.fromkeys(events), _encode)
         remarks = check_counters(known, choice, multiplex)
     except PerfeventError as error:
-        raise MendableError(str(error)) from error
-    return Prepared(known, choice, configuration(known, choice), remarks)
+        raise UserError(str(error)) from error
+    return CountingSetup(known, choice, configuration(known, choice), remarks)
 
 
 def _encode(pmu: str, event: str) -> list[str]:

@@ -47,38 +47,38 @@ _LONGEST_SOCKET = 107
 _SYSTEM_WIDE = 0
 
 
-class RefusedError(Exception):
+class CountingError(Exception):
     """A reason why counting is impossible; its text is one line with the cure."""
 
 
 def socket_of(home: Path) -> Path:
-    """PMCD's Unix socket; raises RefusedError if PMCD cannot use its path."""
+    """PMCD's Unix socket; raises CountingError if PMCD cannot use its path."""
     path = home / "run/pmcd.socket"
     if len(os.fsencode(str(path))) > _LONGEST_SOCKET or re.search(r"\s", str(path)):
-        raise RefusedError(
+        raise CountingError(
             f"PMCD cannot use {path}: its folder needs a shorter name, without blanks"
         )
     return path
 
 
 def check_can_count() -> None:
-    """Raise RefusedError if PCP's agent is missing, or if we may not count."""
+    """Raise CountingError if PCP's agent is missing, or if we may not count."""
     if not os.access(str(AGENTS / _PROGRAM), os.X_OK):
-        raise RefusedError(
+        raise CountingError(
             f"PCP's perfevent agent is not installed ({AGENTS / _PROGRAM}): "
             "`apt-get install pcp`, elsewhere the package pcp-pmda-perfevent"
         )
     try:
         level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text("ascii"))
     except (OSError, ValueError):
-        raise RefusedError("this kernel was built without perf_event") from None
+        raise CountingError("this kernel was built without perf_event") from None
     check_permission(level, os.geteuid())
 
 
 def check_permission(level: int, user: int) -> None:
-    """Raise RefusedError if perf_event_paranoid forbids a user to count."""
+    """Raise CountingError if perf_event_paranoid forbids a user to count."""
     if level > _SYSTEM_WIDE and user != 0:
-        raise RefusedError(
+        raise CountingError(
             f"kernel.perf_event_paranoid is {level}, and only root may count whole "
             "CPUs then: `sysctl kernel.perf_event_paranoid=0`, or be root"
         )

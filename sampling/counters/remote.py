@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.linux.ssh.address import parse_address
 from core.linux.ssh.errors import RemoteLoginError
 from core.linux.ssh.reasons import printable
@@ -27,7 +27,7 @@ from ingest.remote_hosts import address_of
 from ontology.iris import encode_id
 from sampling.counters import private_pmcd, remote_daemon
 from sampling.counters.local import wait_until_counted
-from sampling.counters.perfevent import Prepared
+from sampling.counters.perfevent import CountingSetup
 
 _SECONDS = 60.0
 # Bytes of an answer, most of them from the agent's log.
@@ -39,10 +39,10 @@ _NOT_THERE = re.compile(
 
 
 @contextmanager
-def counting_there(
+def counting_remotely(
     settings: Settings,
     host: str,
-    prepared: Prepared | None,
+    prepared: CountingSetup | None,
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[tuple[Path, str]]:
@@ -50,27 +50,27 @@ def counting_there(
 
     Yields PMCD's socket, as it is forwarded to this host and as it is there. Inside the
     block, PMCD has every metric; if the block fails, the previous configuration is
-    restored. Raises MendableError for what cannot be counted there, and RemoteError.
+    restored. Raises UserError for what cannot be counted there, and RemoteError.
     """
     where = parse_address(address_of(twin, host))
     with connected(where, settings.ssh_config) as connection:
-        there = _There(connection, folder_there(settings, host))
-        before = there.look().before
+        program = _RemoteProgram(connection, folder_there(settings, host))
+        before = program.look().before
         try:
-            answer = there.ask(prepared.text if prepared else None)
+            answer = program.ask(prepared.text if prepared else None)
             if prepared is None:
                 yield Path(), ""
                 return
             local = connection.forward(answer.socket)
-            wait_until_counted(prepared, local, lambda: there.read_log(local))
+            wait_until_counted(prepared, local, lambda: program.read_log(local))
             yield local, answer.socket
         except BaseException:
-            _undo(there, before, settings.ssh_config, host, progress)
+            _undo(program, before, settings.ssh_config, host, progress)
             raise
 
 
 def _undo(
-    there: "_There",
+    program: "_RemoteProgram",
     before: str | None,
     config: Path | None,
     host: str,
@@ -79,10 +79,10 @@ def _undo(
     """Restore a host's previous configuration, over a new login if needed."""
     try:
         try:
-            there.ask(before)
+            program.ask(before)
         except RemoteError:
-            with connected(there.where, config) as connection:
-                _There(connection, there.folder).ask(before)
+            with connected(program.where, config) as connection:
+                _RemoteProgram(connection, program.folder).ask(before)
     except (SuperTwinError, RemoteError, RemoteLoginError) as error:
         progress(
             f"{host} may still count what it should not ({error}): `supertwin "
@@ -97,7 +97,7 @@ def folder_there(settings: Settings, host: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _CountingAnswer:
     """The previous configuration, PMCD's socket, if it listens, the agent's log."""
 
     before: str | None
@@ -112,7 +112,7 @@ def program() -> bytes:
     return (_FUTURE + "".join(_NOT_THERE.sub("", text) for text in sources)).encode()
 
 
-class _There:
+class _RemoteProgram:
     """The program on the remote host."""
 
     def __init__(self, connection: Connection, folder: str) -> None:
@@ -121,8 +121,8 @@ class _There:
         self._connection = connection
         self._leads = False
 
-    def ask(self, text: str | None, change: bool = True) -> _Answer:
-        """Set the agent's configuration; raises MendableError and RemoteError."""
+    def ask(self, text: str | None, change: bool = True) -> _CountingAnswer:
+        """Set the agent's configuration; raises UserError and RemoteError."""
         sent = program()
         request = {"name": self.folder, "text": text, "change": change}
         # The request follows the program on standard input: no part of it is in a
@@ -137,7 +137,7 @@ class _There:
     def read_log(self, local: Path) -> str:
         """The agent's log, which says what it cannot count.
 
-        Raises MendableError if PMCD listens but the local socket does not lead to it.
+        Raises UserError if PMCD listens but the local socket does not lead to it.
         """
         answer = self.look()
         if answer.listens and not self._leads:
@@ -147,13 +147,13 @@ class _There:
             self._leads = greets(local)
             # PMCD may have ended just then.
             if not self._leads and self.look().listens:
-                raise MendableError(
+                raise UserError(
                     f"sshd of {self.where} forwards no sockets: set "
                     "`AllowStreamLocalForwarding yes` in its sshd_config"
                 )
         return answer.log
 
-    def look(self) -> _Answer:
+    def look(self) -> _CountingAnswer:
         """The present state; nothing is changed."""
         return self.ask("", change=False)
 
@@ -165,29 +165,29 @@ class _There:
                 raise self._of_another_form()
         return printed.decode(errors="replace")
 
-    def _answer(self, printed: str, status: int, said: list[str]) -> _Answer:
+    def _answer(
+        self, printed: str, status: int, complaints: list[str]
+    ) -> _CountingAnswer:
         if status == NO_PYTHON:
-            raise MendableError(
-                f"{self.where} has no Python 3.8 or newer: install python3"
-            )
+            raise UserError(f"{self.where} has no Python 3.8 or newer: install python3")
         lines = [
             line.removeprefix(remote_daemon.ANSWER)
             for line in printed.splitlines()
             if line.startswith(remote_daemon.ANSWER)
         ]
         if not lines:
-            why = f" ({printable(said[-1])})" if said else ""
+            why = f" ({printable(complaints[-1])})" if complaints else ""
             raise RemoteError(f"{self.where} gave no answer{why}: try again")
         return self._parsed(lines[-1])
 
-    def _parsed(self, line: str) -> _Answer:
+    def _parsed(self, line: str) -> _CountingAnswer:
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
             raise self._of_another_form() from None
         match answer:
             case {"refused": str(why)}:
-                raise MendableError(f"{self.where}: {printable(why)}")
+                raise UserError(f"{self.where}: {printable(why)}")
             case {
                 "before": str() | None as before,
                 "socket": str(name),
@@ -197,7 +197,7 @@ class _There:
                 # The remote host could name any other socket.
                 own = f"/.supertwin/{self.folder}/run/pmcd.socket"
                 if not name or plain_socket(name).endswith(own):
-                    return _Answer(before, name, listens, log)
+                    return _CountingAnswer(before, name, listens, log)
         raise self._of_another_form()
 
     def _of_another_form(self) -> SuperTwinError:

@@ -26,7 +26,7 @@ from typing import Any, Iterator  # noqa: UP035
 
 from sampling.counters.private_pmcd import (
     LOOPBACK,
-    RefusedError,
+    CountingError,
     check_can_count,
     command,
     environment,
@@ -53,10 +53,10 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
 
     ``name`` is that of the folder below ~/.supertwin; ``text`` is the configuration,
     None for the end, which leaves nothing behind. Without ``change``, nothing is
-    changed or created. Raises RefusedError, OSError.
+    changed or created. Raises CountingError, OSError.
     """
     if not _NAME.fullmatch(request["name"]):
-        raise RefusedError(f"{request['name']!r} is no name of a folder")
+        raise CountingError(f"{request['name']!r} is no name of a folder")
     above = Path(pwd.getpwuid(os.geteuid()).pw_dir) / ".supertwin"
     home, text = above / request["name"], request["text"]
     if not home.exists() and (text is None or not request["change"]):
@@ -140,7 +140,7 @@ def _start(home: Path) -> None:
     until = time.monotonic() + _ENDS_WITHIN
     while _keeper(home) is None:
         if time.monotonic() > until:
-            raise RefusedError(f"PMCD does not start: see {home}/log")
+            raise CountingError(f"PMCD does not start: see {home}/log")
         time.sleep(0.02)
 
 
@@ -215,7 +215,7 @@ def _read(path: Path) -> str:
 def _locked(above: Path) -> Iterator[None]:
     """Serve one request at a time, while its client waits.
 
-    Raises RefusedError, OSError.
+    Raises CountingError, OSError.
     """
     path, until = above / "lock", time.monotonic() + _WAITS
     while True:
@@ -223,11 +223,11 @@ def _locked(above: Path) -> Iterator[None]:
         with path.open("a") as file:
             if _is_taken(file):
                 if _nobody_listens():
-                    raise RefusedError("nobody waits for it any more")
+                    raise CountingError("nobody waits for it any more")
                 yield
                 return
             if time.monotonic() > until or _nobody_listens():
-                raise RefusedError(f"another command holds {path}: try again")
+                raise CountingError(f"another command holds {path}: try again")
             time.sleep(0.02)
 
 
@@ -254,7 +254,7 @@ def main() -> int:
     """Answer the request on standard input with one line of JSON."""
     try:
         answer = serve(json.load(sys.stdin))
-    except RefusedError as error:
+    except CountingError as error:
         answer = {"refused": str(error)}
     except OSError as error:
         answer = {"refused": f"{error.filename}: {error.strerror}"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from sampling.errors import PerfeventError
-from sampling.events.event import Event, split_event
+from sampling.events.event import PmuEvent, split_event
 from sampling.events.host import HostPmus, RoleTerm
 
 _NOT_OFFERED = "the kernel of this host does not offer this PMU"
@@ -29,10 +29,10 @@ Encode = Callable[[str, str], Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Counted:
+class SelectedEvent:
     """An event to count, what one value of it is for, and its code if known."""
 
-    event: Event
+    event: PmuEvent
     scope: str
     code: int | None = None
 
@@ -49,15 +49,15 @@ class RoleFormula:
     role: str
     scope: str
     unit: str
-    terms: tuple[tuple[Decimal, Event], ...]
+    terms: tuple[tuple[Decimal, PmuEvent], ...]
 
 
 @dataclass(frozen=True)
-class Choice:
+class EventSelection:
     """What to count on a host; `refused` gives the reasons for the rest."""
 
     host: str
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[SelectedEvent, ...] = ()
     roles: tuple[RoleFormula, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
 
@@ -67,9 +67,9 @@ def choose(
     roles: Mapping[str, Sequence[RoleTerm]],
     events: Iterable[str],
     encode: Encode,
-) -> Choice:
+) -> EventSelection:
     """What can be counted of these roles and events; each one is refused separately."""
-    counted: dict[Event, Counted] = {}
+    counted: dict[PmuEvent, SelectedEvent] = {}
     formulas: list[RoleFormula] = []
     refused: dict[str, str] = {}
     for role, terms in roles.items():
@@ -88,30 +88,31 @@ def choose(
         else:
             counted.setdefault(one.event, one)
     _names_differ(counted)
-    return Choice(host.host, tuple(counted.values()), tuple(formulas), refused)
+    return EventSelection(host.host, tuple(counted.values()), tuple(formulas), refused)
 
 
 def _role(
     host: HostPmus, role: str, terms: Sequence[RoleTerm]
-) -> tuple[RoleFormula, list[Counted]]:
+) -> tuple[RoleFormula, list[SelectedEvent]]:
     if not terms:
         raise PerfeventError(
             f"no such role: {role[:80]}; `supertwin catalogue roles` lists them"
         )
-    there = [term for term in terms if not _is_absent_box(terms, term)]
-    for term in there:
+    present = [term for term in terms if not _is_absent_box(terms, term)]
+    for term in present:
         if term.reason or term.event is None:
             raise PerfeventError(
                 f"{role} on {host.host}: {term.reason or 'no event is named'}"
             )
     needed = [
-        Counted(Event(t.pmu, t.event or ""), t.scope, _code(t.encoding)) for t in there
+        SelectedEvent(PmuEvent(t.pmu, t.event or ""), t.scope, _code(t.encoding))
+        for t in present
     ]
-    _places(host, role, there[0].scope)
+    _places(host, role, present[0].scope)
     weights = tuple(
-        (term.weight, one.event) for term, one in zip(there, needed, strict=True)
+        (term.weight, one.event) for term, one in zip(present, needed, strict=True)
     )
-    return RoleFormula(role, there[0].scope, there[0].unit, weights), needed
+    return RoleFormula(role, present[0].scope, present[0].unit, weights), needed
 
 
 def _is_absent_box(terms: Sequence[RoleTerm], term: RoleTerm) -> bool:
@@ -120,7 +121,7 @@ def _is_absent_box(terms: Sequence[RoleTerm], term: RoleTerm) -> bool:
     return term.event is not None and term.reason is not None and bool(boxes)
 
 
-def _event(host: HostPmus, text: str, encode: Encode) -> Counted:
+def _event(host: HostPmus, text: str, encode: Encode) -> SelectedEvent:
     pmu, name = split_event(text)
     if pmu is None:
         pmu = _the_core(host, text)
@@ -139,7 +140,7 @@ def _the_core(host: HostPmus, text: str) -> str:
     return host.cores[0]
 
 
-def _of_libpfm4(host: HostPmus, pmu: str, name: str, encode: Encode) -> Counted:
+def _of_libpfm4(host: HostPmus, pmu: str, name: str, encode: Encode) -> SelectedEvent:
     known = host.pmus[pmu]
     if known.usable is False:
         raise PerfeventError(f"{pmu}::{name} on {host.host}: {_NOT_OFFERED}")
@@ -151,10 +152,10 @@ def _of_libpfm4(host: HostPmus, pmu: str, name: str, encode: Encode) -> Counted:
         )
     scope = known.scope or "thread"
     _places(host, f"{pmu}::{name}", scope)
-    return Counted(Event(pmu, name), scope, _code(codes[0]))
+    return SelectedEvent(PmuEvent(pmu, name), scope, _code(codes[0]))
 
 
-def _of_kernel(host: HostPmus, pmu: str, name: str) -> Counted:
+def _of_kernel(host: HostPmus, pmu: str, name: str) -> SelectedEvent:
     if not host.devices:
         raise PerfeventError(
             f"the graph does not know what the kernel of {host.host} counts: probe it "
@@ -171,7 +172,7 @@ def _of_kernel(host: HostPmus, pmu: str, name: str) -> Counted:
         raise PerfeventError(
             f"the kernel of {host.host} names no event {name} of {pmu}: it has {has}"
         )
-    return Counted(Event(pmu, name, kernel=True), "device")
+    return SelectedEvent(PmuEvent(pmu, name, kernel=True), "device")
 
 
 def _places(host: HostPmus, what: str, scope: str) -> None:
@@ -186,9 +187,9 @@ def _places(host: HostPmus, what: str, scope: str) -> None:
         )
 
 
-def _names_differ(counted: Mapping[Event, Counted]) -> None:
+def _names_differ(counted: Mapping[PmuEvent, SelectedEvent]) -> None:
     """Refuse two events with the same metric: the agent would mix their values."""
-    metrics: dict[str, Event] = {}
+    metrics: dict[str, PmuEvent] = {}
     for event in counted:
         other = metrics.setdefault(event.value, event)
         if other is not event:

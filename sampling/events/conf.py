@@ -1,13 +1,13 @@
 """Writes perfevent.conf, as perfevent.conf(5) and the agent's own parser define it."""
 
-from sampling.events.choice import Choice, Counted
+from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.host import HostPmus
 
 # The kernel's own PMU, which libpfm4 finds on every machine.
 _ALWAYS = "perf"
 
 
-def configuration(host: HostPmus, choice: Choice) -> str:
+def configuration(host: HostPmus, choice: EventSelection) -> str:
     """The configuration: a section of libpfm4's events, and one of the kernel's own.
 
     The agent uses only one section, so events of all PMUs are in the section of the
@@ -27,7 +27,7 @@ def configuration(host: HostPmus, choice: Choice) -> str:
     return "\n".join([*lines, ""])
 
 
-def _line(one: Counted) -> str:
+def _line(one: SelectedEvent) -> str:
     """The line of an event: for every thread, or the first of each NUMA domain."""
     place = " node" if one.on_nodes else ""
     return one.event.configured + place

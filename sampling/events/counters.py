@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sampling.errors import PerfeventError
-from sampling.events.choice import Choice, Counted
-from sampling.events.event import Event
-from sampling.events.host import HostPmus, Pmu
+from sampling.events.choice import EventSelection, SelectedEvent
+from sampling.events.event import PmuEvent
+from sampling.events.host import HostPmu, HostPmus
 
 # Event and unit mask, edge, invert and counter mask: the bits that the kernel compares
 # with an event that has a fixed counter (X86_RAW_EVENT_MASK in its perf_event.h).
@@ -30,7 +30,7 @@ _FREE = {"software", "msr", "power", "rapl", "amd64_rapl"}
 
 
 @dataclass(frozen=True)
-class Need:
+class CounterNeed:
     """General counters of a PMU: needed and available (`there`, None if unknown)."""
 
     pmu: str
@@ -45,21 +45,23 @@ class Need:
         return min(1.0, self.there / self.needed) if self.needed else 1.0
 
 
-def needs(host: HostPmus, counted: Iterable[Counted]) -> list[Need]:
+def needs(host: HostPmus, counted: Iterable[SelectedEvent]) -> list[CounterNeed]:
     """What events need of each PMU with a limited number of counters."""
-    groups: dict[str, list[Counted]] = {}
+    groups: dict[str, list[SelectedEvent]] = {}
     for one in counted:
         groups.setdefault(_counting(host, one), []).append(one)
     bounded = {
         pmu: group
         for name, group in groups.items()
-        for pmu in [host.pmus.get(name, Pmu(name))]
+        for pmu in [host.pmus.get(name, HostPmu(name))]
         if name not in _FREE and pmu.type not in _UNLIMITED
     }
     return [_need(pmu, [*_held(host, pmu), *group]) for pmu, group in bounded.items()]
 
 
-def check_counters(host: HostPmus, choice: Choice, multiplex: bool) -> list[str]:
+def check_counters(
+    host: HostPmus, choice: EventSelection, multiplex: bool
+) -> list[str]:
     """Describe shared and unknown counters, a line each.
 
     Raises PerfeventError for more events than counters, unless `multiplex` is set.
@@ -83,15 +85,15 @@ def check_counters(host: HostPmus, choice: Choice, multiplex: bool) -> list[str]
     return lines
 
 
-def _held(host: HostPmus, pmu: Pmu) -> list[Counted]:
+def _held(host: HostPmus, pmu: HostPmu) -> list[SelectedEvent]:
     """What the kernel itself counts on a core: cycles, for its NMI watchdog."""
     if not host.watchdog or pmu.type != "core":
         return []
     code = _CYCLES if _is_intel(pmu) else None
-    return [Counted(Event(pmu.name, "watchdog", kernel=True), "thread", code)]
+    return [SelectedEvent(PmuEvent(pmu.name, "watchdog", kernel=True), "thread", code)]
 
 
-def _counting(host: HostPmus, one: Counted) -> str:
+def _counting(host: HostPmus, one: SelectedEvent) -> str:
     """The PMU that counts an event: the kernel's ``cpu`` is the PMU of the core.
 
     On Arm it is called ``armv8_pmuv3_0`` or similar.
@@ -103,7 +105,7 @@ def _counting(host: HostPmus, one: Counted) -> str:
     return event.pmu
 
 
-def _need(pmu: Pmu, counted: list[Counted]) -> Need:
+def _need(pmu: HostPmu, counted: list[SelectedEvent]) -> CounterNeed:
     fixed: set[int] = set()
     needed = 0
     for one in counted:
@@ -112,10 +114,10 @@ def _need(pmu: Pmu, counted: list[Counted]) -> Need:
             fixed.add(slot)
         else:
             needed += 2 if _takes_two(pmu, one.code) else 1
-    return Need(pmu.name, needed, _there(pmu))
+    return CounterNeed(pmu.name, needed, _there(pmu))
 
 
-def _there(pmu: Pmu) -> int | None:
+def _there(pmu: HostPmu) -> int | None:
     if not pmu.counters:
         return None
     if not _is_intel(pmu):
@@ -124,11 +126,11 @@ def _there(pmu: Pmu) -> int | None:
     return min(_MOST_INTEL, pmu.counters // 2 if shared else pmu.counters)
 
 
-def _is_intel(pmu: Pmu) -> bool:
+def _is_intel(pmu: HostPmu) -> bool:
     return pmu.type == "core" and not pmu.name.startswith(("amd64_", "arm_"))
 
 
-def _takes_two(pmu: Pmu, code: int | None) -> bool:
+def _takes_two(pmu: HostPmu, code: int | None) -> bool:
     zen = pmu.name.startswith(("amd64_fam17h", "amd64_fam19h", "amd64_fam1ah"))
     return (
         zen

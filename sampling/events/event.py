@@ -15,7 +15,7 @@ _METRICS = "perfevent.hwcounters"
 
 
 @dataclass(frozen=True, order=True)
-class Event:
+class PmuEvent:
     """An event of a PMU; `kernel` if the kernel names both, as in ``msr::tsc``.
 
     All others are named as in libpfm4: ``skx::INST_RETIRED:ANY_P``.

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from ontology.selectors import escaped, pattern, selector
 from sampling.events.choice import RoleFormula
-from sampling.events.event import Event
+from sampling.events.event import PmuEvent
 from sampling.events.host import HostPmus
 
 RATE, INCREASE = "rate", "increase"
@@ -59,7 +59,7 @@ def dutycycle_expression(host: HostPmus, formula: RoleFormula) -> str:
 
 def _term(
     host: str,
-    event: Event,
+    event: PmuEvent,
     chosen: str,
     function: str,
     window: str,

@@ -20,7 +20,7 @@ _COMMON = "ix86arch"
 
 
 @dataclass(frozen=True)
-class Pmu:
+class HostPmu:
     """A PMU of a host; `counters` is libpfm4's number, for a core with one thread.
 
     `usable` says whether the kernel offers it, None if that could not be checked.
@@ -36,7 +36,7 @@ class Pmu:
 
 
 @dataclass(frozen=True)
-class Place:
+class CounterLocation:
     """A socket or L3 cache, its lowest thread, and whether the agent counts there.
 
     The agent opens such events on the first thread of each NUMA domain.
@@ -57,8 +57,8 @@ class HostPmus:
     """
 
     host: str
-    pmus: Mapping[str, Pmu]
-    places: Mapping[str, Sequence[Place]] = field(default_factory=dict)
+    pmus: Mapping[str, HostPmu]
+    places: Mapping[str, Sequence[CounterLocation]] = field(default_factory=dict)
     devices: Mapping[str, Sequence[str]] = field(default_factory=dict)
     watchdog: bool = False
 
@@ -87,8 +87,8 @@ def read_host(endpoint: Endpoint, host: str) -> HostPmus:
 
     Raises PerfeventError if it has none, and QueriesError.
     """
-    asked = {"host": host}
-    found = {name: saved_rows(endpoint, name, asked) for name in HOST_QUERIES}
+    parameters = {"host": host}
+    found = {name: saved_rows(endpoint, name, parameters) for name in HOST_QUERIES}
     return host_of(host, found)
 
 
@@ -105,10 +105,10 @@ def host_of(host: str, answers: Mapping[str, Sequence[Row]]) -> HostPmus:
     return HostPmus(host, pmus, _places(places), _devices(kernel), watchdog)
 
 
-def _places(rows: Sequence[Row]) -> dict[str, list[Place]]:
-    places: dict[str, list[Place]] = {}
+def _places(rows: Sequence[Row]) -> dict[str, list[CounterLocation]]:
+    places: dict[str, list[CounterLocation]] = {}
     for row in rows:
-        place = Place(row["component"], int(row["cpu"]), bool(row["counted"]))
+        place = CounterLocation(row["component"], int(row["cpu"]), bool(row["counted"]))
         places.setdefault(row["scope"], []).append(place)
     return places
 
@@ -131,8 +131,8 @@ def role_terms(rows: Sequence[Row]) -> list[RoleTerm]:
     return [_term(row) for row in rows]
 
 
-def _pmu(row: Row) -> Pmu:
-    return Pmu(
+def _pmu(row: Row) -> HostPmu:
+    return HostPmu(
         name=row["pmu"],
         type=row["type"] or "unknown",
         scope=row["scope"],

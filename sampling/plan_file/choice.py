@@ -9,7 +9,7 @@ from ontology.texts import writable
 Some = frozenset[str]
 
 
-class Choice(NamedTuple):
+class InstanceSelection(NamedTuple):
     """Instances of a metric: those in ``only`` (None: all), except those in ``but``.
 
     Names are as in the graph, without control characters.
@@ -29,29 +29,31 @@ class Choice(NamedTuple):
         return (self.only is None or name in self.only) and name not in self.but
 
 
-ALL = Choice()
+ALL = InstanceSelection()
 
 
-class Wish(NamedTuple):
+class MetricRequest(NamedTuple):
     """What one plan asks of a metric; ``instances`` is None for all of them."""
 
     period_ms: int
     instances: Some | None = None
 
 
-def finest(wishes: Iterable[Wish]) -> list[tuple[int, Choice]]:
+def finest(
+    metric_requests: Iterable[MetricRequest],
+) -> list[tuple[int, InstanceSelection]]:
     """Each instance once, at the finest period (ms) that any plan asks for it."""
     by_period: dict[int, list[Some | None]] = defaultdict(list)
-    for wish in wishes:
-        by_period[wish.period_ms].append(wish.instances)
-    found: list[tuple[int, Choice]] = []
+    for metric_request in metric_requests:
+        by_period[metric_request.period_ms].append(metric_request.instances)
+    found: list[tuple[int, InstanceSelection]] = []
     taken: Some = frozenset()
     for period_ms, asked in sorted(by_period.items()):
         named = [some for some in asked if some is not None]
         if len(named) < len(asked):
-            return [*found, (period_ms, Choice(None, taken))]
+            return [*found, (period_ms, InstanceSelection(None, taken))]
         fresh = frozenset[str]().union(*named) - taken
         if fresh:
-            found.append((period_ms, Choice(fresh)))
+            found.append((period_ms, InstanceSelection(fresh)))
             taken |= fresh
     return found

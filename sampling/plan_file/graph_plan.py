@@ -13,8 +13,8 @@ from queries.catalogue import saved_query
 from queries.run import saved_rows
 from sampling.errors import PlanError
 from sampling.events.event import is_counter
-from sampling.plan_file.notify import Named
-from sampling.plan_file.plan import Plan, make_plan
+from sampling.plan_file.notify import PlanName
+from sampling.plan_file.plan import SamplingPlan, make_plan
 
 _PLANS, _HOSTS = "telemetry/sampling", "telemetry/sampled-hosts"
 _ONE_PLAN = "telemetry/one-plan"
@@ -23,18 +23,18 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedPlan:
     """What the graph wants of one host: its plan, and its address.
 
     ``counters`` is the socket, on the host, of the PMCD that counts PMU events.
     """
 
-    plan: Plan = field(default_factory=Plan)
+    plan: SamplingPlan = field(default_factory=SamplingPlan)
     address: str = ""
     counters: str = ""
 
 
-def read_plan(endpoint: Endpoint, host: str) -> Plan:
+def read_plan(endpoint: Endpoint, host: str) -> SamplingPlan:
     """What the graph plans for a host; raises PlanError."""
     try:
         answer = endpoint.select(saved_query(_PLANS).bind({"host": host}))
@@ -49,10 +49,10 @@ class Plans:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._answers: dict[str, tuple[bytes, list[Row]]] = {}
-        self._made: dict[str, tuple[list[Row], Plan]] = {}
-        self._wanted: dict[str, Wanted] = {}
+        self._made: dict[str, tuple[list[Row], SamplingPlan]] = {}
+        self._wanted: dict[str, WantedPlan] = {}
 
-    def reread(self, changed: Set[Named]) -> dict[str, Wanted]:
+    def reread(self, changed: Set[PlanName]) -> dict[str, WantedPlan]:
         """The same, if only these plans have changed; raises PlanError.
 
         Reads only these plans if that is enough: everything else about a host is then
@@ -63,7 +63,7 @@ class Plans:
                 return self.read()
         return self._wanted
 
-    def read(self) -> dict[str, Wanted]:
+    def read(self) -> dict[str, WantedPlan]:
         """What is wanted of each host that has a plan; raises PlanError."""
         try:
             hosts = {row["host"]: row for row in self._rows(_HOSTS)}
@@ -78,7 +78,7 @@ class Plans:
         }
         return self._wanted
 
-    def _reread(self, named: Named) -> bool:
+    def _reread(self, named: PlanName) -> bool:
         """Read one plan of a host again; False if more can have changed there.
 
         The first plan of a host brings an address, and the last removes it; the first
@@ -112,13 +112,13 @@ class Plans:
             known = self._answers[name] = (body, rows)
         return known[1]
 
-    def _plan(self, host: str, rows: list[Row]) -> Plan:
+    def _plan(self, host: str, rows: list[Row]) -> SamplingPlan:
         made = self._made.get(host)
         if made is None or made[0] != rows:
             made = self._made[host] = (rows, make_plan(rows))
         return made[1]
 
 
-def _wanted(plan: Plan, row: Row | None) -> Wanted:
+def _wanted(plan: SamplingPlan, row: Row | None) -> WantedPlan:
     known = row or {"address": None, "counters": None}
-    return Wanted(plan, known["address"] or "", known["counters"] or "")
+    return WantedPlan(plan, known["address"] or "", known["counters"] or "")

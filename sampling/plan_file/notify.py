@@ -1,8 +1,8 @@
 """Tells a bridge, from another process, to read its plan again at once.
 
 A named pipe in the bridge's state folder needs no port, outlives both sides, and wakes
-the bridge without polling. A nudge that is not read is lost; the bridge then reads the
-plan by itself some seconds later.
+the bridge without polling. A notification that is not read is lost; the bridge then
+reads the plan by itself some seconds later.
 """
 
 import contextlib
@@ -18,26 +18,26 @@ from typing import NamedTuple
 
 _LOG = logging.getLogger(__name__)
 
-NUDGE_FILE = "nudge"
+NOTIFY_FILE = "nudge"
 _MOST_BYTES = 65_536
-# A nudge with a longer name names nothing, and neither do nudges of more bytes than
-# this together: the pipe may be full, and the last ones lost.
+# A notification with a longer name names nothing, and neither do nudges of more bytes
+# than this together: the pipe may be full, and the last ones lost.
 _LONGEST, _MOST_NAMED_BYTES = 1024, 2048
 
 
-class Named(NamedTuple):
+class PlanName(NamedTuple):
     """A plan of a host, by name."""
 
     host: str
     plan: str
 
 
-def nudge(state: Path, named: Named | None = None) -> bool:
-    """Nudge the bridge of a state folder; False if none listens.
+def notify(state: Path, named: PlanName | None = None) -> bool:
+    """Notify the bridge of a state folder; False if none listens.
 
     With ``named``, only this plan has changed.
     """
-    path = state / NUDGE_FILE
+    path = state / NOTIFY_FILE
     try:
         if not path.is_fifo():
             return False
@@ -55,7 +55,7 @@ def nudge(state: Path, named: Named | None = None) -> bool:
     return True
 
 
-class Nudges:
+class NotificationPipe:
     """The bridge's end of the pipe; if no pipe can be made, it only waits.
 
     A pipe that is deleted or replaced is made again at the next `wait`.
@@ -63,12 +63,12 @@ class Nudges:
 
     def __init__(self, state: Path) -> None:
         self._pipe: int | None = None
-        self._path = state / NUDGE_FILE
+        self._path = state / NOTIFY_FILE
         self._failure: str | None = None
         self._open()
 
-    def wait(self, seconds: float) -> Set[Named]:
-        """Return when nudged, or after ``seconds``; many nudges count as one.
+    def wait(self, seconds: float) -> Set[PlanName]:
+        """Return when notified, or after ``seconds``; many notifications count as one.
 
         Returns the plans that have changed; empty if any plan may have.
         """
@@ -107,35 +107,35 @@ class Nudges:
                 self._failure = None
         except OSError as error:
             if str(error) != self._failure:
-                _LOG.warning("%s: no nudges, plans are read less soon", error)
+                _LOG.warning("%s: no notifications, plans are read later", error)
             self._failure = str(error)
 
 
 def _has_input(pipe: int, seconds: float) -> bool:
     # With many open files, its descriptor may be too large for select().
-    asked = select.poll()
-    asked.register(pipe, select.POLLIN)
-    return bool(asked.poll(1000 * seconds))
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(1000 * seconds))
 
 
-def _line(named: Named | None) -> bytes:
+def _line(named: PlanName | None) -> bytes:
     line = json.dumps(named).encode() + b"\n" if named else b"\n"
     return line if len(line) <= _LONGEST else b"\n"
 
 
-def _named(said: bytes) -> Set[Named]:
-    """The plans that these nudges name; empty if one of them names none."""
-    if len(said) > _MOST_NAMED_BYTES:
+def _named(content: bytes) -> Set[PlanName]:
+    """The plans that these notifications name; empty if one of them names none."""
+    if len(content) > _MOST_NAMED_BYTES:
         return frozenset()
     try:
-        return {_read(line) for line in said.splitlines()}
+        return {_read(line) for line in content.splitlines()}
     except (ValueError, TypeError):
         return frozenset()
 
 
-def _read(line: bytes) -> Named:
-    """Parse a nudge; raises ValueError and TypeError if it names no plan."""
+def _read(line: bytes) -> PlanName:
+    """Parse a notification; raises ValueError and TypeError if it names no plan."""
     host, plan = json.loads(line)
     if not (isinstance(host, str) and isinstance(plan, str)):
         raise TypeError(line)
-    return Named(host, plan)
+    return PlanName(host, plan)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from core.linux.files import read_json, write_whole
 from ontology.selectors import SERIES_NAME
 from sampling.errors import PlanError
-from sampling.plan_file.choice import ALL, Choice, Wish, finest
+from sampling.plan_file.choice import ALL, InstanceSelection, MetricRequest, finest
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,32 +23,32 @@ _NO_NAME = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedMetric:
     """A metric at a period: PCP's name, the series' name, and which instances."""
 
     metric: str
     series: str
     period_ms: int
-    choice: Choice = ALL
+    choice: InstanceSelection = ALL
 
 
 @dataclass(frozen=True)
-class Group:
+class FetchGroup:
     """Metrics that are fetched together: series names and instances by metric."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    choices: Mapping[str, Choice] = field(default_factory=dict)
+    choices: Mapping[str, InstanceSelection] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Plan:
+class SamplingPlan:
     """What one host is sampled for; ``refused`` says which metrics cannot be, and why.
 
     If several plans have the same series, the finest period applies. So a metric can
     have several periods, and each of its instances has one.
     """
 
-    metrics: tuple[Planned, ...] = ()
+    metrics: tuple[PlannedMetric, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -56,25 +56,25 @@ class Plan:
         """The metrics that are sampled."""
         return {planned.metric for planned in self.metrics}
 
-    def groups(self) -> dict[int, Group]:
+    def groups(self) -> dict[int, FetchGroup]:
         """What is fetched together, by period in ms."""
         names: dict[int, dict[str, str]] = {}
-        choices: dict[int, dict[str, Choice]] = {}
+        choices: dict[int, dict[str, InstanceSelection]] = {}
         for one in self.metrics:
             names.setdefault(one.period_ms, {})[one.metric] = one.series
             if not one.choice.is_all:
                 choices.setdefault(one.period_ms, {})[one.metric] = one.choice
-        return {ms: Group(of, choices.get(ms, {})) for ms, of in names.items()}
+        return {ms: FetchGroup(of, choices.get(ms, {})) for ms, of in names.items()}
 
 
-class Kept(NamedTuple):
+class StoredPlan(NamedTuple):
     """The saved state of a host: its plan, and its socket of the counters' PMCD."""
 
-    plan: Plan = Plan()
+    plan: SamplingPlan = SamplingPlan()
     counters: str = ""
 
 
-def make_plan(rows: Iterable[Mapping[str, Any]]) -> Plan:
+def make_plan(rows: Iterable[Mapping[str, Any]]) -> SamplingPlan:
     """A plan from rows with ``samplerName``, ``dbName`` and ``period`` (seconds).
 
     A plan of some instances has ``some`` and a row for each ``instname``. A row that
@@ -82,7 +82,7 @@ def make_plan(rows: Iterable[Mapping[str, Any]]) -> Plan:
     """
     refused: dict[str, str] = {}
     series: dict[str, str] = {}
-    wishes: dict[str, list[Wish]] = {}
+    metric_requests: dict[str, list[MetricRequest]] = {}
     for row in rows:
         metric = str(row.get("samplerName") or "")
         try:
@@ -92,22 +92,24 @@ def make_plan(rows: Iterable[Mapping[str, Any]]) -> Plan:
             continue
         series[metric] = planned.series
         some = frozenset([str(row["instname"])]) if row.get("some") else None
-        wishes.setdefault(metric, []).append(Wish(planned.period_ms, some))
+        metric_requests.setdefault(metric, []).append(
+            MetricRequest(planned.period_ms, some)
+        )
     metrics = [
-        Planned(metric, series[metric], period_ms, choice)
+        PlannedMetric(metric, series[metric], period_ms, choice)
         for metric in _without_collisions(series, refused)
-        for period_ms, choice in finest(wishes[metric])
+        for period_ms, choice in finest(metric_requests[metric])
     ]
-    return Plan(tuple(metrics), refused)
+    return SamplingPlan(tuple(metrics), refused)
 
 
-def _planned(metric: str, row: Mapping[str, Any]) -> Planned:
+def _planned(metric: str, row: Mapping[str, Any]) -> PlannedMetric:
     series = str(row.get("dbName") or "")
     if not SERIES_NAME.fullmatch(series):
         raise PlanError(f"{series!r} is no series name: mend the metric's st:dbName")
     if not metric or _NO_NAME.search(metric):
         raise PlanError(f"{metric!r} is no metric name: mend its st:samplerName")
-    return Planned(metric, series, _period_ms(row.get("period")))
+    return PlannedMetric(metric, series, _period_ms(row.get("period")))
 
 
 def _period_ms(seconds: Any) -> int:
@@ -137,14 +139,16 @@ def _without_collisions(
     return list(by_series.values())
 
 
-def parted(plan: Plan, is_first: Callable[[str], bool]) -> tuple[Plan, Plan]:
+def split_plan(
+    plan: SamplingPlan, is_first: Callable[[str], bool]
+) -> tuple[SamplingPlan, SamplingPlan]:
     """Split a plan: the metrics for which ``is_first`` is true, and all others."""
     first = tuple(one for one in plan.metrics if is_first(one.metric))
     others = tuple(one for one in plan.metrics if not is_first(one.metric))
-    return Plan(first), Plan(others, plan.refused)
+    return SamplingPlan(first), SamplingPlan(others, plan.refused)
 
 
-def save_plan(path: Path, plan: Plan, counters: str = "") -> None:
+def save_plan(path: Path, plan: SamplingPlan, counters: str = "") -> None:
     """Save a plan and the counters' socket for the next start; raises OSError."""
     rows = [_row(planned) for planned in plan.metrics]
     document = {
@@ -156,7 +160,7 @@ def save_plan(path: Path, plan: Plan, counters: str = "") -> None:
     write_whole(path, json.dumps(document, indent=1))
 
 
-def _row(planned: Planned) -> dict[str, Any]:
+def _row(planned: PlannedMetric) -> dict[str, Any]:
     """What is sampled of a metric; without ``only``, all of it."""
     row = {name: getattr(planned, name) for name in ("metric", "series", "period_ms")}
     only, but = planned.choice
@@ -164,7 +168,7 @@ def _row(planned: Planned) -> dict[str, Any]:
     return {**row, **named, **({"but": sorted(but)} if but else {})}
 
 
-def load_plan(path: Path) -> Kept | None:
+def load_plan(path: Path) -> StoredPlan | None:
     """The saved plan; None if there is none that can be read."""
     try:
         return _read(read_json(path))
@@ -175,7 +179,7 @@ def load_plan(path: Path) -> Kept | None:
     return None
 
 
-def _read(document: object) -> Kept:
+def _read(document: object) -> StoredPlan:
     """Parse a saved plan; raises ValueError if save_plan did not write it."""
     match document:
         case {
@@ -184,11 +188,11 @@ def _read(document: object) -> Kept:
             "refused": dict(refused),
             **rest,
         }:
-            plan = Plan(tuple(map(_read_planned, rows)), refused)
+            plan = SamplingPlan(tuple(map(_read_planned, rows)), refused)
             # Earlier versions did not save it.
             counters = _read_socket(rest.get("counters", ""))
             if form == CACHE_FORMAT and _is_sound(plan):
-                return Kept(plan, counters)
+                return StoredPlan(plan, counters)
     raise ValueError("not of its form")
 
 
@@ -198,7 +202,7 @@ def _read_socket(counters: object) -> str:
     raise ValueError("the socket of the counters is not of its form")
 
 
-def _read_planned(row: object) -> Planned:
+def _read_planned(row: object) -> PlannedMetric:
     match row:
         case {
             "metric": str(metric),
@@ -215,9 +219,9 @@ def _read_planned(row: object) -> Planned:
     raise ValueError("a metric is not of its form")
 
 
-def _read_choice(row: Mapping[Any, Any]) -> Choice:
+def _read_choice(row: Mapping[Any, Any]) -> InstanceSelection:
     only = _read_names(row["only"]) if "only" in row else None
-    return Choice(only, _read_names(row.get("but", [])))
+    return InstanceSelection(only, _read_names(row.get("but", [])))
 
 
 def _read_names(names: object) -> frozenset[str]:
@@ -226,7 +230,7 @@ def _read_names(names: object) -> frozenset[str]:
     raise ValueError("the instances of a metric are not of their form")
 
 
-def _is_sound(plan: Plan) -> bool:
+def _is_sound(plan: SamplingPlan) -> bool:
     """Whether each series name has one metric, and each metric a period only once."""
     pairs = {(one.metric, one.series) for one in plan.metrics}
     series = {one.series for one in plan.metrics}

@@ -9,13 +9,13 @@ from core.linux.ssh.errors import RemoteLoginError
 from core.settings.settings import Settings
 from core.stores.datasets import Progress, dataset, writing
 from core.stores.endpoint import Endpoint
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from ingest.errors import IngestError
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 from sampling.counters import counters
-from sampling.plan_file.notify import Named, nudge
-from sampling.plans.instances import Sampled
+from sampling.plan_file.notify import PlanName, notify
+from sampling.plans.instances import PlanMetric
 from sampling.plans.request import PlanRequest
 from sampling.plans.store import (
     add_plan,
@@ -29,7 +29,7 @@ from sampling.slower_sources import notes, slower_sources
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedPlan:
     """A plan that was written; ``noticed`` says whether a bridge was notified.
 
     ``slower_sources``: seconds between two updates of metrics that are sampled faster
@@ -37,7 +37,7 @@ class Added:
     """
 
     name: str
-    metrics: list[Sampled]
+    metrics: list[PlanMetric]
     noticed: bool
     slower_sources: Mapping[str, float]
 
@@ -48,10 +48,10 @@ def add(
     progress: Progress,
     *,
     host_is_known: bool = False,
-) -> Added:
+) -> AddedPlan:
     """Write a plan, under the first free name if it has none, and notify the bridge.
 
-    Roles and events are counted from then on. Raises PlanRequestError, or MendableError
+    Roles and events are counted from then on. Raises PlanRequestError, or UserError
     for counters, if that is impossible; nothing is changed then. With
     ``host_is_known``, it is not checked whether the host has a twin.
     """
@@ -67,11 +67,11 @@ def add(
                 check_new(request, twin, iris)
             with counters.counting(settings, request, twin, progress) as counts:
                 metrics = add_plan(request, twin, iris, counts)
-        noticed = _nudge(settings, request.host, request.name)
+        noticed = _notify(settings, request.host, request.name)
         slower = slower_sources(settings, twin, request.host, request.name)
     for note in notes(slower, request.period_ms):
         progress(note)
-    return Added(request.name, metrics, noticed, slower)
+    return AddedPlan(request.name, metrics, noticed, slower)
 
 
 def remove(
@@ -96,7 +96,7 @@ def remove(
             freeing(settings, host, (name,), twin, progress),
         ):
             remove_plan(host, name, twin, iris)
-            _nudge(settings, host, name)
+            _notify(settings, host, name)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def freeing(
 
     The plans end even if that fails; ``progress`` then gets the reason.
     """
-    counted = counters.asked(host, twin)
+    counted = counters.counter_requests(host, twin)
     yield
     if counted.keys().isdisjoint(plans):
         return
@@ -127,7 +127,7 @@ def freeing(
 def resume(settings: Settings, host: str, progress: Progress) -> int:
     """Let the agent of a host count what its plans ask for; return how many events.
 
-    Raises PlanRequestError, MendableError and RemoteError.
+    Raises PlanRequestError, UserError and RemoteError.
     """
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
@@ -136,7 +136,7 @@ def resume(settings: Settings, host: str, progress: Progress) -> int:
             return counters.resume(settings, host, twin, progress)
 
 
-def listed(settings: Settings, host: str) -> Rows:
+def listed(settings: Settings, host: str) -> TermRows:
     """The plans of a host; raises PlanRequestError."""
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
@@ -144,5 +144,5 @@ def listed(settings: Settings, host: str) -> Rows:
         return twin.select(saved_query("telemetry/plans").bind({"host": host}))
 
 
-def _nudge(settings: Settings, host: str, name: str) -> bool:
-    return nudge(settings.home / "bridge", Named(host, name))
+def _notify(settings: Settings, host: str, name: str) -> bool:
+    return notify(settings.home / "bridge", PlanName(host, name))

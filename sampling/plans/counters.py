@@ -16,7 +16,7 @@ from ingest.triples import Triples, insertion
 from ontology.iris import Iris
 from ontology.terms import ST
 from queries.catalogue import saved_query
-from sampling.plans.instances import Metric
+from sampling.plans.instances import GraphMetric
 
 # PCP's agent of PMU events, and the prefix of its metrics.
 _AGENT = "perfevent"
@@ -24,7 +24,7 @@ COUNTERS = f"{_AGENT}."
 
 
 @dataclass(frozen=True)
-class Counts:
+class CounterPurpose:
     """Why the metric of an event is sampled: roles, and the event if it was named.
 
     ``pmu`` and ``name`` are the event's own; ``is_kernel`` is set if the kernel names
@@ -76,16 +76,16 @@ def counted_among(
     return [str(name) for (name,) in rows.values()]
 
 
-def foreseen(
+def uncounted_metrics(
     names: Iterable[str], host: str, twin: Endpoint, iris: Iris
-) -> list[Metric]:
+) -> list[GraphMetric]:
     """Metrics of events that are not counted yet, with an instance for each thread.
 
     An event that is counted once for a socket will have fewer.
     """
     threads = _threads(host, twin)
     return [
-        Metric(
+        GraphMetric(
             name,
             iris.metric(name),
             has_instances=True,

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from core.linux.cgroups.ledger import Life
+from core.linux.cgroups.ledger import CgroupLife
 from core.linux.cgroups.schedulers import parse_job
 
 _QUERIES = "cgroups/"
@@ -25,7 +25,7 @@ class PlanOf(NamedTuple):
     given: str | None = None
 
 
-def over_plans(rows: Iterable[PlanOf], lives: Collection[Life]) -> list[str]:
+def ended_plans(rows: Iterable[PlanOf], lives: Collection[CgroupLife]) -> list[str]:
     """The plans for groups that have all ended, or for a job that has ended.
 
     A group or job that was never seen may still come, so its plan stays.
@@ -34,17 +34,17 @@ def over_plans(rows: Iterable[PlanOf], lives: Collection[Life]) -> list[str]:
     for row in rows:
         by_plan[row.plan].append(row)
     running = [life for life in lives if life.ended is None]
-    gone = {life.path for life in lives} - {life.path for life in running}
+    ended = {life.path for life in lives} - {life.path for life in running}
     jobs = _jobs(lives) - _jobs(running)
     return sorted(
         plan
         for plan, own in by_plan.items()
         if _job(own[0]) in jobs
-        or all(row.of_groups and row.instance in gone for row in own)
+        or all(row.of_groups and row.instance in ended for row in own)
     )
 
 
-def _jobs(lives: Iterable[Life]) -> set[str]:
+def _jobs(lives: Iterable[CgroupLife]) -> set[str]:
     return {job for life in lives if (job := parse_job(life.path).job)}
 
 

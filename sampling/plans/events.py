@@ -10,14 +10,14 @@ from ingest.describe.plan import COUNTER_PREFIX, CountedEvent
 from ontology.iris import Iris
 from ontology.terms import ST
 from queries.run import saved_rows
-from sampling.plans.counters import Counts
+from sampling.plans.counters import CounterPurpose
 
 METRIC_EVENT = "pmu/metric-event"
 
 
 def counted_events(
     metrics: Iterable[str],
-    counts: Mapping[str, Counts],
+    counts: Mapping[str, CounterPurpose],
     host: str,
     twin: Endpoint,
     iris: Iris,
@@ -53,12 +53,12 @@ def event_of_rows(metric: str, rows: Sequence[Mapping[str, Any]]) -> CountedEven
     return CountedEvent(names.pop(), URIRef(iri) if iri else None)
 
 
-def _event_name(one: Counts) -> str:
+def _event_name(one: CounterPurpose) -> str:
     """The name in libpfm4; the kernel's own events need their PMU, too."""
     return f"{one.pmu}::{one.name}" if one.is_kernel else one.name
 
 
-def _iri(one: Counts, iris: Iris) -> URIRef | None:
+def _iri(one: CounterPurpose, iris: Iris) -> URIRef | None:
     return None if one.is_kernel else iris.pmu_event(one.pmu, one.name)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from rdflib import URIRef
 
 from core.stores.endpoint import Endpoint
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from ingest.errors import PlanRequestError
 from queries.catalogue import SavedQuery, saved_query
 from queries.errors import ParameterError, UnknownQueryError
@@ -28,7 +28,7 @@ _NOT_NUMBERS = {
 
 
 @dataclass(frozen=True)
-class Sampled:
+class PlanMetric:
     """A metric of a plan; if there are ``instances``, it is restricted to them.
 
     ``known`` are the sampled instances that the graph knows, each with its component.
@@ -41,7 +41,7 @@ class Sampled:
 
 
 @dataclass(frozen=True)
-class Metric:
+class GraphMetric:
     """What the graph has, or will have, of a metric on a host."""
 
     name: str
@@ -56,8 +56,8 @@ def sampled(
     host: URIRef,
     twin: Endpoint,
     counters: Iterable[str] = (),
-    foreseen: Sequence[Metric] = (),
-) -> list[Sampled]:
+    foreseen: Sequence[GraphMetric] = (),
+) -> list[PlanMetric]:
     """The metrics of a plan, with their instances; raises PlanRequestError.
 
     `counters` are the metrics of its roles and events; `foreseen` are those that are
@@ -75,13 +75,13 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _metrics(host: str, names: Sequence[str], twin: Endpoint) -> list[Metric]:
+def _metrics(host: str, names: Sequence[str], twin: Endpoint) -> list[GraphMetric]:
     """Look up metrics in parallel; if several are wrong, the first is reported."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(partial(_metric, host, twin), names))
 
 
-def _metric(host: str, twin: Endpoint, name: str) -> Metric:
+def _metric(host: str, twin: Endpoint, name: str) -> GraphMetric:
     bound = {"host": host, "metric": name}
     rows = saved_rows(twin, "telemetry/instances", bound)
     if not rows:
@@ -92,7 +92,7 @@ def _metric(host: str, twin: Endpoint, name: str) -> Metric:
         raise PlanRequestError(
             f"metric {name} gives {what}, which are not stored: leave it out"
         )
-    return Metric(
+    return GraphMetric(
         name,
         URIRef(first["metric"]),
         first["domain"] is not None,
@@ -111,11 +111,11 @@ def _unknown(host: str, name: str, twin: Endpoint) -> str:
     return f"{host} has no metric {name[:100]!r}; {hint}"
 
 
-def _named(metric: Metric, names: Sequence[str], host: URIRef) -> Sampled:
+def _named(metric: GraphMetric, names: Sequence[str], host: URIRef) -> PlanMetric:
     """All instances, or named ones that the host has or may get."""
     if not names:
         all_of = metric.instances if metric.has_instances else {None: host}
-        return Sampled(metric.name, metric.iri, all_of)
+        return PlanMetric(metric.name, metric.iri, all_of)
     if not metric.has_instances:
         raise PlanRequestError(
             f"metric {metric.name} has no instances: leave {names[0]!r} out"
@@ -124,13 +124,13 @@ def _named(metric: Metric, names: Sequence[str], host: URIRef) -> Sampled:
         if name not in metric.instances and not metric.at_fetch:
             raise PlanRequestError(
                 f"metric {metric.name} has no instance {name!r}; it has "
-                f"{_some(metric.instances)}"
+                f"{_restricted(metric.instances)}"
             )
     known = {name: iri for name, iri in metric.instances.items() if name in names}
-    return Sampled(metric.name, metric.iri, known, tuple(_distinct(names)))
+    return PlanMetric(metric.name, metric.iri, known, tuple(_distinct(names)))
 
 
-def _answer(request: PlanRequest, twin: Endpoint) -> Rows:
+def _answer(request: PlanRequest, twin: Endpoint) -> TermRows:
     try:
         query = saved_query(request.query)
     except UnknownQueryError:
@@ -157,7 +157,7 @@ def _check_form(query: SavedQuery) -> None:
         )
 
 
-def _of_components(metric: Metric, query: str, answer: Rows) -> Sampled:
+def _of_components(metric: GraphMetric, query: str, answer: TermRows) -> PlanMetric:
     """The instances of the components in the only column that has any."""
     if not metric.has_instances or (metric.at_fetch and not metric.instances):
         when = "resolved at each fetch" if metric.at_fetch else "none"
@@ -173,11 +173,11 @@ def _of_components(metric: Metric, query: str, answer: Rows) -> Sampled:
     }
     for name in known:
         check_instance(name)
-    return Sampled(metric.name, metric.iri, known, tuple(known))
+    return PlanMetric(metric.name, metric.iri, known, tuple(known))
 
 
 def components_in(
-    answer: Rows, query: str, metric: str, instances: Mapping[str, URIRef]
+    answer: TermRows, query: str, metric: str, instances: Mapping[str, URIRef]
 ) -> Collection[URIRef]:
     """The components in the only column with components that a metric has instances of.
 
@@ -203,7 +203,7 @@ def components_in(
     if not fit:
         raise PlanRequestError(
             f"query {query} gives no component that {metric} has an instance of "
-            f"(its columns: {shown}; the instances: {_some(instances)})"
+            f"(its columns: {shown}; the instances: {_restricted(instances)})"
         )
     if len(fit) > 1:
         raise PlanRequestError(
@@ -213,6 +213,6 @@ def components_in(
     return {iri for iri in columns[fit[0]] if isinstance(iri, URIRef)}
 
 
-def _some(names: Collection[str]) -> str:
+def _restricted(names: Collection[str]) -> str:
     first = ", ".join(sorted(names)[:5])
     return f"{first} …" if len(names) > 5 else first or "none"

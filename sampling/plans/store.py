@@ -19,9 +19,9 @@ from ingest.triples import Triples, Value, insertion
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.run import saved_rows
-from sampling.plans.counters import COUNTERS, Counts, counted_among
+from sampling.plans.counters import COUNTERS, CounterPurpose, counted_among
 from sampling.plans.events import counted_events
-from sampling.plans.instances import Sampled, sampled
+from sampling.plans.instances import PlanMetric, sampled
 from sampling.plans.request import PlanRequest, check_plan_name, check_request
 
 
@@ -33,7 +33,7 @@ def check_new(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
 
 
 def _check_free(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
-    if not twin.ask(_stands(request.host, request.name, iris, has_plan=False)):
+    if not twin.ask(_plan_exists(request.host, request.name, iris, has_plan=False)):
         check_host(request.host, twin, iris)
         raise PlanRequestError(
             f"{request.host} has a plan {request.name} already: give another name, or "
@@ -45,8 +45,8 @@ def add_plan(
     request: PlanRequest,
     twin: Endpoint,
     iris: Iris,
-    counters: Mapping[str, Counts] | None = None,
-) -> list[Sampled]:
+    counters: Mapping[str, CounterPurpose] | None = None,
+) -> list[PlanMetric]:
     """Write a plan; return what it samples.
 
     `counters` are the metrics of its roles and events, which must be in the graph.
@@ -77,7 +77,7 @@ def _check_no_counters(request: PlanRequest, twin: Endpoint, iris: Iris) -> None
 
 
 def _known(
-    metrics: Sequence[Sampled], host: URIRef, events: Iterable[CountedEvent]
+    metrics: Sequence[PlanMetric], host: URIRef, events: Iterable[CountedEvent]
 ) -> Mapping[URIRef, URIRef | None]:
     """The classes of what a plan names, as the earlier queries found them."""
     components = {one for metric in metrics for one in metric.known.values()}
@@ -92,7 +92,7 @@ def _known(
 
 def _checked(
     request: PlanRequest, twin: Endpoint, iris: Iris, counters: Iterable[str]
-) -> list[Sampled]:
+) -> list[PlanMetric]:
     """What a plan samples; both queries to the store run at the same time."""
     check_request(request)
     _check_no_counters(request, twin, iris)
@@ -107,7 +107,7 @@ def _checked(
 def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
     """Remove a plan, with its telemetry; raises PlanRequestError."""
     check_plan_name(name)
-    if not twin.ask(_stands(host, name, iris, has_plan=True)):
+    if not twin.ask(_plan_exists(host, name, iris, has_plan=True)):
         check_host(host, twin, iris)
         names = plan_names(host, twin)
         near = get_close_matches(name, names, n=3) or names
@@ -149,7 +149,7 @@ def _node(host: str, iris: Iris) -> URIRef:
         raise PlanRequestError(f"no host {host!r}: {error}") from None
 
 
-def _stands(host: str, name: str, iris: Iris, *, has_plan: bool) -> str:
+def _plan_exists(host: str, name: str, iris: Iris, *, has_plan: bool) -> str:
     """A query whether the host exists, with a plan of this name or without."""
     node, text = _node(host, iris), Literal(name).n3()
     # The name comes first: thousands of nodes belong to a host.
@@ -160,9 +160,9 @@ def _stands(host: str, name: str, iris: Iris, *, has_plan: bool) -> str:
 
 def _described(
     request: PlanRequest,
-    metrics: Sequence[Sampled],
+    metrics: Sequence[PlanMetric],
     iris: Iris,
-    counters: Mapping[str, Counts],
+    counters: Mapping[str, CounterPurpose],
     events: Mapping[str, CountedEvent],
 ) -> Triples:
     triples = Triples()
@@ -193,7 +193,7 @@ def _described(
 
 
 def _counting(
-    iris: Iris, request: PlanRequest, counts: Counts
+    iris: Iris, request: PlanRequest, counts: CounterPurpose
 ) -> dict[URIRef, Value | Iterable[Value]]:
     return {
         ST.samplesRole: [iris.role(role) for role in counts.roles],

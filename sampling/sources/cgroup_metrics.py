@@ -14,7 +14,7 @@ PREFIX = "supertwin.cgroup."
 DOMAIN = "513.0"
 
 
-class Place(NamedTuple):
+class CgroupFileKey(NamedTuple):
     """Where a value is found: controller, file, key in it, and factor of its unit."""
 
     controller: str
@@ -36,81 +36,81 @@ def _metric(name: str, semantics: str, units: str, help_: str) -> OwnMetric:
 # The first place that a group has is read; without one, there is no value.
 PLACES = {
     _metric("cpu.usage", "counter", "nanosec", "CPU time of its processes"): (
-        Place(_ACCT, "cpuacct.usage"),
-        Place(UNIFIED, "cpu.stat", "usage_usec", _MICRO),
+        CgroupFileKey(_ACCT, "cpuacct.usage"),
+        CgroupFileKey(UNIFIED, "cpu.stat", "usage_usec", _MICRO),
     ),
     _metric("cpu.user", "counter", "nanosec", "CPU time in their own code"): (
-        Place(_ACCT, "cpuacct.usage_user"),
-        Place(UNIFIED, "cpu.stat", "user_usec", _MICRO),
+        CgroupFileKey(_ACCT, "cpuacct.usage_user"),
+        CgroupFileKey(UNIFIED, "cpu.stat", "user_usec", _MICRO),
     ),
     _metric("cpu.system", "counter", "nanosec", "CPU time in the kernel"): (
-        Place(_ACCT, "cpuacct.usage_sys"),
-        Place(UNIFIED, "cpu.stat", "system_usec", _MICRO),
+        CgroupFileKey(_ACCT, "cpuacct.usage_sys"),
+        CgroupFileKey(UNIFIED, "cpu.stat", "system_usec", _MICRO),
     ),
     _metric("cpu.periods", "counter", "count", "periods in which it wanted to run"): (
-        Place(_CPU, "cpu.stat", "nr_periods"),
-        Place(UNIFIED, "cpu.stat", "nr_periods"),
+        CgroupFileKey(_CPU, "cpu.stat", "nr_periods"),
+        CgroupFileKey(UNIFIED, "cpu.stat", "nr_periods"),
     ),
     _metric("cpu.throttled", "counter", "count", "periods in which it had to wait"): (
-        Place(_CPU, "cpu.stat", "nr_throttled"),
-        Place(UNIFIED, "cpu.stat", "nr_throttled"),
+        CgroupFileKey(_CPU, "cpu.stat", "nr_throttled"),
+        CgroupFileKey(UNIFIED, "cpu.stat", "nr_throttled"),
     ),
     _metric("cpu.throttled_time", "counter", "nanosec", "time that it had to wait"): (
-        Place(_CPU, "cpu.stat", "throttled_time"),
-        Place(UNIFIED, "cpu.stat", "throttled_usec", _MICRO),
+        CgroupFileKey(_CPU, "cpu.stat", "throttled_time"),
+        CgroupFileKey(UNIFIED, "cpu.stat", "throttled_usec", _MICRO),
     ),
     _metric("memory.usage", "instant", "byte", "memory that is charged to it"): (
-        Place(_MEMORY, "memory.usage_in_bytes"),
-        Place(UNIFIED, "memory.current"),
+        CgroupFileKey(_MEMORY, "memory.usage_in_bytes"),
+        CgroupFileKey(UNIFIED, "memory.current"),
     ),
     _metric("memory.peak", "instant", "byte", "the most memory that it had"): (
-        Place(_MEMORY, "memory.max_usage_in_bytes"),
-        Place(UNIFIED, "memory.peak"),
+        CgroupFileKey(_MEMORY, "memory.max_usage_in_bytes"),
+        CgroupFileKey(UNIFIED, "memory.peak"),
     ),
     _metric("memory.anon", "instant", "byte", "memory of no file"): (
-        Place(_MEMORY, "memory.stat", "total_rss"),
-        Place(UNIFIED, "memory.stat", "anon"),
+        CgroupFileKey(_MEMORY, "memory.stat", "total_rss"),
+        CgroupFileKey(UNIFIED, "memory.stat", "anon"),
     ),
     _metric("memory.file", "instant", "byte", "memory that caches files"): (
-        Place(_MEMORY, "memory.stat", "total_cache"),
-        Place(UNIFIED, "memory.stat", "file"),
+        CgroupFileKey(_MEMORY, "memory.stat", "total_cache"),
+        CgroupFileKey(UNIFIED, "memory.stat", "file"),
     ),
     _metric("memory.faults", "counter", "count", "major page faults"): (
-        Place(_MEMORY, "memory.stat", "total_pgmajfault"),
-        Place(UNIFIED, "memory.stat", "pgmajfault"),
+        CgroupFileKey(_MEMORY, "memory.stat", "total_pgmajfault"),
+        CgroupFileKey(UNIFIED, "memory.stat", "pgmajfault"),
     ),
     _metric("memory.oom_kills", "counter", "count", "processes killed for memory"): (
-        Place(_MEMORY, "memory.oom_control", "oom_kill"),
-        Place(UNIFIED, "memory.events", "oom_kill"),
+        CgroupFileKey(_MEMORY, "memory.oom_control", "oom_kill"),
+        CgroupFileKey(UNIFIED, "memory.events", "oom_kill"),
     ),
     _metric("pids.current", "instant", "count", "tasks, threads included"): (
-        Place(_PIDS, "pids.current"),
-        Place(UNIFIED, "pids.current"),
+        CgroupFileKey(_PIDS, "pids.current"),
+        CgroupFileKey(UNIFIED, "pids.current"),
     ),
     _metric("io.read.bytes", "counter", "byte", "read from block devices"): (
-        Place(_BLKIO, _BYTES, "Read"),
-        Place(UNIFIED, "io.stat", "rbytes"),
+        CgroupFileKey(_BLKIO, _BYTES, "Read"),
+        CgroupFileKey(UNIFIED, "io.stat", "rbytes"),
     ),
     _metric("io.write.bytes", "counter", "byte", "written to block devices"): (
-        Place(_BLKIO, _BYTES, "Write"),
-        Place(UNIFIED, "io.stat", "wbytes"),
+        CgroupFileKey(_BLKIO, _BYTES, "Write"),
+        CgroupFileKey(UNIFIED, "io.stat", "wbytes"),
     ),
     _metric("io.read.ops", "counter", "count", "reads from block devices"): (
-        Place(_BLKIO, _COUNT, "Read"),
-        Place(UNIFIED, "io.stat", "rios"),
+        CgroupFileKey(_BLKIO, _COUNT, "Read"),
+        CgroupFileKey(UNIFIED, "io.stat", "rios"),
     ),
     _metric("io.write.ops", "counter", "count", "writes to block devices"): (
-        Place(_BLKIO, _COUNT, "Write"),
-        Place(UNIFIED, "io.stat", "wios"),
+        CgroupFileKey(_BLKIO, _COUNT, "Write"),
+        CgroupFileKey(UNIFIED, "io.stat", "wios"),
     ),
     _metric("cpu.stalled", "counter", "microsec", "time some task lacked a CPU"): (
-        Place(UNIFIED, "cpu.pressure", "some"),
+        CgroupFileKey(UNIFIED, "cpu.pressure", "some"),
     ),
     _metric("memory.stalled", "counter", "microsec", "time some task lacked memory"): (
-        Place(UNIFIED, "memory.pressure", "some"),
+        CgroupFileKey(UNIFIED, "memory.pressure", "some"),
     ),
     _metric("io.stalled", "counter", "microsec", "time some task waited for devices"): (
-        Place(UNIFIED, "io.pressure", "some"),
+        CgroupFileKey(UNIFIED, "io.pressure", "some"),
     ),
 }
 CGROUP_METRICS = tuple(PLACES)

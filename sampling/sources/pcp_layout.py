@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from core.linux import pmapi
 from sampling.sources.pcp_decode import Raw
-from sampling.sources.source import Column, Gap, Series
+from sampling.sources.source import Gap, SampleColumn, Series
 
 Names = Mapping[int, str]
 Instances = npt.NDArray[np.int32]
 
 
-class Kind(NamedTuple):
+class ValueType(NamedTuple):
     """How bits become values: the dtype to read them as, and that of the column."""
 
     read: type[np.generic]
@@ -24,21 +24,21 @@ class Kind(NamedTuple):
 
 
 # In the order of the fetch, so that the metrics of one column are side by side.
-KINDS: dict[int, Kind] = {
-    pmapi.TYPE_32: Kind(np.int32, np.int64, False),
-    pmapi.TYPE_U32: Kind(np.uint32, np.int64, False),
-    pmapi.TYPE_64: Kind(np.int64, np.int64, True),
-    pmapi.TYPE_U64: Kind(np.uint64, np.uint64, True),
-    pmapi.TYPE_FLOAT: Kind(np.float32, np.float32, False),
-    pmapi.TYPE_DOUBLE: Kind(np.float64, np.float64, True),
+KINDS: dict[int, ValueType] = {
+    pmapi.TYPE_32: ValueType(np.int32, np.int64, False),
+    pmapi.TYPE_U32: ValueType(np.uint32, np.int64, False),
+    pmapi.TYPE_64: ValueType(np.int64, np.int64, True),
+    pmapi.TYPE_U64: ValueType(np.uint64, np.uint64, True),
+    pmapi.TYPE_FLOAT: ValueType(np.float32, np.float32, False),
+    pmapi.TYPE_DOUBLE: ValueType(np.float64, np.float64, True),
 }
 
 
-class Chosen(NamedTuple):
+class FetchedMetric(NamedTuple):
     """One metric of the fetch."""
 
     name: str
-    desc: pmapi.Descriptor
+    desc: pmapi.MetricDescriptor
 
 
 def gap_of(count: int, points: int) -> Gap:
@@ -67,10 +67,12 @@ class InstanceNames:
         """Names of a domain by number; an instance that has just gone has none."""
         known = self._known.get(indom)
         if known is None or came or not known.keys() >= instances:
-            known = self._asked(indom)
+            known = self._ask_names(indom)
         return known
 
-    def series(self, metric: "Chosen", instances: list[int]) -> list[Series | None]:
+    def series(
+        self, metric: "FetchedMetric", instances: list[int]
+    ) -> list[Series | None]:
         """The series of a metric's values; None if the instance has just gone."""
         if metric.desc.indom == pmapi.NO_INDOM:
             return [Series(metric.name, None)] * len(instances)
@@ -88,7 +90,7 @@ class InstanceNames:
         self._known.clear()
         self._asked_at.clear()
 
-    def _asked(self, indom: int) -> Names:
+    def _ask_names(self, indom: int) -> Names:
         if (
             self._asked_at.get(indom, -1.0) < self.fetched_at
             or indom not in self._known
@@ -105,7 +107,7 @@ class InstanceNames:
         return known[1]
 
 
-class Layout:
+class ColumnLayout:
     """Turns the raw values of one choice of metrics into columns.
 
     Metrics are sorted in the order of KINDS. ``sizes`` holds how many values each
@@ -113,7 +115,10 @@ class Layout:
     """
 
     def __init__(
-        self, chosen: Sequence[Chosen], names: InstanceNames, sizes: dict[str, int]
+        self,
+        chosen: Sequence[FetchedMetric],
+        names: InstanceNames,
+        sizes: dict[str, int],
     ) -> None:
         self.gaps: dict[str, Gap] = {}
         self._chosen = chosen
@@ -131,7 +136,7 @@ class Layout:
         self._pieces.clear()
         self._shape = None
 
-    def columns(self, raw: Raw) -> tuple[Column, ...]:
+    def columns(self, raw: Raw) -> tuple[SampleColumn, ...]:
         """The values as columns, without those of instances that have no name."""
         shape = raw.counts.tobytes(), raw.instances.tobytes()
         if shape != self._shape:
@@ -140,14 +145,14 @@ class Layout:
         bits = raw.bits
         return self._split(bits if self._named is None else bits[self._named])
 
-    def _split(self, bits: npt.NDArray[np.uint64]) -> tuple[Column, ...]:
+    def _split(self, bits: npt.NDArray[np.uint64]) -> tuple[SampleColumn, ...]:
         parts: dict[type[np.generic], list[npt.NDArray[np.generic]]] = {}
         for code, kind in KINDS.items():
             piece = bits[self._bounds[code] : self._bounds[code + 1]]
             if len(piece):
                 parts.setdefault(kind.column, []).append(_values(piece, kind))
         return tuple(
-            Column(self._series[dtype], np.concatenate(pieces))
+            SampleColumn(self._series[dtype], np.concatenate(pieces))
             for dtype, pieces in parts.items()
         )
 
@@ -186,7 +191,9 @@ class Layout:
             self.gaps[metric] = Gap("an instance without a name", nameless)
             self.forget()
 
-    def _piece(self, metric: Chosen, instances: Instances) -> list[Series | None]:
+    def _piece(
+        self, metric: FetchedMetric, instances: Instances
+    ) -> list[Series | None]:
         key = instances.tobytes()
         known = self._pieces.get(metric.name)
         if known is None or known[0] != key:
@@ -195,7 +202,7 @@ class Layout:
         return known[1]
 
 
-def _values(bits: npt.NDArray[np.uint64], kind: Kind) -> npt.NDArray[np.generic]:
+def _values(bits: npt.NDArray[np.uint64], kind: ValueType) -> npt.NDArray[np.generic]:
     narrow = bits if kind.wide else bits.astype(np.uint32)
     values = narrow.view(kind.read)
     return values.astype(kind.column) if kind.read is not kind.column else values

@@ -44,7 +44,7 @@ class NamesConnection:
             return self._context.instances(indom)
         except pmapi.PmError as error:
             _LOG.debug("no names of instance domain %d: %s", indom, error)
-            if error.is_silence:
+            if error.is_timeout:
                 self._forget()
             return {}
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from core.linux import pmapi
 from sampling.errors import SourceDownError
-from sampling.sources.pcp_layout import KINDS, Chosen, InstanceNames
+from sampling.sources.pcp_layout import KINDS, FetchedMetric, InstanceNames
 from sampling.sources.pcp_names import NamesConnection
 from sampling.sources.pcp_texts import SeenTexts
 from sampling.sources.pcp_values import Values
@@ -42,7 +42,7 @@ class PcpSource:
         self._names_connection = NamesConnection(address)
         self._names = InstanceNames(self._names_connection.ask)
         self._metrics: tuple[str, ...] = ()
-        self._known: dict[str, pmapi.Descriptor] = {}
+        self._known: dict[str, pmapi.MetricDescriptor] = {}
         self._unknown: dict[str, Gap] = {}
         self._sizes: dict[str, int] = {}
         self._ask_at = self._names_until = 0.0
@@ -107,12 +107,12 @@ class PcpSource:
             self.changes += 1
             _LOG.info("PMCD at %s changed its agents", self.address)
             # A new agent may renumber its metrics: these values may belong to others.
-            self._look_up_anew(self._open())
+            self._look_up_again(self._open())
             return self._fetch()
         read = partial(self._values.read, result, time.monotonic(), unknown)
         return LateSample(read, result.seconds)
 
-    def _look_up_anew(self, context: pmapi.Context) -> None:
+    def _look_up_again(self, context: pmapi.Context) -> None:
         """Look up all metrics, and all names of instances."""
         self._known = {}
         self._names_until = 0.0
@@ -138,7 +138,7 @@ class PcpSource:
         self._ask_at = time.monotonic() + (_ASK_SOON if soon else _ASK_AGAIN)
         self._arrange()
 
-    def _note(self, name: str, answer: pmapi.Descriptor | pmapi.PmError) -> None:
+    def _note(self, name: str, answer: pmapi.MetricDescriptor | pmapi.PmError) -> None:
         """Save the description of a metric, or why it is not fetched."""
         if isinstance(answer, pmapi.PmError):
             self._unknown[name] = Gap(str(answer), self._sizes.get(name, 1))
@@ -150,7 +150,7 @@ class PcpSource:
 
     def _arrange(self) -> None:
         found = [
-            Chosen(name, self._known[name])
+            FetchedMetric(name, self._known[name])
             for name in self._metrics
             if name in self._known
         ]
@@ -159,7 +159,7 @@ class PcpSource:
             self._pmids = pmapi.pmid_array([metric.desc.pmid for metric in chosen])
             self._values = self._new_values(chosen)
 
-    def _new_values(self, chosen: Sequence[Chosen]) -> Values:
+    def _new_values(self, chosen: Sequence[FetchedMetric]) -> Values:
         return Values(chosen, self._names, self._sizes, self._seen)
 
     def _open(self) -> pmapi.Context:
@@ -173,6 +173,6 @@ class PcpSource:
         )
 
 
-def _may_pass(answer: pmapi.Descriptor | pmapi.PmError) -> bool:
+def _may_pass(answer: pmapi.MetricDescriptor | pmapi.PmError) -> bool:
     """Whether a look-up failed for a reason other than the name."""
     return isinstance(answer, pmapi.PmError) and answer.code != pmapi.UNKNOWN_NAME

@@ -7,8 +7,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from sampling.sources.pcp_decode import MOST_BYTES, RawTexts
-from sampling.sources.pcp_layout import Chosen, InstanceNames, gap_of
-from sampling.sources.source import Column, Gap, Series
+from sampling.sources.pcp_layout import FetchedMetric, InstanceNames, gap_of
+from sampling.sources.source import Gap, SampleColumn, Series
 
 MOST_TEXTS = 20
 TOO_MANY = f"more than {MOST_TEXTS} texts of one instance in an hour"
@@ -54,7 +54,7 @@ class Texts:
 
     def __init__(
         self,
-        chosen: Sequence[Chosen],
+        chosen: Sequence[FetchedMetric],
         names: InstanceNames,
         sizes: dict[str, int],
         seen: SeenTexts,
@@ -66,13 +66,13 @@ class Texts:
         self._seen = seen
         self._raw: RawTexts | None = None
         self._hour = 0
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[SampleColumn, ...] = ()
 
     def forget(self) -> None:
         """Name all instances again at the next fetch."""
         self._raw = None
 
-    def columns(self, raw: RawTexts) -> tuple[Column, ...]:
+    def columns(self, raw: RawTexts) -> tuple[SampleColumn, ...]:
         """The same column as long as no text changes; empty without texts."""
         hour = self._seen.hour
         if self._raw is None or hour != self._hour or not raw.equals(self._raw):
@@ -92,16 +92,16 @@ class Texts:
             series += found
             self._note(metric.name, count, len(found))
         ones = np.ones(len(series), np.int8)
-        self._columns = (Column(tuple(series), ones),) if series else ()
+        self._columns = (SampleColumn(tuple(series), ones),) if series else ()
 
     def _of(
-        self, metric: Chosen, instances: list[int], texts: list[bytes]
+        self, metric: FetchedMetric, instances: list[int], texts: list[bytes]
     ) -> list[Series]:
         """The series of a metric, without nameless instances and excess texts."""
         named = self._names.series(metric, instances)
         found = []
         for series, raw in zip(named, texts, strict=True):
-            text = shown(raw)
+            text = printable_text(raw)
             if series is None:
                 self._miss(metric.name, "an instance without a name")
                 self.forget()
@@ -122,7 +122,7 @@ class Texts:
             self.gaps[metric] = gap_of(count, self._sizes.get(metric, 1))
 
 
-def shown(raw: bytes) -> str:
+def printable_text(raw: bytes) -> str:
     """A text as a label: up to its NUL, shortened with an ellipsis if it is too long.
 
     Bytes that are not UTF-8 stay visible and distinct.

@@ -6,7 +6,12 @@ import numpy as np
 
 from core.linux import pmapi
 from sampling.sources.pcp_decode import decode, decode_texts
-from sampling.sources.pcp_layout import KINDS, Chosen, InstanceNames, Layout
+from sampling.sources.pcp_layout import (
+    KINDS,
+    ColumnLayout,
+    FetchedMetric,
+    InstanceNames,
+)
 from sampling.sources.pcp_texts import SeenTexts, Texts
 from sampling.sources.source import Gap, Sample
 
@@ -20,7 +25,7 @@ class Values:
 
     def __init__(
         self,
-        chosen: Sequence[Chosen],
+        chosen: Sequence[FetchedMetric],
         names: InstanceNames,
         sizes: dict[str, int],
         seen: SeenTexts,
@@ -32,7 +37,7 @@ class Values:
         texts = chosen[len(numbers) :]
         self._wide = np.array([KINDS[m.desc.type].wide for m in numbers], np.bool_)
         self._number_of_texts = len(texts)
-        self._layout = Layout(numbers, names, sizes)
+        self._layout = ColumnLayout(numbers, names, sizes)
         self._texts = Texts(texts, names, sizes, seen)
 
     def read(

@@ -20,7 +20,7 @@ class Series(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class SampleColumn:
     """Values of one kind: dtype int64, uint64, float32 or float64, shape (n,).
 
     Those of texts are int8. A sample has one column for each dtype. ``series`` names
@@ -46,7 +46,7 @@ class Sample:
     ``taken`` is the time by the clock of the machine that gave it (Unix seconds).
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[SampleColumn, ...]
     missing: Mapping[str, Gap]
     taken: float | None = None
 

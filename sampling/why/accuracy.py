@@ -8,7 +8,7 @@ from core.stores.clients import Clients
 from core.stores.endpoint import JSON_RESULTS
 from core.stores.results import read_rows
 from queries.catalogue import saved_query
-from sampling.events.event import Event
+from sampling.events.event import PmuEvent
 
 _QUERY = "pmu/accuracy"
 
@@ -25,8 +25,10 @@ async def accuracy_of(
     text = saved_query(_QUERY).bind({})
     answer = read_rows(await clients.graph.query(text, JSON_RESULTS))
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
-    asked = [row for row in rows if Event(row["pmu"], row["event"]).value in metrics]
-    found = groupby(asked, lambda row: (row["pmu"], row["event"]))
+    wanted_rows = [
+        row for row in rows if PmuEvent(row["pmu"], row["event"]).value in metrics
+    ]
+    found = groupby(wanted_rows, lambda row: (row["pmu"], row["event"]))
     told = [_sentence(host, list(group)) for _, group in found]
     return "; ".join(told) or None
 

@@ -8,14 +8,14 @@ from anyio import to_thread
 from core.stores.clients import Clients
 from core.stores.endpoint import JSON_RESULTS
 from core.stores.results import read_rows
-from ingest.errors import SourceError
+from ingest.errors import ProbeSourceError
 from ingest.pmu.pfm import read_events
 from ontology.figures import figures
 from queries.catalogue import saved_query
 from queries.diagnosis import Finding
 from queries.errors import ParameterError
 from sampling.errors import PerfeventError
-from sampling.events.choice import Choice, choose
+from sampling.events.choice import EventSelection, choose
 from sampling.events.host import HOST_QUERIES, ROLE_QUERY, Row, host_of, role_terms
 from sampling.why.verdict import Evidence, judge
 
@@ -29,7 +29,7 @@ def may_be_counted(name: str) -> bool:
     return "::" in name or "." not in name
 
 
-async def choice_of(clients: Clients, host: str, name: str) -> Choice | None:
+async def choice_of(clients: Clients, host: str, name: str) -> EventSelection | None:
     """What measures a role or counts an event; None if the name is neither."""
     terms = role_terms(await _rows(clients, ROLE_QUERY, host=host, role=name))
     if not terms and "::" not in name:
@@ -41,12 +41,12 @@ async def choice_of(clients: Clients, host: str, name: str) -> Choice | None:
         known = host_of(host, dict(zip(HOST_QUERIES, answers, strict=True)))
         roles, events = ({name: terms}, ()) if terms else ({}, (name,))
         return await to_thread.run_sync(choose, known, roles, events, _encode)
-    except (PerfeventError, SourceError) as error:
-        return Choice(host, refused={name: str(error)})
+    except (PerfeventError, ProbeSourceError) as error:
+        return EventSelection(host, refused={name: str(error)})
 
 
 async def judge_counters(
-    choice: Choice, name: str, look: Look
+    choice: EventSelection, name: str, look: Look
 ) -> tuple[Finding, list[Evidence]]:
     """The first explanation, and the evidence about each event's values."""
     if choice.refused:

@@ -26,7 +26,7 @@ _COUNTERS, _VALUE, _DUTY = "perfevent.hwcounters.", ".value", ".dutycycle"
 _PMU_SIGN = "__"  # between PMU and event, in names of metrics
 
 
-async def in_depth(clients: Clients, found: Evidence) -> Evidence:
+async def with_details(clients: Clients, found: Evidence) -> Evidence:
     """The same evidence, plus what a counter or an unknown name needs."""
     if found.metric.startswith(_COUNTERS) and found.metric.endswith(_VALUE):
         found = replace(found, duty=await _duty(clients, found))
@@ -55,8 +55,8 @@ async def _duty(clients: Clients, found: Evidence) -> float | None:
 
 async def _group(clients: Clients, found: Evidence) -> CgroupSeen | None:
     """The last control group with the path, which is also its name in PCP."""
-    asked = {"path": found.instance or "", "metric": found.metric}
-    rows = await _rows(clients, "why/cgroup", host=found.host, **asked)
+    parameters = {"path": found.instance or "", "metric": found.metric}
+    rows = await _rows(clients, "why/cgroup", host=found.host, **parameters)
     if not rows:
         return None
     _host, _path, _noticed, ended, gives, _iri = rows[0]

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from core.stores.series_store import Sample
+from core.stores.series_store import StoredSample
 from ontology.figures import figures
-from queries.diagnosis import Finding, Known, failed, finding
+from queries.diagnosis import Finding, MetricFacts, failed, finding
 from sampling.account import reasons
-from sampling.account.bridge_status import Bridge
+from sampling.account.bridge_status import BridgeStatus
 
 # A value is fresh for some periods, so that one late tick raises no alarm.
 _FRESH_PERIODS = 3.0
@@ -54,9 +54,9 @@ class Evidence:
     host: str
     metric: str
     instance: str | None
-    known: Known
-    bridge: Bridge
-    sample: Sample | None = None
+    known: MetricFacts
+    bridge: BridgeStatus
+    sample: StoredSample | None = None
     store_reason: str = ""
     near: tuple[str, ...] = ()
     counters: tuple[Counter, ...] = ()
@@ -64,11 +64,11 @@ class Evidence:
     group: CgroupSeen | None = None
 
     @property
-    def of_many(self) -> bool:
+    def covers_several(self) -> bool:
         """Whether several instances are asked for, so that there is no single value."""
         return self.known.has_instances and self.instance is None
 
-    def is_fresh(self, sample: Sample) -> bool:
+    def is_fresh(self, sample: StoredSample) -> bool:
         """Whether a sample is from the last few periods of its plan."""
         return sample.age <= max(_FRESH_S, _FRESH_PERIODS * (self.known.period or 0))
 
@@ -98,7 +98,7 @@ def _of_data(evidence: Evidence) -> Finding | None:
     sample = evidence.sample
     if sample is None or not evidence.is_fresh(sample):
         return None
-    if evidence.of_many:
+    if evidence.covers_several:
         reason = f"the newest of its instances is {figures(sample.age)} s old; name one"
         return Finding("data", reason)
     shared = evidence.duty is not None and evidence.duty < 1
@@ -165,15 +165,15 @@ def _of_bridge(evidence: Evidence) -> Finding | None:
     return Finding(verdict, reason) if verdict else failed(reason)
 
 
-def _of_log(bridge: Bridge) -> Finding | None:
+def _of_log(bridge: BridgeStatus) -> Finding | None:
     """A fault of the bridge's log on disk, which all points of the host go through."""
     return Finding("log down", bridge.log_reason) if bridge.log_reason else None
 
 
 def _of_store(evidence: Evidence) -> Finding:
-    away = evidence.store_reason or evidence.bridge.store_reason
-    if away:
-        return Finding("store down", f"the series store is away: {away}")
+    store_problem = evidence.store_reason or evidence.bridge.store_reason
+    if store_problem:
+        return Finding("store down", f"the series store is away: {store_problem}")
     bridge = evidence.bridge
     if bridge.waiting and bridge.behind_s > _FRESH_S:
         reason = f"{bridge.waiting} points wait in the bridge's log for the store"

@@ -10,18 +10,18 @@ from core.errors import ApiError
 from core.stores.clients import Clients
 from core.stores.endpoint import JSON_RESULTS
 from core.stores.results import read_rows
-from core.stores.series_store import Sample, StoreError
+from core.stores.series_store import StoredSample, StoreError
 from ontology.iris import series_name
 from ontology.selectors import escaped, pattern, selector, series_labels
 from queries.catalogue import saved_query
-from queries.diagnosis import Finding, Known, read_known
+from queries.diagnosis import Finding, MetricFacts, read_known
 from queries.errors import ParameterError
 from sampling.account.bridge_status import read_bridge
-from sampling.events.choice import Choice
+from sampling.events.choice import EventSelection
 from sampling.events.event import is_counter
 from sampling.why.accuracy import accuracy_of
 from sampling.why.counters import choice_of, judge_counters, may_be_counted
-from sampling.why.evidence import in_depth
+from sampling.why.evidence import with_details
 from sampling.why.verdict import Evidence, judge
 
 QUERY = "why/no-data"
@@ -75,7 +75,7 @@ async def explain(
             counted = {one.event.value for one in choice.counted}
             answer = await _counters(clients, found, choice)
             return await _with_accuracy(clients, answer, counted)
-    found = await in_depth(clients, found)
+    found = await with_details(clients, found)
     return await _with_accuracy(clients, _answer(found, judge(found)), {metric})
 
 
@@ -85,20 +85,20 @@ async def _with_accuracy(clients: Clients, answer: Why, metrics: set[str]) -> Wh
     return answer
 
 
-async def _counters(clients: Clients, asked: Evidence, choice: Choice) -> Why:
+async def _counters(clients: Clients, asked: Evidence, choice: EventSelection) -> Why:
     """The answer for a role or an event, from the evidence about its metrics."""
 
     async def look(metric: str) -> Evidence:
         one = await evidence(clients, asked.host, metric, asked.instance)
-        return await in_depth(clients, one)
+        return await with_details(clients, one)
 
     judged, found = await judge_counters(choice, asked.metric, look)
     if not found:
         return _answer(asked, judged)
-    return _together(asked, judged, [_answer(one, judged) for one in found])
+    return _combined(asked, judged, [_answer(one, judged) for one in found])
 
 
-def _together(asked: Evidence, judged: Finding, found: list[Why]) -> Why:
+def _combined(asked: Evidence, judged: Finding, found: list[Why]) -> Why:
     """One answer for several series: the oldest value, the lowest duty cycle."""
     names = pattern(series_name(one.metric) for one in found)
     labels = series_labels(asked.host, asked.instance).items()
@@ -130,17 +130,17 @@ async def evidence(
 ) -> Evidence:
     """All evidence about a series, or about all series of a metric on a host."""
     series = _selector(host, metric, instance)
-    known, bridge, (sample, away) = await asyncio.gather(
+    known, bridge, (sample, store_problem) = await asyncio.gather(
         _known(clients, host, metric, instance),
         to_thread.run_sync(read_bridge, clients.bridge_state, host),
         _last(clients, series),
     )
-    return Evidence(host, metric, instance, known, bridge, sample, away)
+    return Evidence(host, metric, instance, known, bridge, sample, store_problem)
 
 
 async def _known(
     clients: Clients, host: str, metric: str, instance: str | None
-) -> Known:
+) -> MetricFacts:
     try:
         text = saved_query(QUERY).bind(
             {"host": host, "metric": metric, "instance": instance}
@@ -151,7 +151,7 @@ async def _known(
     return read_known(read_rows(await clients.graph.query(text, JSON_RESULTS)))
 
 
-async def _last(clients: Clients, series: str) -> tuple[Sample | None, str]:
+async def _last(clients: Clients, series: str) -> tuple[StoredSample | None, str]:
     try:
         return await clients.store.last(series), ""
     except StoreError as error:
@@ -161,8 +161,8 @@ async def _last(clients: Clients, series: str) -> tuple[Sample | None, str]:
 def _answer(found: Evidence, judged: Finding) -> Why:
     sample = found.sample
     values: dict[str, Any] = {
-        "last_value": sample.number if sample and not found.of_many else None,
-        "last_text": sample.text if sample and not found.of_many else None,
+        "last_value": sample.number if sample and not found.covers_several else None,
+        "last_text": sample.text if sample and not found.covers_several else None,
         "last_timestamp_ms": sample.timestamp_ms if sample else None,
         "age_s": sample.age if sample else None,
         "duty_cycle": found.duty,

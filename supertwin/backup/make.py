@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.linux.private_folder import make_private
 from core.settings import tools
 from core.settings.accounts import fuseki_account
@@ -35,12 +35,12 @@ _TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 def make_backup(settings: Settings, folder: Path, progress: Progress) -> int:
     """Write a complete backup, private to its owner; return its number of files.
 
-    Raises MendableError if the folder exists, or a store is remote or does not answer.
+    Raises UserError if the folder exists, or a store is remote or does not answer.
     """
     _check(settings, folder)
     partial = folder.with_name(f"{folder.name}.partial")
     if partial.exists():
-        raise MendableError(
+        raise UserError(
             f"{partial} is left from a backup that was ended, or still runs: remove it"
         )
     make_private(partial)
@@ -55,9 +55,9 @@ def make_backup(settings: Settings, folder: Path, progress: Progress) -> int:
 
 def _check(settings: Settings, folder: Path) -> None:
     if folder.exists():
-        raise MendableError(f"{folder} exists: name a new folder for the backup")
+        raise UserError(f"{folder} exists: name a new folder for the backup")
     if settings.fuseki_url or settings.store_read_url or settings.store_write_url:
-        raise MendableError(
+        raise UserError(
             "Fuseki or VictoriaMetrics is elsewhere (SUPERTWIN_FUSEKI_URL, "
             "SUPERTWIN_STORE_…_URL): back it up on its own machine, with its own tools"
         )
@@ -102,7 +102,7 @@ def _dump(settings: Settings, dataset: str, path: Path) -> None:
             for piece in answer.iter_bytes():
                 file.write(piece)
     except httpx.ConnectError:
-        raise MendableError(
+        raise UserError(
             f"no Fuseki answers at {settings.fuseki}: start the stack (`supertwin up`)"
         ) from None
     except httpx.HTTPError as error:

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.state import read_json
 from supertwin.stack.compaction import DATASETS
 
@@ -27,22 +27,22 @@ def write_manifest(folder: Path, about: dict[str, Any]) -> int:
 
 
 def checked_manifest(folder: Path) -> dict[str, Any]:
-    """Return a backup's manifest; raises MendableError if a file differs from it."""
+    """Return a backup's manifest; raises UserError if a file differs from it."""
     manifest = folder / MANIFEST
     found = read_json(manifest) if _kind(manifest) == stat.S_IFREG else None
     if found is None or not isinstance(found.get("files"), dict):
-        raise MendableError(
+        raise UserError(
             f"{folder} is not a backup (it has no sound {MANIFEST}): "
             "name a folder that `supertwin backup` wrote"
         )
     if found.get("format") != FORMAT:
-        raise MendableError(
+        raise UserError(
             f"{folder} has format {found.get('format')} of backups, this release reads "
             f"{FORMAT}: restore it with release {found.get('supertwin')}"
         )
     for name in (f"{dataset}.nq" for dataset in DATASETS):
         if name not in found["files"]:
-            raise MendableError(
+            raise UserError(
                 f"{folder} is no whole backup ({MANIFEST} has no {name}): restore "
                 "another one"
             )
@@ -50,7 +50,7 @@ def checked_manifest(folder: Path) -> dict[str, Any]:
     wrong = sorted({name for name, _ in named.items() ^ _checksums(folder).items()})
     if wrong:
         more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-        raise MendableError(
+        raise UserError(
             f"{folder} differs from its checksums ({', '.join(wrong[:_SHOWN])}{more}): "
             "restore another backup, or another copy of this one"
         )
@@ -63,7 +63,7 @@ def _checksums(folder: Path) -> dict[str, str]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """All files below a folder; raises MendableError for anything but a file or folder.
+    """All files below a folder; raises UserError for anything but a file or folder.
 
     A link's target has no checksum, and reading a pipe could block.
     """
@@ -72,7 +72,7 @@ def _files(folder: Path) -> Iterator[Path]:
         if kind == stat.S_IFREG:
             yield path
         elif kind != stat.S_IFDIR:
-            raise MendableError(
+            raise UserError(
                 f"{path} is neither a file nor a folder, which no backup holds: remove "
                 "it, or restore another copy"
             )

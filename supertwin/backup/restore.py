@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.linux import lock
 from core.linux.private_folder import close_home, make_private
 from core.settings import tools
@@ -30,7 +30,7 @@ def restore_backup(
 ) -> dict[str, Any]:
     """Restore a backup completely into the empty state folder; return its manifest.
 
-    Raises MendableError if the backup is damaged, the stack runs or the folder has
+    Raises UserError if the backup is damaged, the stack runs or the folder has
     files.
     """
     home = settings.home
@@ -53,13 +53,13 @@ def restore_backup(
 
 def _check(home: Path) -> None:
     if lock.holder(home) is not None:
-        raise MendableError(
+        raise UserError(
             f"the stack of {home} runs: `supertwin down`, then move {home} away"
         )
     # The lock is ours; the partial folder is left from a killed restore.
     held = {path.name for path in home.iterdir()} if home.exists() else set()
     if held - {_UP_LOCK, _PARTIAL}:
-        raise MendableError(
+        raise UserError(
             f"{home} is not empty: move it away, or set SUPERTWIN_HOME to an empty "
             "folder"
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.settings.accounts import snapshot_key, store_read_account
 from core.settings.settings import Settings
 
@@ -47,12 +47,12 @@ def _asked(
         answer = client.post(f"/snapshot/{verb}", data=form)
         found: dict[str, Any] = answer.raise_for_status().json()
     except httpx.ConnectError:
-        raise MendableError(
+        raise UserError(
             f"no VictoriaMetrics answers at {settings.store_read}: start the stack "
             "(`supertwin up`)"
         ) from None
     except httpx.HTTPStatusError as error:
-        raise MendableError(
+        raise UserError(
             "VictoriaMetrics refuses its snapshot key "
             f"({error.response.status_code}): `supertwin down`, then `supertwin up`"
         ) from None

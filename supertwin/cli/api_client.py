@@ -25,7 +25,7 @@ class ApiAnswerError(click.ClickException):
     exit_code = 2
 
 
-class AwayError(click.ClickException):
+class ApiUnavailableError(click.ClickException):
     """No API answers, or it fails."""
 
 
@@ -33,14 +33,14 @@ class ApiClient:
     """One connection to the API of a state folder, opened again when it breaks.
 
     An API that was started anew has another key, which is looked up then. Methods raise
-    ApiAnswerError and AwayError.
+    ApiAnswerError and ApiUnavailableError.
     """
 
     def __init__(self, home: Path) -> None:
         self._home = home
         local = read_local_api(home)
         if local is None:
-            raise AwayError(
+            raise ApiUnavailableError(
                 f"no SuperTwin of yours runs in {home}: `make up` starts one"
             )
         self._local, self._connection = local, _connection(local)
@@ -105,15 +105,15 @@ def _connection(local: LocalApi) -> HttpConnection:
     return HttpConnection(local.url, f"Bearer {local.key}", _SECONDS)
 
 
-def _away(local: LocalApi, error: Exception) -> AwayError:
+def _away(local: LocalApi, error: Exception) -> ApiUnavailableError:
     reason = str(error).strip()
-    return AwayError(
+    return ApiUnavailableError(
         f"SuperTwin at {local.url} does not answer ({reason}): `make status` tells more"
     )
 
 
 def _refusal(status: int, text: bytes) -> click.ClickException:
-    kind = AwayError if status >= _FAILURE else ApiAnswerError
+    kind = ApiUnavailableError if status >= _FAILURE else ApiAnswerError
     try:
         return kind(str(json.loads(text)["detail"]))
     except (ValueError, TypeError, KeyError):

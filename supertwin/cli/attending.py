@@ -10,12 +10,12 @@ from threading import Lock, Thread
 from typing import Any
 
 from observations.errors import LaunchError
-from observations.launch import Event, Running, ahead, events
-from supertwin.cli.api_client import ApiAnswerError, ApiClient, AwayError
+from observations.launch import RunnerEvent, RunnerHandle, events, prestarted_runner
+from supertwin.cli.api_client import ApiAnswerError, ApiClient, ApiUnavailableError
 from supertwin.cli.run_input import Input
-from supertwin.cli.run_output import Output, Runs, interruptible, say, status_of
+from supertwin.cli.run_output import CommandOutput, Runs, interruptible, say, status_of
 
-Begin = Callable[[bytes], Running]
+Begin = Callable[[bytes], RunnerHandle]
 
 _TOLD = ("started", "alive", "over", "about", "ended", "refused")
 _UNTIL_TOLD = "about"  # sent together with the next event
@@ -28,10 +28,12 @@ _ELSEWHERE = (
 
 
 def starter(before: list[str], source: Input) -> AbstractContextManager[Begin]:
-    """Prepare to start a program in our environment; ``before``: see `launch.ahead`."""
+    """Prepare to start a program in our environment; ``before``: see
+    `launch.prestarted_runner`.
+    """
     source.rewind()
     environment = {k: v for k, v in os.environ.items() if k[:10] != "SUPERTWIN_"}
-    return ahead(environment, before, source.number)
+    return prestarted_runner(environment, before, source.number)
 
 
 def attend(
@@ -46,7 +48,7 @@ def attend(
     ``begin`` starts the first run if it is ready; ``another`` prepares the others. If
     ``boot`` is given, the command must run on the machine with this boot id.
     """
-    attendant = Attendant(api, session["id"], boot)
+    attendant = AttendedRunner(api, session["id"], boot)
     status, program = 0, session["program"]
     while program is not None:
         with nullcontext(begin) if begin else another() as start:
@@ -57,7 +59,7 @@ def attend(
     return status
 
 
-class Attendant:
+class AttendedRunner:
     """Runs programs here and forwards their events to the API."""
 
     def __init__(self, api: ApiClient, id_: str, boot: str) -> None:
@@ -65,15 +67,15 @@ class Attendant:
         self.next_program: str | None = None
         self._api, self._path = api, f"/observations/{id_}/events"
         self._runs, self._boot = Runs(), boot
-        self._unsent: list[Event] = []
+        self._unsent: list[RunnerEvent] = []
         self._sent, self._sent_at = 0, time.monotonic()
         self._sending = Lock()
         self._is_lost = False
         self._cancel: Callable[[], None] = lambda: None
 
-    def run(self, running: Running) -> None:
+    def run(self, running: RunnerHandle) -> None:
         """Follow a run to its end, even if the API goes away."""
-        output = Output()
+        output = CommandOutput()
 
         def cancel() -> None:
             output.cut()
@@ -86,7 +88,7 @@ class Attendant:
                     cancel()
                 self._tell(event)
                 if event["event"] == "over":
-                    running.let_go()
+                    running.release()
                 self.status = status_of(event, self.status)
 
     def deliver(self) -> None:
@@ -101,7 +103,7 @@ class Attendant:
             time.sleep(_PAUSE_SECONDS)
             self._send()
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: RunnerEvent) -> None:
         if event["event"] in _TOLD:
             self._unsent.append(event)
             if event["event"] != _UNTIL_TOLD:
@@ -134,7 +136,7 @@ class Attendant:
         path = f"{self._path}?first={self._sent}"
         try:
             answer = None if self._is_lost else self._api.ask("POST", path, body)
-        except AwayError:  # perhaps only briefly: the next call sends it
+        except ApiUnavailableError:  # perhaps only briefly: the next call sends it
             return
         except ApiAnswerError as error:
             self._is_lost = True
@@ -152,7 +154,7 @@ class Attendant:
                 self._cancel()
 
 
-def _placed(said: Iterator[Event], boot: str) -> Iterator[Event]:
+def _placed(said: Iterator[RunnerEvent], boot: str) -> Iterator[RunnerEvent]:
     """The runner's events, as long as it runs on the expected machine."""
     for event in said:
         if event["event"] == "started" and boot not in ("", event["boot"]):
@@ -161,7 +163,7 @@ def _placed(said: Iterator[Event], boot: str) -> Iterator[Event]:
         yield event
 
 
-def _told(running: Running) -> Iterator[Event]:
+def _told(running: RunnerHandle) -> Iterator[RunnerEvent]:
     """The runner's events, or one that says that nothing could be started."""
     said = ""
     try:

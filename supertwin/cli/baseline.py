@@ -10,7 +10,7 @@ from core.settings import audit
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from observations.comparison.baselines import (
-    Checked,
+    BaselineCheck,
     baseline_rows,
     check_baseline,
     remove_baseline,
@@ -110,7 +110,7 @@ def check_command(
     sys.exit(_WORSE if found.has_regressed else 0)
 
 
-def _needed(found: Checked) -> str:
+def _needed(found: BaselineCheck) -> str:
     """What would decide the verdict, and how to get it."""
     if found.verdict.runs:
         return f"{found.verdict.needed} (`observe --repeat {found.verdict.runs}`)"
@@ -119,7 +119,7 @@ def _needed(found: Checked) -> str:
     return f"{found.verdict.needed} (`observe --repeat 10`)"
 
 
-def _line(found: Checked) -> str:
+def _line(found: BaselineCheck) -> str:
     was, now = found.was, found.now
     return (
         f"{found.measure}: {figures(was.mean, 6)} in {counted(was.number, 'run')}, "

@@ -9,7 +9,7 @@ import click
 from core.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from sampling.cost.model import Model
+    from sampling.cost.model import CostModel
 
 
 @click.command("calibrate")
@@ -46,7 +46,7 @@ def calibrate_command(when_idle: bool, as_json: bool) -> None:
         click.echo("\n".join(_lines(model, str(path))))
 
 
-def _lines(model: "Model", path: str) -> Iterator[str]:
+def _lines(model: "CostModel", path: str) -> Iterator[str]:
     from sampling.cost.wording import basis_lines
 
     yield from basis_lines(model, model.host, model.cpu)

@@ -12,13 +12,13 @@ from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from observations.exchange.crate_reader import read_crates
 from observations.exchange.export import (
-    Carried,
-    carried_runs,
+    ExportedRun,
+    export_runs,
     samples_csv,
     samples_parquet,
     write_crates_of,
 )
-from observations.exchange.import_ import FILES, bring
+from observations.exchange.import_ import FILES, import_run
 from queries.binding import Param, convert
 from queries.errors import ParameterError
 from supertwin.cli.host import HOST
@@ -70,7 +70,7 @@ def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
     """
     settings = Settings()
     with dataset(settings, "twin") as twin:
-        found = carried_runs(settings, twin, id_)
+        found = export_runs(settings, twin, id_)
     if form == "rocrate":
         write_crates_of(found, out, license_)
     elif form == "csv":
@@ -98,17 +98,17 @@ def import_observation(path: Path, host: str | None, confirm: bool) -> None:
     crates = closing(read_crates(path, FILES, settings.home))
     with dataset(settings, "twin") as twin, crates as found:
         for crate in found:
-            node = bring(settings, twin, crate, host or "", confirm)
+            node = import_run(settings, twin, crate, host or "", confirm)
             audit.record(settings.home, audit.local_user(), "run.imported", node)
             click.echo(node)
 
 
-def _say(one: Carried, out: Path) -> None:
+def _say(one: ExportedRun, out: Path) -> None:
     samples = counted(len(one.points), "sample")
     click.echo(f"{one.told.node}: {samples}, {out}", err=True)
 
 
-def _json_ld(settings: Settings, found: Sequence[Carried]) -> bytes:
+def _json_ld(settings: Settings, found: Sequence[ExportedRun]) -> bytes:
     from rdflib import Graph, URIRef
 
     from api.rdf import json_ld

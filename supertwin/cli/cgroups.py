@@ -25,10 +25,10 @@ def cgroups_group() -> None:
 def list_command(ended: bool, host: str | None, output: str) -> None:
     """The control groups of a host that run, and what is not watched of this one."""
     settings = Settings()
-    asked = host or settings.host
+    target = host or settings.host
     query = saved_query("cgroups/ended" if ended else "cgroups/running")
     with dataset(settings, "twin") as twin:
-        rows = twin.select(query.bind({"host": asked}))
+        rows = twin.select(query.bind({"host": target}))
     click.echo(TABLES[output](rows), nl=False)
-    for problem in read_groups(settings).problems if asked == settings.host else ():
+    for problem in read_groups(settings).problems if target == settings.host else ():
         click.echo(problem, err=True)

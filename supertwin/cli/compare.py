@@ -11,12 +11,12 @@ from core.stores.datasets import dataset
 from dashboards.errors import UnitError
 from dashboards.spec import Unit
 from dashboards.units import drawn_unit, local_name, quantity
-from observations.comparison.compare import TEST, Estimate
+from observations.comparison.compare import TEST, MeanEstimate
 from observations.comparison.compared import document, plain
 from observations.comparison.comparing import (
-    Comparison,
-    Group,
     Measure,
+    RunComparison,
+    RunGroup,
     compare,
     find_group,
 )
@@ -68,7 +68,7 @@ def compare_command(
             click.echo(line)
 
 
-def lines(found: Comparison) -> Iterator[str]:
+def lines(found: RunComparison) -> Iterator[str]:
     """Format a comparison as text."""
     for place, group in enumerate(found.groups, 1):
         one = group.runs[0]
@@ -94,7 +94,7 @@ def lines(found: Comparison) -> Iterator[str]:
         yield from (f"    {place}: {v}" for place, v in enumerate(_apart(values), 1))
 
 
-def _runs(group: Group) -> str:
+def _runs(group: RunGroup) -> str:
     """The number of runs, and how many of them are left out."""
     number, others = len(group.runs), len(group.runs) - len(group.ended)
     told = counted(number, "run")
@@ -128,7 +128,7 @@ def _drawn(iri: str | None) -> tuple[Unit, float]:
     return unit, float(scale)
 
 
-def _estimate(value: Estimate | None, unit: Unit, scale: float) -> str:
+def _estimate(value: MeanEstimate | None, unit: Unit, scale: float) -> str:
     if value is None:
         return "not measured"
     half = None if value.high is None else value.high - value.mean

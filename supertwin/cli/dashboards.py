@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import click
 import orjson
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.settings.accounts import fuseki_account, store_read_account
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
@@ -25,13 +25,13 @@ from core.stores.http_connection import (
     HttpPool,
     basic,
 )
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from dashboards.build import build, run_all
 from dashboards.catalogue import Definition, load_dashboards
 from dashboards.grafana import render
 from dashboards.lint import lint
-from dashboards.live_check import Checked, check
-from dashboards.questions import Question
+from dashboards.live_check import LiveCheckResult, check
+from dashboards.questions import BoundQuery
 from dashboards.spec import Dashboard, Panel
 from queries.catalogue import saved_query
 from queries.natural_order import natural
@@ -42,7 +42,7 @@ _AT_ONCE = 8
 _NO_ACCOUNT = (401, 403)
 
 
-class RefusedError(SuperTwinError):
+class BadExpressionError(SuperTwinError):
     """The store rejects an expression; the text is the store's reason."""
 
 
@@ -122,7 +122,7 @@ def _about(found: Definition, hosts: Sequence[str], host: str | None) -> Sequenc
     return hosts if found.about_one_host else [""]
 
 
-def _ask(endpoint: Endpoint, question: Question) -> Rows:
+def _ask(endpoint: Endpoint, question: BoundQuery) -> TermRows:
     return endpoint.select(question.sparql)
 
 
@@ -144,7 +144,7 @@ def _write(out: Path, made: Sequence[tuple[Dashboard, dict[str, Any]]]) -> None:
                 click.echo(f"  panel {panel.title!r}: {panel.problem}", err=True)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise MendableError(
+        raise UserError(
             f"--out {out}: {reason}: name a folder that can be written"
         ) from error
 
@@ -170,7 +170,7 @@ def _report(
     total = 0
     account, timeout = store_read_account(settings), settings.query_timeout
     with (
-        closing(Store(settings.store_read, account, timeout)) as store,
+        closing(RangeReader(settings.store_read, account, timeout)) as store,
         ThreadPoolExecutor(_AT_ONCE) as pool,
     ):
         examine = partial(_examined, store, endpoint)
@@ -185,8 +185,8 @@ def _report(
 
 
 def _examined(
-    store: "Store", endpoint: Endpoint, made: tuple[Dashboard, dict[str, Any]]
-) -> tuple[Checked, list[str]]:
+    store: "RangeReader", endpoint: Endpoint, made: tuple[Dashboard, dict[str, Any]]
+) -> tuple[LiveCheckResult, list[str]]:
     """The checks of a dashboard, and all of its findings."""
     dashboard, document = made
     done = check(document, store.count, partial(_columns, endpoint))
@@ -211,7 +211,7 @@ def _panels(dashboard: Dashboard) -> Iterator[Panel]:
     return (panel for section in dashboard.sections for panel in section.panels)
 
 
-def _line(document: dict[str, Any], done: Checked, findings: int) -> str:
+def _line(document: dict[str, Any], done: LiveCheckResult, findings: int) -> str:
     silent = f" ({done.empty} without a sample)" if done.empty else ""
     return (
         f"{document['uid']}: {done.panels} panels, {done.expressions} expressions"
@@ -220,7 +220,7 @@ def _line(document: dict[str, Any], done: Checked, findings: int) -> str:
     )
 
 
-class Store:
+class RangeReader:
     """Queries VictoriaMetrics for ranges, in steps of five seconds."""
 
     def __init__(
@@ -239,13 +239,15 @@ class Store:
         """The number of series, or the store's reason for a rejection."""
         try:
             return len(self.range(expression, start, end))
-        except RefusedError as error:
+        except BadExpressionError as error:
             return str(error)
 
     def range(self, expression: str, start: float, end: float) -> list[Any]:
-        """The series; raises RefusedError, or SuperTwinError if the store is away."""
-        asked = {"query": expression, "start": f"{start:.3f}", "end": f"{end:.3f}"}
-        body = urlencode({**asked, "step": "5"}).encode()
+        """The series; raises BadExpressionError, or SuperTwinError if the store is
+        away.
+        """
+        parameters = {"query": expression, "start": f"{start:.3f}", "end": f"{end:.3f}"}
+        body = urlencode({**parameters, "step": "5"}).encode()
         headers = {"Content-Type": FORM}
         try:
             with self._pool.connection() as connection:
@@ -275,7 +277,7 @@ class Store:
                 "VictoriaMetrics does: mend SUPERTWIN_STORE_READ_URL"
             ) from error
         # The reason follows the expression.
-        raise RefusedError(words if len(words) < 200 else f"… {words[-200:]}")
+        raise BadExpressionError(words if len(words) < 200 else f"… {words[-200:]}")
 
 
 def _columns(endpoint: Endpoint, text: str) -> Sequence[str] | str:

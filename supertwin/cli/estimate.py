@@ -14,9 +14,9 @@ from sampling.cost.plan_cost import (
     FleetCost,
     PlanCost,
     beyond_limit,
+    beyond_limit_warning,
     check_cost,
     fleet_cost,
-    may_be_beyond,
     plan_cost,
 )
 from sampling.cost.wording import (
@@ -68,23 +68,23 @@ def estimate_command(
         )
     if hosts is not None and not fleet:
         raise click.UsageError("--hosts belongs to --fleet: give both")
-    asked = host or settings.host
+    target = host or settings.host
     if fleet:
         found = fleet_cost(settings, host, hosts)
         kept = days(settings.retention)
         _print(
             fleet_document(found.hosts, found.load, found.cost, kept, found.model),
-            _fleet_lines(found, kept, asked),
+            _fleet_lines(found, kept, target),
             as_json,
         )
         return
     if not period:
         raise click.UsageError("give METRIC and --period, or --fleet")
-    request = plan_request(asked, "", metrics, period, **options)
+    request = plan_request(target, "", metrics, period, **options)
     cost = plan_cost(settings, request)
     _print(
         as_document(cost.added, cost.cost, cost.model),
-        _plan_lines(cost, remote=asked != settings.host),
+        _plan_lines(cost, remote=target != settings.host),
         as_json,
     )
 
@@ -117,7 +117,7 @@ def consent(settings: Settings, request: PlanRequest, yes: bool) -> None:
 
     Without a terminal, the upper end of the default model refuses nothing.
 
-    Raises MendableError for a plan beyond a limit without a terminal, click.Abort if
+    Raises UserError for a plan beyond a limit without a terminal, click.Abort if
     the answer is no.
     """
     found = plan_cost(settings, request)
@@ -127,7 +127,7 @@ def consent(settings: Settings, request: PlanRequest, yes: bool) -> None:
     if not sys.stdin.isatty():
         check_cost(settings, found)
         return
-    beyond = beyond_limit(settings, found) or may_be_beyond(settings, found)
+    beyond = beyond_limit(settings, found) or beyond_limit_warning(settings, found)
     if not beyond:
         return
     click.confirm(f"That is beyond the limit ({beyond}). Add it?", abort=True, err=True)

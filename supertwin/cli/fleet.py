@@ -11,10 +11,10 @@ from rdflib import Literal
 from core.settings import audit
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from ingest.add_host import NewHost, add_host
-from ingest.history.changes import Change
-from ingest.host_history import Comparison, compare, find_host
+from ingest.history.changes import TwinChange
+from ingest.host_history import HostComparison, compare, find_host
 from ingest.loading import read_twin
 from queries.catalogue import saved_query
 from sampling.host_removal import remove
@@ -114,15 +114,15 @@ def diff_command(host: str, first: str, last: str, as_json: bool) -> None:
 
 
 def _pages(settings: Settings, host: str) -> list[str]:
-    asked, root = quote(host, safe=""), web_address(settings)
+    quoted_host, root = quote(host, safe=""), web_address(settings)
     return [
-        f"page        {root}/twin/{asked}",
-        f"monitor     {root}/dashboards/monitor?host={asked}",
-        f"inventory   {root}/dashboards/inventory?host={asked}",
+        f"page        {root}/twin/{quoted_host}",
+        f"monitor     {root}/dashboards/monitor?host={quoted_host}",
+        f"inventory   {root}/dashboards/inventory?host={quoted_host}",
     ]
 
 
-def _as_json(found: Comparison) -> str:
+def _as_json(found: HostComparison) -> str:
     listed = {
         "host": found.host,
         "from": asdict(found.older),
@@ -132,7 +132,7 @@ def _as_json(found: Comparison) -> str:
     return json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
 
 
-def _as_text(found: Comparison) -> str:
+def _as_text(found: HostComparison) -> str:
     older, newer = found.older, found.newer
     head = (
         f"{found.host} from state {older.number} ({older.at}) to state "
@@ -142,10 +142,12 @@ def _as_text(found: Comparison) -> str:
         return f"{head}nothing was compared: it is one state\n"
     if not found.changes:
         return f"{head}nothing differs\n"
-    return head + as_table(Rows(_COLUMNS, [_row(change) for change in found.changes]))
+    return head + as_table(
+        TermRows(_COLUMNS, [_row(change) for change in found.changes])
+    )
 
 
-def _row(change: Change) -> list[Any]:
+def _row(change: TwinChange) -> list[Any]:
     cells = (
         change.what,
         change.name,

@@ -6,7 +6,7 @@ import click
 
 from core.settings import audit
 from core.settings.settings import Settings
-from dtdl.errors import DocumentError
+from dtdl.errors import DtdlDocumentError
 from dtdl.exchange import load_dtdl
 from dtdl.read import read
 from ingest.host_name import check_host
@@ -26,8 +26,8 @@ def import_dtdl(file: Path, host: str | None, confirm: bool) -> None:
     text = read_file(file)
     try:
         document = read(text, settings.base, check_host(host) if host else None)
-    except DocumentError as error:
-        raise DocumentError(f"{file}: {error}") from None
+    except DtdlDocumentError as error:
+        raise DtdlDocumentError(f"{file}: {error}") from None
     check_host(document.host)
     load_dtdl(settings, document, _progress, confirm)
     audit.record(settings.home, audit.local_user(), "host.added", document.host)

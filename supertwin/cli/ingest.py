@@ -15,7 +15,7 @@ from ingest.host_name import check_host
 from ingest.loading import load_document, read_twin
 from ingest.probe import probe
 from ingest.remote.probe import probe_copy
-from ingest.remote_hosts import probe_far
+from ingest.remote_hosts import probe_remote_host
 from sampling.monitoring import monitored, monitoring
 from supertwin.cli.host import CONFIRM_OPTION, HOST
 from supertwin.cli.out_file import hand_out
@@ -51,7 +51,7 @@ def probe_command(
     if host and not (address or collected):
         raise click.UsageError("--host names another machine, and none is given")
     if address:
-        document = probe_far(settings, address, host, _progress, not no_sudo)
+        document = probe_remote_host(settings, address, host, _progress, not no_sudo)
     elif collected:
         document = probe_copy(collected, host, _progress)
     else:

@@ -57,7 +57,10 @@ def log_command(what: str, who: str, since: str, follow: bool, output: str) -> N
 def _follow(
     is_asked_for: Callable[[Event], bool], earlier: bool, line: Callable[[Event], str]
 ) -> None:
-    with closing(audit.Trail(Settings().home)) as trail, suppress(KeyboardInterrupt):
+    with (
+        closing(audit.AuditTrail(Settings().home)) as trail,
+        suppress(KeyboardInterrupt),
+    ):
         if not earlier:
             _print(trail.news(), lambda _: False, line)
         while True:

@@ -54,7 +54,7 @@ _COMMANDS = {
 }
 
 
-class Root(LazyGroup):
+class RootCommand(LazyGroup):
     """The group of all commands; errors do not end in a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -87,7 +87,7 @@ class Root(LazyGroup):
             ctx.exit(error_report.exit_code(error))
 
 
-@click.group(cls=Root, lazy=_COMMANDS)
+@click.group(cls=RootCommand, lazy=_COMMANDS)
 @click.version_option(package_name="supertwin")
 @click.option("--traceback", is_flag=True, help="Show where in the code it fails.")
 def main(traceback: bool) -> None:

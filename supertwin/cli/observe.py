@@ -20,7 +20,7 @@ from core.settings.home import home_of
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.attending import attend, starter
 from supertwin.cli.run_input import handed_on
-from supertwin.cli.run_output import Output, Runs, interruptible, say, status_of
+from supertwin.cli.run_output import CommandOutput, Runs, interruptible, say, status_of
 
 _SHOWN_BYTES = 1 << 20
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -73,7 +73,7 @@ def observe_command(
     Options of SuperTwin stand before the command. It exits as the command does; 128
     and the number of a signal that ended it.
     """
-    wish = {
+    body = {
         **same,
         "argv": argv,
         "metrics": [name for name in (*metrics, *listed.split(",")) if name],
@@ -91,7 +91,7 @@ def observe_command(
         # The runner starts while the API prepares; with srun, it might queue for nodes.
         begin = stack.enter_context(another()) if is_near else None
         session = api.ask(
-            "POST", "/observations", json.dumps(wish).encode(), queues=same["wait"]
+            "POST", "/observations", json.dumps(body).encode(), queues=same["wait"]
         )
         if session["reason"]:
             say(session["reason"])
@@ -125,7 +125,7 @@ def _end(status: int) -> NoReturn:
 def _follow(api: ApiClient, session: Any) -> int:
     """Show the events of an observation that runs elsewhere; return its status."""
     path = f"/observations/{session['id']}"
-    status, runs, output = 0, Runs(), Output()
+    status, runs, output = 0, Runs(), CommandOutput()
 
     def cancel() -> None:
         output.cut()

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from api.vocabulary.page import page_file
-from core.errors import MendableError
+from core.errors import UserError
 from ontology.load import FOLDER
 from ontology.published import json_ld, module_files, whole_ontology
 from supertwin.cli.out_file import write_whole
@@ -29,7 +29,7 @@ def export_ontology(out: Path) -> None:
     try:
         (out / "modules").mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MendableError(f"{out}: {error.strerror}: name another folder") from None
+        raise UserError(f"{out}: {error.strerror}: name another folder") from None
     for name, text in texts.items():
         write_whole(out / name, text)
     click.echo(f"{len(texts)} files written to {out}; open {out / 'index.html'}")

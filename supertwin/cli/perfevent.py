@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import click
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
-from sampling.counters.perfevent import Prepared, prepare
+from sampling.counters.perfevent import CountingSetup, prepare
 from sampling.events.choice import RoleFormula
 from sampling.events.expression import (
     dutycycle_expression,
@@ -47,11 +47,11 @@ def show_command(
 ) -> None:
     """Print the agent's configuration for roles and events; nothing is changed."""
     if not (roles or events):
-        raise MendableError("name what to count: --role ROLE or --event PMU::EVENT")
+        raise UserError("name what to count: --role ROLE or --event PMU::EVENT")
     settings = Settings()
     with dataset(settings, "twin") as twin:
-        asked = (host or settings.host, roles, events, multiplex)
-        prepared = prepare(twin, *asked).told()
+        target = (host or settings.host, roles, events, multiplex)
+        prepared = prepare(twin, *target).told()
     for line in prepared.remarks:
         _progress(line)
     click.echo(prepared.text, nl=False)
@@ -65,9 +65,9 @@ def resume_command(host: str | None) -> None:
     Where it is counted already, nothing changes.
     """
     settings = Settings()
-    asked = host or settings.host
-    events = changes.resume(settings, asked, _progress)
-    click.echo(f"{asked}: {counted(events, 'event')} counted")
+    target = host or settings.host
+    events = changes.resume(settings, target, _progress)
+    click.echo(f"{target}: {counted(events, 'event')} counted")
 
 
 @perfevent_command.command("expression")
@@ -101,7 +101,7 @@ def expression_command(
 
 
 def _expression(
-    prepared: Prepared, formula: RoleFormula, window: str, least: float
+    prepared: CountingSetup, formula: RoleFormula, window: str, least: float
 ) -> str:
     return role_expression(prepared.host, formula, window=window, least=least)
 

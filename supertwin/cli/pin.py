@@ -6,11 +6,11 @@ from typing import Any
 import click
 
 from api.services import make_services
-from core.errors import ApiError, MendableError, SuperTwinError
+from core.errors import ApiError, SuperTwinError, UserError
 from core.settings.settings import Settings
 from pinning.formats import FORMATS
 from pinning.hybrid import BINDS, MAPS, RANKS
-from pinning.placing import Wish, place
+from pinning.placing import PinningRequest, place
 from pinning.policy import WORDS
 from supertwin.cli.host import HOST
 
@@ -56,8 +56,8 @@ def pin_command(
     host: str | None, form: str, map_: str, as_json: bool, **given: str
 ) -> None:
     settings = Settings()
-    wish = Wish(host or settings.host, format=form, map=map_, **given)
-    found = placed(settings, wish)
+    pin_request = PinningRequest(host or settings.host, format=form, map=map_, **given)
+    found = placed(settings, pin_request)
     if as_json:
         import orjson
 
@@ -67,17 +67,17 @@ def pin_command(
     click.echo(found["reason"], err=True)
 
 
-def placed(settings: Settings, wish: Wish) -> dict[str, Any]:
-    """The answer of `/pin`; raises MendableError and SuperTwinError."""
-    return asyncio.run(_placed(settings, wish))
+def placed(settings: Settings, pin_request: PinningRequest) -> dict[str, Any]:
+    """The answer of `/pin`; raises UserError and SuperTwinError."""
+    return asyncio.run(_placed(settings, pin_request))
 
 
-async def _placed(settings: Settings, wish: Wish) -> dict[str, Any]:
+async def _placed(settings: Settings, pin_request: PinningRequest) -> dict[str, Any]:
     services = make_services(settings)
     try:
-        found, _ = await place(services, wish)
+        found, _ = await place(services, pin_request)
     except ApiError as error:
-        kind = SuperTwinError if error.status >= _FAILURE else MendableError
+        kind = SuperTwinError if error.status >= _FAILURE else UserError
         raise kind(error.detail) from None
     finally:
         await services.aclose()

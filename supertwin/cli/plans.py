@@ -42,12 +42,12 @@ def add_command(
     settings = Settings()
     if name == "":
         raise click.UsageError("--plan is empty: give a name, or leave it out")
-    asked = host or settings.host
-    request = plan_request(asked, name or "", metrics, period, **options)
+    target = host or settings.host
+    request = plan_request(target, name or "", metrics, period, **options)
     consent(settings, request, yes)
     added = changes.add(settings, request, _progress)
-    who = audit.local_user()
-    audit.record(settings.home, who, "plan.added", f"{asked} {added.name}")
+    user = audit.local_user()
+    audit.record(settings.home, user, "plan.added", f"{target} {added.name}")
     some = max((len(metric.instances) for metric in added.metrics), default=0)
     of = f", {counted(some, 'instance')} of each" if some else ""
     click.echo(
@@ -63,11 +63,11 @@ def add_command(
 def remove_command(name: str, host: str | None) -> None:
     """Take a plan out; what another plan names goes on at that one's period."""
     settings = Settings()
-    asked = host or settings.host
-    changes.remove(settings, asked, name, _progress)
-    who = audit.local_user()
-    audit.record(settings.home, who, "plan.removed", f"{asked} {name}")
-    click.echo(f"{name} is removed from {asked}")
+    target = host or settings.host
+    changes.remove(settings, target, name, _progress)
+    user = audit.local_user()
+    audit.record(settings.home, user, "plan.removed", f"{target} {name}")
+    click.echo(f"{name} is removed from {target}")
 
 
 @click.command("list")

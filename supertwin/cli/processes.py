@@ -2,7 +2,7 @@
 
 import click
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings import audit
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
@@ -59,7 +59,7 @@ def forget_command(name: str, yes: bool) -> None:
     with dataset(settings, "twin") as twin:
         known = forget_process(twin, Iris(settings.base), settings.host, name)
     if not known:
-        raise MendableError(
+        raise UserError(
             f"no process of {settings.host} goes by the name {name[:64]!r}: "
             "`supertwin query process/named` lists them"
         )
@@ -75,7 +75,7 @@ def _note(settings: Settings, what: str, name: str) -> None:
 def _check_host(settings: Settings) -> None:
     """Check that the host is in the twin, so that the name is not orphaned."""
     if read_twin(settings, settings.host) is None:
-        raise MendableError(
+        raise UserError(
             f"{settings.host} is not in the twin: run `supertwin up`, or "
             "`supertwin ingest`"
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from observations.launch import Event
+from observations.launch import RunnerEvent
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STOP = signal.SIGTSTP
@@ -21,7 +21,7 @@ _NEVER_WAITING = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _REFUSED = 2
 
 
-class Output:
+class CommandOutput:
     """Writes a command's output where it would go without us.
 
     After `cut` it no longer waits for blocked readers.
@@ -31,7 +31,7 @@ class Output:
         self._is_cut = self._is_given_up = False
         self._ends = {number: _end(number) for number in (1, 2)}
 
-    def show(self, event: Event) -> bool:
+    def show(self, event: RunnerEvent) -> bool:
         """Write an event's output; return False if its reader has gone."""
         if event["event"] != "output" or self._is_given_up:
             return True
@@ -111,7 +111,7 @@ def _go_on(*_: object) -> None:
         os.write(2, b"supertwin: a run is not stopped, it goes on; Ctrl-C ends it\n")
 
 
-def status_of(event: Event, status: int) -> int:
+def status_of(event: RunnerEvent, status: int) -> int:
     """The exit status of a run that ended, else the given status."""
     if event["event"] == "refused":
         return _REFUSED

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import click
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.linux.private_folder import close_home, keep_files_private
 from core.settings import pmcd
 from core.settings.settings import Settings
@@ -77,7 +77,7 @@ def compact_command(patience: float | None) -> None:
     """
     settings = Settings()
     if settings.fuseki_url:
-        raise MendableError(
+        raise UserError(
             "Fuseki is elsewhere (SUPERTWIN_FUSEKI_URL): compact it on its own machine"
         )
     for dataset in compaction.DATASETS:
@@ -103,7 +103,7 @@ def _pmcd(settings: Settings) -> str:
     """The PMCD of this machine: only the supervisor can start a private one."""
     address, own = pmcd.choose(settings)
     if own:
-        raise MendableError(
+        raise UserError(
             f"no PMCD at {pmcd.SYSTEM_SOCKET}: start it, or set SUPERTWIN_PMCD to the "
             "address of one that runs"
         )

@@ -16,7 +16,7 @@ from core.settings.running import status
 from core.settings.settings import Settings
 from core.settings.state import StackState, read_json, write_json
 from sampling.account.status_lines import (
-    Sampled,
+    SamplingStatus,
     read_sampled,
     sampled_lines,
     status_path,
@@ -89,7 +89,7 @@ def status_command(ctx: click.Context, as_json: bool) -> None:
     ctx.exit(0 if state and state.healthy and not sampled.losing else 1)
 
 
-def _document(state: StackState, sampled: Sampled) -> dict[str, Any]:
+def _document(state: StackState, sampled: SamplingStatus) -> dict[str, Any]:
     return {**asdict(state), "priority": priorities(state), **asdict(sampled)}
 
 

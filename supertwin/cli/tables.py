@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import click
 
-from core.stores.results import Rows, Table
+from core.stores.results import TermRows, Table
 from ontology.figures import figures
 from ontology.unit_symbols import unit_symbol
 from supertwin.cli.wording import counted
@@ -16,7 +16,7 @@ from supertwin.cli.wording import counted
 _DIGITS = 6
 
 
-def as_table(rows: Rows | Table) -> str:
+def as_table(rows: TermRows | Table) -> str:
     """Format aligned columns, with a count at the end.
 
     Numbers have six significant digits, units are symbols.
@@ -30,14 +30,14 @@ def as_table(rows: Rows | Table) -> str:
     return "\n".join([*lines, f"({counted(len(cells), 'row')})", ""])
 
 
-def as_csv(rows: Rows | Table) -> str:
+def as_csv(rows: TermRows | Table) -> str:
     """Format as RFC 4180 with a header line."""
     out = io.StringIO()
     csv.writer(out).writerows([rows.columns, *map(list, rows.values())])
     return out.getvalue()
 
 
-def as_json(rows: Rows | Table) -> str:
+def as_json(rows: TermRows | Table) -> str:
     """Format as a list with one object per row; absent values are null."""
     return json.dumps(rows.records(), indent=2, ensure_ascii=False, default=str) + "\n"
 
@@ -58,7 +58,7 @@ def _line(cells: Sequence[str], widths: list[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in pairs).rstrip()
 
 
-TABLES: Mapping[str, Callable[[Rows | Table], str]] = {
+TABLES: Mapping[str, Callable[[TermRows | Table], str]] = {
     "table": as_table,
     "csv": as_csv,
     "json": as_json,

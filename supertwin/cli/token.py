@@ -8,10 +8,10 @@ import click
 from rdflib import Literal
 
 from api.access import tokens
-from api.access.tokens import Role, Token, moment
+from api.access.tokens import AccessToken, TokenRole, as_utc
 from core.settings import audit
 from core.settings.settings import Settings
-from core.stores.results import Rows, Term
+from core.stores.results import Term, TermRows
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
 
 _COLUMNS = ["name", "role", "made", "expires", "used"]
@@ -27,14 +27,14 @@ def token_group() -> None:
 @click.argument("name")
 @click.option(
     "--role",
-    type=click.Choice([*Role], case_sensitive=False),
+    type=click.Choice([*TokenRole], case_sensitive=False),
     required=True,
     help="reader: all that can be seen; operator: plans, and commands; admin: all.",
 )
 @click.option(
     "--expires", default=None, metavar="TIME", help="12h, 30d, 2w or 1y; else never."
 )
-def add_command(name: str, role: Role, expires: str | None) -> None:
+def add_command(name: str, role: TokenRole, expires: str | None) -> None:
     """Make a token and print it, this once; its hash alone is kept."""
     until = None if expires is None else tokens.expiry(expires)
     home = Settings().home
@@ -50,12 +50,12 @@ def list_command(output: str) -> None:
     """The tokens: whose, for what, until when, when last used; never the secret."""
     home = Settings().home
     rows = [_row(home, token) for token in tokens.all_tokens(home)]
-    click.echo(TABLES[output](Rows(_COLUMNS, rows)), nl=False)
+    click.echo(TABLES[output](TermRows(_COLUMNS, rows)), nl=False)
 
 
-def _row(home: Path, token: Token) -> list[Term | None]:
+def _row(home: Path, token: AccessToken) -> list[Term | None]:
     times = (token.made, token.expires, tokens.last_used(home, token))
-    cells = [None if time is None else Literal(moment(time)) for time in times]
+    cells = [None if time is None else Literal(as_utc(time)) for time in times]
     return [Literal(token.name), Literal(str(token.role)), *cells]
 
 
@@ -87,4 +87,4 @@ def check_command() -> None:
 
 
 def _end(expires: int | None) -> str:
-    return "until it is revoked" if expires is None else f"until {moment(expires)}"
+    return "until it is revoked" if expires is None else f"until {as_utc(expires)}"

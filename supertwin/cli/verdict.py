@@ -2,7 +2,7 @@
 
 import click
 
-from observations.comparison.compare import DEFAULT_TOLERANCE, Verdict
+from observations.comparison.compare import DEFAULT_TOLERANCE, ComparisonVerdict
 from ontology.figures import figures
 
 tolerance_option = click.option(
@@ -14,14 +14,14 @@ tolerance_option = click.option(
 )
 
 
-def verdict_text(verdict: Verdict) -> str:
+def verdict_text(verdict: ComparisonVerdict) -> str:
     """Text such as ``worse: +12.5 % (+8.1 to +17 %), p = 0.003; tolerance ±5 %``."""
     tolerance = f"; tolerance ±{figures(100 * verdict.tolerance)} %"
     more = f"; {verdict.needed}" if verdict.needed else ""
     return f"{verdict.word}{_change(verdict)}{tolerance}{more}"
 
 
-def _change(verdict: Verdict) -> str:
+def _change(verdict: ComparisonVerdict) -> str:
     if verdict.change is None:
         return ""
     text = f": {100 * verdict.change:+.1f} %"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import click
 
 from api.services import make_services
-from core.errors import ApiError, MendableError
+from core.errors import ApiError, UserError
 from core.settings.settings import Settings
 from ingest.host_name import check_host
 from ontology.figures import figures
@@ -62,7 +62,7 @@ async def _ask(settings: Settings, host: str, metric: str, instance: str | None)
     try:
         return await explain(services, host, metric, instance)
     except ApiError as error:
-        raise MendableError(f"{error.title}: {error.detail}") from None
+        raise UserError(f"{error.title}: {error.detail}") from None
     finally:
         await services.aclose()
 

@@ -29,7 +29,7 @@ from supertwin.stack.childlog import ChildLog
 
 if TYPE_CHECKING:
     from sampling.calibration.calibration import Design
-    from sampling.cost.model import Model
+    from sampling.cost.model import CostModel
 
 Say = Callable[[str], None]
 
@@ -43,7 +43,7 @@ _LONGEST_PAUSE = 86_400.0
 _END_WITHIN = 45.0
 
 
-def calibrated_when_idle(settings: Settings, progress: Say) -> "Model":
+def calibrated_when_idle(settings: Settings, progress: Say) -> "CostModel":
     """Wait until the machine is idle and calibrate; if it gets busy, wait again."""
     while True:
         asyncio.run(idle_machine(settings.idle_cpu, settings.idle_seconds, progress))
@@ -58,7 +58,7 @@ def calibrate_quietly(
     progress: Say,
     design: "Design | None" = None,
     nice: int = LOWEST,
-) -> "Model":
+) -> "CostModel":
     """Calibrate at a low priority; raises BusyError if the machine gets busy."""
     from sampling.calibration.calibration import calibrate
     from sampling.cost.runs import designed_runs

@@ -96,12 +96,12 @@ class Child:
         """Watch the process until it ends or must be ended; return why."""
         assert self._process is not None  # noqa: S101
         started = last_good = time.monotonic()
-        gone = asyncio.ensure_future(self._process.wait())
+        exited = asyncio.ensure_future(self._process.wait())
         while True:
             look = _LOOK if self.state.state == "healthy" else _LOOK_AT_START
-            await asyncio.wait({gone}, timeout=look)
-            if gone.done():
-                return self._ending(gone.result())
+            await asyncio.wait({exited}, timeout=look)
+            if exited.done():
+                return self._ending(exited.result())
             wrong = await self.spec.check()
             now = time.monotonic()
             if wrong is None:
@@ -109,7 +109,7 @@ class Child:
                 self._be_healthy(now - started)
             elif given_up := self._too_long(now - started, now - last_good, wrong):
                 self._process.kill()
-                await gone
+                await exited
                 return given_up
             self._log.bound()
 

@@ -185,7 +185,7 @@ def counting(settings: Settings) -> ChildSpec | None:
     try:
         socket = private_pmcd.socket_of(home)
         private_pmcd.check_can_count()
-    except private_pmcd.RefusedError:
+    except private_pmcd.CountingError:
         return None
     private_pmcd.keep_configuration(home, private_pmcd.kept_configuration(home))
     words = private_pmcd.command(home, str(tools.pmcd()), free_port(LOOPBACK))

@@ -20,7 +20,7 @@ import signal
 import time
 from pathlib import Path
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.accounts import fuseki_account
 from core.settings.settings import Settings
 from supertwin.stack.health import answers_http
@@ -47,7 +47,7 @@ async def keep_small(settings: Settings, floor: int = _FLOOR) -> None:
                 continue
             try:
                 await compact(settings, dataset)
-            except (OSError, ValueError, MendableError) as error:
+            except (OSError, ValueError, UserError) as error:
                 _log.warning("%s not compacted: %s", dataset, error)
             sizes[dataset] = max(floor, bytes_on_disk(folder))
             _log.info("%s has %d bytes", dataset, sizes[dataset])
@@ -60,7 +60,7 @@ async def compact(
 
     Readers of the old files have ``patience`` seconds to end, by default as long as a
     query may take; then Fuseki is restarted. Raises OSError, ValueError (also
-    TimeoutError) or MendableError if the compaction failed.
+    TimeoutError) or UserError if the compaction failed.
     """
     folder = settings.home / "fuseki" / dataset
     patience = settings.query_timeout if patience is None else patience

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux.ports import free_port
 from core.settings import tools
 from core.settings.accounts import Account, jetty_line, write_secret
@@ -54,7 +54,7 @@ def _dump(java: Path, folder: Path) -> Path:
         finally:
             process.kill()
     if not archive.exists():
-        raise MendableError(f"{java} made no archive of Fuseki's classes")
+        raise UserError(f"{java} made no archive of Fuseki's classes")
     return archive
 
 
@@ -84,12 +84,12 @@ def _exercise(process: subprocess.Popen[bytes], url: str) -> None:
                 return
             except EndpointError as error:
                 if process.poll() is not None or time.monotonic() > deadline:
-                    raise MendableError(f"Fuseki did not start: {error}") from error
+                    raise UserError(f"Fuseki did not start: {error}") from error
             time.sleep(0.1)
 
 
 if __name__ == "__main__":
     try:
         make_archive()
-    except MendableError as error:
+    except UserError as error:
         sys.exit(str(error))

@@ -41,13 +41,13 @@ async def _run(spec: ChildSpec, stop: asyncio.Event) -> int:
         cwd=spec.cwd,
         env={**os.environ, **spec.env},
     )
-    gone = asyncio.ensure_future(process.wait())
+    exited = asyncio.ensure_future(process.wait())
     stopping = asyncio.ensure_future(stop.wait())
-    await asyncio.wait({gone, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({exited, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
-    if not gone.done():
+    if not exited.done():
         process.terminate()
-    return await gone
+    return await exited
 
 
 def _stop() -> asyncio.Event:

@@ -5,14 +5,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux import ports
 from core.settings import pmcd, run_as, tools
 from core.settings.settings import LOOPBACK, Settings
 
 
 def preflight(settings: Settings) -> None:
-    """Raise MendableError for the first problem that prevents a start."""
+    """Raise UserError for the first problem that prevents a start."""
     _home(settings.home)
     _disk(settings.home, settings.min_free_bytes)
     run_as.other_user(settings)
@@ -43,10 +43,8 @@ def _port(title: str, address: str, port: int, setting: str) -> None:
     change = f"set SUPERTWIN_{setting} to another port"
     if ports.is_taken(error):
         by = ports.holder(port) or "another user's process"
-        raise MendableError(
-            f"port {port} ({title}) is taken by {by}: stop it, or {change}"
-        )
-    raise MendableError(
+        raise UserError(f"port {port} ({title}) is taken by {by}: stop it, or {change}")
+    raise UserError(
         f"{title} cannot listen on {address}:{port} ({error.strerror}): {change}"
         + ("" if address == LOOPBACK else ", or mend SUPERTWIN_BIND")
     )
@@ -54,9 +52,9 @@ def _port(title: str, address: str, port: int, setting: str) -> None:
 
 def _home(home: Path) -> None:
     if home.exists() and not home.is_dir():
-        raise MendableError(f"{home} is no folder: set SUPERTWIN_HOME to one")
+        raise UserError(f"{home} is no folder: set SUPERTWIN_HOME to one")
     if not os.access(_nearest(home), os.W_OK | os.X_OK):
-        raise MendableError(
+        raise UserError(
             f"{home} cannot be written: mend its permissions, or set SUPERTWIN_HOME "
             "to another folder"
         )
@@ -65,7 +63,7 @@ def _home(home: Path) -> None:
 def _disk(home: Path, wanted: int) -> None:
     free = shutil.disk_usage(_nearest(home)).free
     if free < wanted:
-        raise MendableError(
+        raise UserError(
             f"the disk is full: {free / 2**20:.0f} MiB are free for {home}, "
             f"{wanted / 2**20:.0f} are needed: free some, set SUPERTWIN_HOME to a "
             "folder on another disk, or lower SUPERTWIN_MIN_FREE_BYTES"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from core.errors import MendableError, StartError, SuperTwinError
+from core.errors import StartError, SuperTwinError, UserError
 from core.linux import lock
 from core.linux.private_folder import close_home, make_private
 from core.settings.home import CHECKOUT
@@ -41,7 +41,7 @@ def turn(settings: Settings, progress: Progress) -> Iterator[None]:
 def _may_start(settings: Settings) -> None:
     try:
         preflight(settings)
-    except MendableError:
+    except UserError:
         # The obstacle may be the stack itself, started at the same moment.
         if lock.holder(settings.home) is None:
             raise
@@ -89,12 +89,12 @@ def _end(supervisor: subprocess.Popen[bytes]) -> None:
 
 
 def _same_settings(settings: Settings) -> None:
-    """Raise MendableError if the stack was started with other settings."""
+    """Raise UserError if the stack was started with other settings."""
     state = read_state(settings.home)
     then, now = (state.settings if state else {}), settings.shown()
     changed = [k for k in now if k in then and then[k] != now[k] and k not in _FREE]
     if changed:
-        raise MendableError(
+        raise UserError(
             f"the stack runs with another {', '.join(changed)}: run `make down` first"
         )
 
@@ -172,7 +172,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
     except ProcessLookupError:
         return
     except PermissionError:
-        raise MendableError(
+        raise UserError(
             f"the stack (pid {pid}) runs as another user: stop it as that user"
         ) from None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from api.access.tokens import Role, TokenError, add_token, revoke_token
+from api.access.tokens import TokenError, TokenRole, add_token, revoke_token
 from tests.ports import LOOPBACK, free_port
 from tests.servers import ROOT, Server, answers
 
@@ -51,7 +51,7 @@ class Closed:
     home: Path
     client: httpx.Client
 
-    def add(self, name: str, role: Role, expires: int | None = None) -> str:
+    def add(self, name: str, role: TokenRole, expires: int | None = None) -> str:
         """A new token, in the place of one of that name."""
         self.revoke(name)
         return add_token(self.home, name, role, expires)

@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.access.tokens import Role, add_token
+from api.access.tokens import TokenRole, add_token
 from api.app import create_app
 from api.error_report import error_lines
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.settings import Settings
 from tests.api.servers import Api, Closed, bearer
 from tests.servers import Server
@@ -267,7 +267,7 @@ def test_settings_that_are_wrong_are_one_line(
 ) -> None:
     """What the process prints, as the one above has shown."""
     monkeypatch.setenv(f"SUPERTWIN_{name}", value)
-    with pytest.raises(MendableError) as raised:
+    with pytest.raises(UserError) as raised:
         create_app(Settings())
     (line,) = "\n".join(error_lines(raised.value)).splitlines()
     assert f"SUPERTWIN_{name}" in line
@@ -288,7 +288,7 @@ def test_a_base_with_a_path_is_where_the_api_lives(guarded: str) -> None:
 
 
 def test_a_token_and_the_account_both_read(guarded: str, state: Path) -> None:
-    token = add_token(state, "both", Role.READER, None)
+    token = add_token(state, "both", TokenRole.READER, None)
     for sent in (bearer(token), basic("any", token), basic(*READER)):
         assert httpx.get(f"{guarded}/queries", headers=sent).status_code == 200
     challenge = httpx.get(f"{guarded}/queries").headers["www-authenticate"]
@@ -309,7 +309,7 @@ def flood(closed: Closed) -> None:
     def wrong(number: int) -> httpx.Response:
         return closed.get("/queries", f"supertwin_{number:012x}_{'0' * 64}")
 
-    token = closed.add("good", Role.READER)
+    token = closed.add("good", TokenRole.READER)
     with ThreadPoolExecutor(8) as pool:
         found = [*pool.map(wrong, range(60))]
     assert {answer.status_code for answer in found} == {401}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from core.settings import audit
 from tests.api import watched as watching
 from tests.api.servers import Closed, bearer, own_api
@@ -44,14 +44,14 @@ def ask(
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_only_an_admin_may(managed: Closed, method: str, path: str) -> None:
     assert ask(managed, "", method, path).status_code == 401
-    operator = managed.add("operates", Role.OPERATOR)
+    operator = managed.add("operates", TokenRole.OPERATOR)
     answer = ask(managed, operator, method, path)
     assert answer.status_code == 403
     assert "operates is operator, and this takes admin" in answer.json()["detail"]
 
 
 def test_tokens_are_made_listed_and_revoked(managed: Closed) -> None:
-    admin = managed.add("boss", Role.ADMIN)
+    admin = managed.add("boss", TokenRole.ADMIN)
     wish = {"name": "new", "role": "reader", "expires": "12h"}
     made = ask(managed, admin, "POST", "/tokens", wish)
     assert made.status_code == 201
@@ -73,7 +73,7 @@ def test_tokens_are_made_listed_and_revoked(managed: Closed) -> None:
 
 
 def test_host_is_removed(managed: Closed) -> None:
-    admin = managed.add("boss", Role.ADMIN)
+    admin = managed.add("boss", TokenRole.ADMIN)
     answer = ask(managed, admin, "DELETE", "/twin/smal")
     assert answer.status_code == 404
     assert "small" in answer.json()["detail"]
@@ -84,7 +84,7 @@ def test_host_is_removed(managed: Closed) -> None:
 
 
 def test_host_is_added_found_and_removed(managed: Closed) -> None:
-    admin = managed.add("boss", Role.ADMIN)
+    admin = managed.add("boss", TokenRole.ADMIN)
     wish = {"address": "local", "host": "added", "alias": "desk", "partition": "p"}
     answer = ask(managed, admin, "POST", "/twin", wish)
     assert answer.status_code == 201, answer.text
@@ -120,7 +120,7 @@ def test_host_is_added_found_and_removed(managed: Closed) -> None:
 def test_host_that_cannot_be_added_leaves_nothing(
     managed: Closed, wish: dict[str, str], status: int, words: str
 ) -> None:
-    admin = managed.add("boss", Role.ADMIN)
+    admin = managed.add("boss", TokenRole.ADMIN)
     before = managed.client.get(f"{managed.url}/twin?format=json").content
     answer = ask(managed, admin, "POST", "/twin", wish)
     assert answer.status_code == status, answer.text
@@ -130,7 +130,7 @@ def test_host_that_cannot_be_added_leaves_nothing(
 
 
 def test_run_is_forgotten(managed: Closed) -> None:
-    admin = managed.add("boss", Role.ADMIN)
+    admin = managed.add("boss", TokenRole.ADMIN)
     folder = managed.home / "observations" / "20260101T000000Z-abcdef"
     folder.mkdir(parents=True)
     (folder / "wish.json").write_text(json.dumps({"group": ""}))

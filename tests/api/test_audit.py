@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from api.access.local_api import read_local_api
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from api.app import create_app
 from core.settings import audit
 from core.settings.settings import Settings
@@ -39,7 +39,7 @@ def trail(home: Path, what: str) -> list[tuple[str, ...]]:
 
 
 def test_changes_name_the_token_that_made_them(api: Closed) -> None:
-    boss = api.add("boss", Role.ADMIN)
+    boss = api.add("boss", TokenRole.ADMIN)
     new = ask(api, boss, "POST", "/tokens", {"name": "ci", "role": "reader"}).json()
     assert ask(api, boss, "DELETE", "/tokens/ci").status_code == 204
     plan = {"host": "n1", "plan": "audited", "period": "1s"}
@@ -106,7 +106,7 @@ def test_flood_of_refusals_is_two_lines(
 
 
 def test_refusals_name_token_path_and_reason(api: Closed) -> None:
-    reader = api.add("looks-on", Role.READER)
+    reader = api.add("looks-on", TokenRole.READER)
     assert ask(api, reader, "DELETE", "/tokens/a%1bb").status_code == 403
     assert ask(api, WRONG, "GET", "/tokens").status_code == 401
     site = {"Sec-Fetch-Site": "cross-site"}
@@ -124,7 +124,7 @@ def test_refusals_name_token_path_and_reason(api: Closed) -> None:
 
 
 def test_logins_are_written_down(api: Closed) -> None:
-    reader = api.add("person", Role.READER)
+    reader = api.add("person", TokenRole.READER)
     for token, status in ((WRONG, 401), (reader, 303)):
         answer = httpx.post(f"{api.url}/login", data={"token": token})
         assert answer.status_code == status

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from api.bounds import bounded, bounded_sums, marks
+from api.bounds import bounded, bounded_marks, bounded_sums
 from api.metrics import metric_of
-from api.observations.readings import Grid, window
+from api.observations.readings import RunGrid, window
 from core.stores.fuseki import Binding, Row
 from tests.api.watched import CPUS, IDLE, THREADS, Watched, write
 
@@ -159,7 +159,7 @@ def test_a_picture_of_a_run_tells_it() -> None:
     assert summed.greatest() is None
     assert summed.greatest(4) == pytest.approx(4)
     measured = [[0.5, None, 1.5], [None, None, 1.0]]
-    found = window(metric, Grid(0, 100, 3), measured, bounded(measured, greatest))
+    found = window(metric, RunGrid(0, 100, 3), measured, bounded(measured, greatest))
     assert found["values"] == [[0.5, 1.0], [None, 1.0]]
     assert found["bounded"] == [(0, 1, 1.5)]
 
@@ -172,8 +172,8 @@ def row(name: str, pcp: str) -> Row:
     return {key: Binding("literal", text) for key, text in cells.items()}
 
 
-def test_rounding_marks_nothing() -> None:
+def test_rounding_marks_no_value_as_bounded() -> None:
     measured = [[1 + 1e-12, -1e-12, None]]
-    assert marks(measured, bounded(measured, 1, 0)) == []
+    assert bounded_marks(measured, bounded(measured, 1, 0)) == []
     thirds = [[1 / 3 + 1e-12]] * 3
-    assert marks(thirds, bounded_sums(thirds, 1)) == []
+    assert bounded_marks(thirds, bounded_sums(thirds, 1)) == []

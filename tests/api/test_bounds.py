@@ -47,7 +47,7 @@ def test_a_huge_answer_is_stopped(fuseki: str, media_type: str) -> None:
     assert "stopped at 10000 bytes" in found.detail
 
 
-def test_others_are_served_meanwhile(api: httpx.Client) -> None:
+def test_other_requests_are_served_at_the_same_time(api: httpx.Client) -> None:
     served = threading.Event()
 
     def endless() -> None:
@@ -180,7 +180,7 @@ def test_a_closed_idle_connection_is_tried_again() -> None:
         (b"nonsense\r\n\r\n",),
     ],
 )
-def test_a_cut_or_strange_answer_is_no_success(cut: Answer) -> None:
+def test_a_truncated_or_unexpected_answer_is_not_a_success(cut: Answer) -> None:
     with answering(cut, cut) as url:
         assert refused(lambda: ask(url)).status == 502
 

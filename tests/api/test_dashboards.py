@@ -12,9 +12,9 @@ import pytest
 from api.app import create_app
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from dashboards.build import build, run
-from dashboards.questions import Question
+from dashboards.questions import BoundQuery
 from tests.api.servers import Api
 from tests.api.watched import (
     BASE,
@@ -49,7 +49,7 @@ def test_a_dashboard_is_what_the_generator_gives(
 ) -> None:
     with Endpoint(f"{watched.fuseki.url}/twin") as endpoint:
 
-        def ask(question: Question) -> Rows:
+        def ask(question: BoundQuery) -> TermRows:
             return endpoint.select(question.sparql)
 
         expected = run(build(name, host, BASE), ask).document()

@@ -220,7 +220,7 @@ def test_a_component_is_marked(site: Site) -> None:
     assert site.get("/twin/marked/drawing?mark=%22%3E%3Cb%3E").status_code == 200
 
 
-def test_a_new_topology_is_drawn_anew(site: Site) -> None:
+def test_a_new_topology_is_drawn_again(site: Site) -> None:
     for threads in (2, 6):
         site.add("changing", lstopo(f"pack:1 core:{threads} pu:1"))
         assert len(boxes(site.drawing("changing"))["thread"]) == threads

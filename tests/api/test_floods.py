@@ -132,7 +132,7 @@ def test_a_body_that_is_too_long_is_not_waited_for(
         assert answer.startswith(b"HTTP/1.1 " + status)
 
 
-def test_what_is_no_request_fills_no_log(flooded: FewFiles) -> None:
+def test_invalid_requests_do_not_fill_the_log(flooded: FewFiles) -> None:
     for _ in range(2000):
         with ExitStack() as stack:
             assert is_ended(connected(stack, flooded.url, b"\0\0\r\n\r\n"))

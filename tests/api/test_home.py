@@ -14,7 +14,7 @@ from tests.servers import Fuseki
 HTML = {"Accept": "text/html"}
 
 
-def test_the_table_of_a_single_host_has_a_way_back(
+def test_the_table_of_a_single_host_links_back(
     tmp_path: Path, emptied_fuseki: Fuseki, store: str
 ) -> None:
     watching.publish(emptied_fuseki, watching.small_document())

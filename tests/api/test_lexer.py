@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.lexer import Form, read_form
+from api.lexer import ResultForm, read_form
 from core.errors import BadQueryError
 
 SERVICE = "SERVICE <http://127.0.0.1:9/> {}"
@@ -15,32 +15,32 @@ SERVICE = "SERVICE <http://127.0.0.1:9/> {}"
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ("SELECT * {}", Form.SELECT),
-        ("select*{}", Form.SELECT),
-        ("ASK{}", Form.ASK),
-        ("# SELECT\nASK {}", Form.ASK),
-        ("# INSERT DATA {}\rCONSTRUCT {} {}", Form.CONSTRUCT),
-        ("PREFIX select: <http://x/ask> DESCRIBE select:ask", Form.DESCRIBE),
-        ("BASE <http://x/DELETE>\nPREFIX : <#INSERT> ASK {}", Form.ASK),
-        ("BASE<http://x/>SELECT*{}", Form.SELECT),
-        ('VERSION "1.2" SELECT * {}', Form.SELECT),
-        ("\ufeffSELECT * {}", Form.SELECT),
-        ('ASK { ?s ?p "INSERT DATA {}" }', Form.ASK),
-        ("SELECT ?service $service { ?service ?insert ?delete }", Form.SELECT),
-        (f'ASK {{ ?s ?p "{SERVICE}" }}', Form.ASK),
-        (f"ASK {{ ?s ?p '''a'' {SERVICE}''' }}", Form.ASK),
-        (f'ASK {{ ?s ?p """a"" \\""" {SERVICE}""" }}', Form.ASK),
-        (f'ASK {{ ?s ?p "\\"{SERVICE}" }}', Form.ASK),
-        (f"ASK {{ ?s ?p 1 }} # {SERVICE}", Form.ASK),
-        ("ASK { ?s <http://x/service> ?o }", Form.ASK),
-        ("ASK { ?s service:x ?o . ?s x:service ?o }", Form.ASK),
-        ("ASK { ?s ?p x:a\\#service }", Form.ASK),
-        ("ASK { _:service ?p 'a'@service }", Form.ASK),
-        (f'ASK {{ ?s ?p """a""""{SERVICE}" }}', Form.ASK),
-        ("ASK { FILTER (1 < 2 && 3 > 2) }", Form.ASK),
+        ("SELECT * {}", ResultForm.SELECT),
+        ("select*{}", ResultForm.SELECT),
+        ("ASK{}", ResultForm.ASK),
+        ("# SELECT\nASK {}", ResultForm.ASK),
+        ("# INSERT DATA {}\rCONSTRUCT {} {}", ResultForm.CONSTRUCT),
+        ("PREFIX select: <http://x/ask> DESCRIBE select:ask", ResultForm.DESCRIBE),
+        ("BASE <http://x/DELETE>\nPREFIX : <#INSERT> ASK {}", ResultForm.ASK),
+        ("BASE<http://x/>SELECT*{}", ResultForm.SELECT),
+        ('VERSION "1.2" SELECT * {}', ResultForm.SELECT),
+        ("\ufeffSELECT * {}", ResultForm.SELECT),
+        ('ASK { ?s ?p "INSERT DATA {}" }', ResultForm.ASK),
+        ("SELECT ?service $service { ?service ?insert ?delete }", ResultForm.SELECT),
+        (f'ASK {{ ?s ?p "{SERVICE}" }}', ResultForm.ASK),
+        (f"ASK {{ ?s ?p '''a'' {SERVICE}''' }}", ResultForm.ASK),
+        (f'ASK {{ ?s ?p """a"" \\""" {SERVICE}""" }}', ResultForm.ASK),
+        (f'ASK {{ ?s ?p "\\"{SERVICE}" }}', ResultForm.ASK),
+        (f"ASK {{ ?s ?p 1 }} # {SERVICE}", ResultForm.ASK),
+        ("ASK { ?s <http://x/service> ?o }", ResultForm.ASK),
+        ("ASK { ?s service:x ?o . ?s x:service ?o }", ResultForm.ASK),
+        ("ASK { ?s ?p x:a\\#service }", ResultForm.ASK),
+        ("ASK { _:service ?p 'a'@service }", ResultForm.ASK),
+        (f'ASK {{ ?s ?p """a""""{SERVICE}" }}', ResultForm.ASK),
+        ("ASK { FILTER (1 < 2 && 3 > 2) }", ResultForm.ASK),
     ],
 )
-def test_form(text: str, form: Form) -> None:
+def test_form(text: str, form: ResultForm) -> None:
     assert read_form(text) is form
 
 
@@ -116,7 +116,7 @@ def test_every_text_has_an_answer(text: str) -> None:
 def test_quoted_text_never_changes_the_form(text: str) -> None:
     quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     query = f'ASK {{ ?s ?p "{quoted} {SERVICE}" }}'
-    assert read_form(query) is Form.ASK
+    assert read_form(query) is ResultForm.ASK
 
 
 LONG = [
@@ -139,4 +139,4 @@ def test_java_is_refused(iri: str) -> None:
     for text in (f"PREFIX f: {iri} SELECT * {{}}", f"SELECT ({iri}(1) AS ?x) {{}}"):
         with pytest.raises(BadQueryError, match="java:"):
             read_form(text)
-    assert read_form('SELECT ("<java:x>" AS ?x) {}') is Form.SELECT
+    assert read_form('SELECT ("<java:x>" AS ?x) {}') is ResultForm.SELECT

@@ -144,7 +144,7 @@ def test_a_longer_step(live: Watched) -> None:
     assert window["step"] == 2 and window["end"] == times[0] - 2
 
 
-def test_all_who_watch_the_same_share_a_poll_and_the_last_ends_it(
+def test_watchers_of_one_dashboard_share_a_poll_that_the_last_ends(
     live: Watched,
 ) -> None:
     feeds, shared, alone, left = asyncio.run(_polls(live))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.dashboards.watcher import Message, Windows
+from api.dashboards.watcher import Message, WindowsReset
 from api.services import make_services
 from core.settings.settings import Settings
 from tests.api.test_live import SMALL, stream, until
@@ -55,4 +55,4 @@ def test_a_clock_that_was_set_back(live: Watched) -> None:
         await services.aclose()
         return found
 
-    assert any(isinstance(one, Windows) for one in asyncio.run(told()))
+    assert any(isinstance(one, WindowsReset) for one in asyncio.run(told()))

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from tests.api.servers import Api, Closed
 from tests.api.test_problems import BROWSER
 
@@ -18,7 +18,7 @@ FOREIGN = ("http://evil.example", "http://localhost:3000", "null", "", "*")
 
 @pytest.fixture
 def token(closed: Closed) -> str:
-    return closed.add("person", Role.READER)
+    return closed.add("person", TokenRole.READER)
 
 
 @pytest.fixture
@@ -80,7 +80,9 @@ def test_through_tls_the_cookie_is_for_tls(browser: httpx.Client, token: str) ->
 @pytest.mark.parametrize(
     "text", ["", "x", "supertwin_", f"supertwin_{'1' * 12}_{'1' * 64}", "\0", "ä" * 99]
 )
-def test_what_is_no_token_is_said_on_the_page(browser: httpx.Client, text: str) -> None:
+def test_an_invalid_token_is_reported_on_the_page(
+    browser: httpx.Client, text: str
+) -> None:
     answer = log_in(browser, text)
     assert answer.status_code == 401
     assert 'role="alert"' in answer.text and "<form" in answer.text
@@ -112,7 +114,7 @@ def test_the_login_leads_nowhere_else(
     assert 'name="next" value="/"' in browser.get("/login", params={"next": goal}).text
 
 
-def test_the_way_out(browser: httpx.Client, token: str) -> None:
+def test_logging_out(browser: httpx.Client, token: str) -> None:
     log_in(browser, token)
     page = browser.get("/plans")
     assert "Log out" in page.text
@@ -130,7 +132,7 @@ def test_a_session_ends_with_its_token(
 ) -> None:
     log_in(browser, token)
     assert browser.get("/plans").status_code == 200
-    closed.add("person", Role.ADMIN)  # revoked, and another of that name
+    closed.add("person", TokenRole.ADMIN)  # revoked, and another of that name
     assert browser.get("/plans").status_code == 303
     answer = browser.get("/plans", headers={"Accept": "application/json"})
     assert answer.status_code == 401
@@ -138,7 +140,7 @@ def test_a_session_ends_with_its_token(
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "ä", "a" * 4000])
-def test_a_cookie_that_is_no_session(closed: Closed, cookie: str) -> None:
+def test_a_cookie_that_is_not_a_session(closed: Closed, cookie: str) -> None:
     name = f"supertwin_{urlsplit(closed.url).port}"
     header = {"Cookie": f"{name}={cookie}".encode()}
     answer = closed.client.get(f"{closed.url}/plans", headers=header)
@@ -190,7 +192,7 @@ def test_under_a_path_and_beyond_loopback(tmp_path: Path, fuseki: str) -> None:
         fuseki_url=fuseki,
     ) as server:
         found = Closed(server.url, tmp_path, httpx.Client(trust_env=False))
-        token = found.add("a", Role.READER)
+        token = found.add("a", TokenRole.READER)
         headers = {"Accept": BROWSER, "Host": "twin.example"}
         nobody = found.get("/sparql?query=ASK%20%7B%7D")
         assert nobody.status_code == 401

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.formats import answer_type
-from api.lexer import Form
+from api.lexer import ResultForm
 from api.negotiation import choose, negotiate
 from api.problems import NotAcceptableError
 
@@ -82,16 +82,18 @@ def test_what_cannot_be_served_names_what_can() -> None:
 @pytest.mark.parametrize(
     ("form", "accept"),
     [
-        (Form.SELECT, "text/turtle"),
-        (Form.ASK, "application/ld+json"),
-        (Form.CONSTRUCT, "text/csv"),
-        (Form.DESCRIBE, "application/sparql-results+json"),
+        (ResultForm.SELECT, "text/turtle"),
+        (ResultForm.ASK, "application/ld+json"),
+        (ResultForm.CONSTRUCT, "text/csv"),
+        (ResultForm.DESCRIBE, "application/sparql-results+json"),
     ],
 )
-def test_a_form_is_never_served_as_the_other(form: Form, accept: str) -> None:
+def test_a_form_is_never_served_as_the_other(form: ResultForm, accept: str) -> None:
     with pytest.raises(NotAcceptableError):
         answer_type(form, [accept])
 
 
 def test_a_browser_gets_json_from_a_select() -> None:
-    assert answer_type(Form.SELECT, [BROWSER]) == "application/sparql-results+json"
+    assert (
+        answer_type(ResultForm.SELECT, [BROWSER]) == "application/sparql-results+json"
+    )

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from api.access.local_api import read_local_api
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from observations.program import program
 from ontology.terms import PREFIXES
 from tests.api.servers import Closed, bearer, own_api
@@ -20,14 +20,14 @@ COMMAND = {"argv": ["true"]}
 
 @pytest.fixture(scope="module")
 def launcher(opened: Closed) -> str:
-    return opened.add("launcher", Role.OPERATOR)
+    return opened.add("launcher", TokenRole.OPERATOR)
 
 
 def begin(api: Closed, wish: Any, **headers: str) -> httpx.Response:
     return api.client.post(f"{api.url}/observations", json=wish, headers=headers)
 
 
-def test_only_who_launched_a_run_sees_the_values_of_its_variables(
+def test_only_the_launcher_of_a_run_sees_values_of_variables(
     opened: Closed, launcher: str
 ) -> None:
     folder = opened.home / "observations" / "20260101T000000Z-values"
@@ -36,13 +36,13 @@ def test_only_who_launched_a_run_sees_the_values_of_its_variables(
     (folder / "run.py").write_bytes(program(request))
     (folder / "wish.json").write_text(json.dumps({"by": "token launcher"}))
     path = f"/observations/{folder.name}/program"
-    other = opened.add("looks-closely", Role.OPERATOR)
+    other = opened.add("looks-closely", TokenRole.OPERATOR)
     shown = opened.get(path, other)
     assert shown.status_code == 200 and shown.text.startswith("from __future__")
     assert "MODE" in shown.text and "hidden-mode" not in shown.text
     local = read_local_api(opened.home)
     assert local
-    admin = opened.add("boss", Role.ADMIN)
+    admin = opened.add("boss", TokenRole.ADMIN)
     for token in (launcher, admin, local.key):
         assert opened.get(path, token).content == program(request)
     (folder / "run.py").write_text("of another release: hidden-mode")
@@ -52,7 +52,7 @@ def test_only_who_launched_a_run_sees_the_values_of_its_variables(
 
 def test_nobody_and_readers_launch_nothing(opened: Closed) -> None:
     assert begin(opened, COMMAND).status_code == 401
-    reader = opened.add("looks-on", Role.READER)
+    reader = opened.add("looks-on", TokenRole.READER)
     answer = begin(opened, COMMAND, **bearer(reader))
     assert answer.status_code == 403
     for method, path in (("GET", "events"), ("POST", "events"), ("DELETE", "")):
@@ -101,7 +101,7 @@ def test_one_that_is_not_known_is_not_found(opened: Closed, launcher: str) -> No
         assert "no observation none runs" in answer.json()["detail"]
 
 
-def test_who_owns_the_state_needs_no_token(opened: Closed) -> None:
+def test_the_owner_of_the_state_needs_no_token(opened: Closed) -> None:
     local = read_local_api(opened.home)
     assert local is not None
     path = opened.home / "access" / "local.json"
@@ -111,7 +111,7 @@ def test_who_owns_the_state_needs_no_token(opened: Closed) -> None:
     assert begin(opened, COMMAND, **bearer(f"{local.key}0")).status_code == 401
 
 
-def test_what_no_runner_says_is_not_heard(opened: Closed, launcher: str) -> None:
+def test_events_that_no_runner_sends_are_refused(opened: Closed, launcher: str) -> None:
     token = bearer(launcher)
     one = begin(opened, {**COMMAND, "attended": True}, **token).json()
     events = f"{opened.url}/observations/{one['id']}/events"
@@ -134,13 +134,15 @@ def test_what_no_runner_says_is_not_heard(opened: Closed, launcher: str) -> None
     assert (answer.json()["state"], answer.json()["events"]) == ("over", 1)
 
 
-def test_who_follows_a_run_is_cut_off_with_their_token(opened: Closed) -> None:
+def test_followers_of_a_run_are_disconnected_when_their_token_ends(
+    opened: Closed,
+) -> None:
     owner = read_local_api(opened.home)
     assert owner is not None
     url = f"{opened.url}/observations"
     one = begin(opened, {**COMMAND, "attended": True}, **bearer(owner.key)).json()
     events = f"{url}/{one['id']}/events"
-    follower = bearer(opened.add("follower", Role.OPERATOR))
+    follower = bearer(opened.add("follower", TokenRole.OPERATOR))
     with opened.client.stream("GET", events, headers=follower) as stream:
         assert stream.status_code == 200
         opened.revoke("follower")
@@ -186,7 +188,7 @@ def test_a_run_outlives_its_host(opened: Closed, gone: str) -> None:
 def test_without_list_or_user_only_the_owner_launches(closed: Closed) -> None:
     owner = read_local_api(closed.home)
     assert owner is not None
-    for role in (Role.OPERATOR, Role.ADMIN):
+    for role in (TokenRole.OPERATOR, TokenRole.ADMIN):
         token = closed.add("wants-to-launch", role)
         answer = begin(closed, COMMAND, **bearer(token))
         assert answer.status_code == 403
@@ -242,7 +244,7 @@ def printed(api: Closed, token: str, *argv: str) -> str:
 
 
 def test_command_of_a_token_cannot_read_the_key_of_the_owner(as_nobody: Closed) -> None:
-    token = as_nobody.add("launcher", Role.OPERATOR)
+    token = as_nobody.add("launcher", TokenRole.OPERATOR)
     key = str(as_nobody.home / "access" / "local.json")
     assert "Permission denied" in printed(as_nobody, token, "cat", key)
     assert printed(as_nobody, token, "id", "-un") == "nobody\n"
@@ -269,7 +271,7 @@ def listing(
 
 
 def test_a_list_of_commands_is_all_that_may_be_launched(listing: Closed) -> None:
-    token = bearer(listing.add("launcher", Role.OPERATOR))
+    token = bearer(listing.add("launcher", TokenRole.OPERATOR))
     answer = begin(listing, {"argv": ["/bin/sh", "-c", "id"]}, **token)
     assert answer.status_code == 403
     assert "'/bin/sh' is not allowed as a program" in answer.json()["detail"]
@@ -293,7 +295,7 @@ def test_a_list_of_commands_is_all_that_may_be_launched(listing: Closed) -> None
 
 
 def test_a_list_that_cannot_be_read_allows_nothing(listing: Closed) -> None:
-    token = bearer(listing.add("another", Role.OPERATOR))
+    token = bearer(listing.add("another", TokenRole.OPERATOR))
     path = listing.home / "commands"
     text = path.read_text()
     path.write_text("'unfinished\n")

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from api.access.tokens import Role, add_token
+from api.access.tokens import TokenRole, add_token
 from api.failures import answered
 from core.errors import ApiError
 from core.linux.lock import turn
 from core.linux.ssh.errors import AddressError, RemoteLoginError, SshMissingError
-from sampling.plan_file.notify import Named, Nudges
+from sampling.plan_file.notify import NotificationPipe, PlanName
 from tests.api.servers import Closed, bearer
 
 USER = "kernel.percpu.cpu.user"
@@ -26,7 +26,7 @@ PLAN = {"host": "n1", "metrics": [USER], "period": "10ms"}
 
 @pytest.fixture(scope="module")
 def operator(opened: Closed) -> str:
-    return opened.add("operator", Role.OPERATOR)
+    return opened.add("operator", TokenRole.OPERATOR)
 
 
 @pytest.fixture(autouse=True)
@@ -72,18 +72,16 @@ def test_without_a_name_it_gets_one(opened: Closed, operator: str) -> None:
 
 
 def test_a_bridge_that_runs_is_told(opened: Closed, operator: str) -> None:
-    nudges = Nudges(opened.home / "bridge")
+    notifications = NotificationPipe(opened.home / "bridge")
     try:
         answer = add(opened, PLAN | {"plan": "told"}, **bearer(operator))
         assert answer.json()["noticed"] is True
-        assert nudges.wait(120) == {Named("n1", "told")}
+        assert notifications.wait(120) == {PlanName("n1", "told")}
     finally:
-        nudges.close()
+        notifications.close()
 
 
-def test_a_damaged_calibration_is_the_client_s_to_mend(
-    opened: Closed, operator: str
-) -> None:
+def test_a_damaged_calibration_is_a_client_error(opened: Closed, operator: str) -> None:
     path = opened.home / "cost.json"
     path.write_text("{")
     try:
@@ -170,20 +168,22 @@ def test_nobody_changes_plans_without_an_operator_s_token(
     assert nobody.status_code == 401
     assert nobody.headers["www-authenticate"] == 'Bearer realm="SuperTwin"'
     assert "`supertwin token add NAME --role operator`" in nobody.json()["detail"]
-    reader = send(opened, **bearer(opened.add("reader", Role.READER)))
+    reader = send(opened, **bearer(opened.add("reader", TokenRole.READER)))
     assert reader.status_code == 403
     assert "token reader is reader, and this takes operator" in reader.json()["detail"]
-    other = send(opened, **bearer(add_token(tmp_path, "x", Role.ADMIN, None)))
+    other = send(opened, **bearer(add_token(tmp_path, "x", TokenRole.ADMIN, None)))
     assert other.status_code == 401
     assert names(opened) == {"monitor"}
 
 
 def test_an_admin_may_what_an_operator_may(opened: Closed) -> None:
-    assert add(opened, **bearer(opened.add("admin", Role.ADMIN))).status_code == 201
+    assert (
+        add(opened, **bearer(opened.add("admin", TokenRole.ADMIN))).status_code == 201
+    )
 
 
 def test_a_revoked_token_changes_nothing(opened: Closed) -> None:
-    token = opened.add("gone", Role.OPERATOR)
+    token = opened.add("gone", TokenRole.OPERATOR)
     assert add(opened, **bearer(token)).status_code == 201
     opened.revoke("gone")
     assert add(opened, **bearer(token)).status_code == 401
@@ -265,7 +265,7 @@ def test_what_cannot_be_is_refused_in_the_words_of_the_command(
         (b" " * 300_000, 413),
     ],
 )
-def test_a_body_that_is_no_plan(
+def test_a_body_that_is_not_a_plan(
     opened: Closed, operator: str, body: bytes, status: int
 ) -> None:
     url = f"{opened.url}/plans"

@@ -8,15 +8,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.dashboards.ranges import Column, ExpressionError, Reader
-from api.dashboards.steps import Grid
+from api.dashboards.ranges import Column, ExpressionError, PanelReader
+from api.dashboards.steps import TimeGrid
 from core.stores.series_store import SeriesStore
-from dashboards.spec import Component, Panel, Series, Target
+from dashboards.spec import Component, Panel, PanelSeries, Target
 from tests.api.watched import write
 from tests.servers import VictoriaMetrics
 
 START = int(time.time()) - 600
-GRID = Grid(START, 1, 10)
+GRID = TimeGrid(START, 1, 10)
 ODD = 'a"}|.*\\b$component{x="y"}'
 HOST = '{hostname="small"}'
 
@@ -38,7 +38,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def panel(expressions: Sequence[str], instances: Sequence[str | None]) -> Panel:
     series = tuple(
-        Series("", "", "", "", instance, target)
+        PanelSeries("", "", "", "", instance, target)
         for target in range(len(expressions))
         for instance in instances
     )
@@ -53,7 +53,7 @@ def read(
 
     async def asked() -> tuple[list[list[Column]], list[list[Column]]]:
         async with httpx.AsyncClient(trust_env=False) as client:
-            reader = Reader(SeriesStore(client, url, "90d"), 10)
+            reader = PanelReader(SeriesStore(client, url, "90d"), 10)
             one_by_one = [await reader.columns(p, GRID, component) for p in panels]
             return one_by_one, await reader.together(panels, GRID, component)
 
@@ -113,7 +113,7 @@ def test_one_bad_expression_spoils_itself_only(url: str) -> None:
 
     async def asked() -> list[list[Column]]:
         async with httpx.AsyncClient(trust_env=False) as client:
-            reader = Reader(SeriesStore(client, url, "90d"), 10)
+            reader = PanelReader(SeriesStore(client, url, "90d"), 10)
             with pytest.raises(ExpressionError, match="no_such_function"):
                 await reader.columns(bad, GRID)
             return await reader.together([bad, good], GRID, None)

@@ -26,7 +26,7 @@ def hosts(answer: httpx.Response) -> list[str]:
 
 
 @pytest.mark.parametrize("way", ["get", "form", "direct"])
-def test_a_query_can_be_sent_in_three_ways(api: httpx.Client, way: str) -> None:
+def test_a_query_can_be_sent_in_three_forms(api: httpx.Client, way: str) -> None:
     kind = {"Content-Type": "application/sparql-query; charset=utf-8"}
     answer = {
         "get": lambda: get(api, SELECT),

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from api.dashboards.settled import lead, settled
-from api.dashboards.steps import Grid, grid, round_step
+from api.dashboards.steps import TimeGrid, grid, round_step
 
 Column = list[str | None]
 
@@ -52,7 +52,7 @@ def test_a_refresh_does_not_move_the_times() -> None:
 
 
 def test_parts_of_a_grid() -> None:
-    whole = Grid(100, 10, 5)
+    whole = TimeGrid(100, 10, 5)
     assert whole.times == [100, 110, 120, 130, 140]
     assert whole.until(129).times == [100, 110, 120]
     assert whole.until(99).times == []
@@ -61,7 +61,7 @@ def test_parts_of_a_grid() -> None:
 
 
 NOW = 1010.0
-TIMES = Grid(1000, 1, 11)
+TIMES = TimeGrid(1000, 1, 11)
 
 
 def column(last: int, first: int = 1000) -> Column:
@@ -92,12 +92,12 @@ def test_what_is_final(columns: list[Column], expected: int, waits: bool) -> Non
 
 
 def test_a_long_step_waits_for_its_last_sample() -> None:
-    times = Grid(1000, 2, 6)
+    times = TimeGrid(1000, 2, 6)
     full: Column = ["1"] * 6
     assert settled([full], times, NOW, 1.0) == (3, True)
     assert settled([full], times, NOW, 2.0) == (6, True)
 
 
 def test_what_must_be_known_before() -> None:
-    assert lead(Grid(1009, 1, 2), NOW).first <= 1003
-    assert lead(Grid(100, 1, 50), NOW) == Grid(100, 1, 50)
+    assert lead(TimeGrid(1009, 1, 2), NOW).first <= 1003
+    assert lead(TimeGrid(100, 1, 50), NOW) == TimeGrid(100, 1, 50)

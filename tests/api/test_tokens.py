@@ -12,7 +12,7 @@ import pytest
 
 from api.access.known_tokens import KnownTokens
 from api.access.tokens import (
-    Role,
+    TokenRole,
     add_token,
     all_tokens,
     file_of,
@@ -26,7 +26,7 @@ PATHS = ("/", "/sparql?query=ASK%20%7B%7D", "/twin", "/plans", "/nothing", "/sta
 
 @pytest.fixture
 def token(closed: Closed) -> str:
-    return closed.add("reads", Role.READER)
+    return closed.add("reads", TokenRole.READER)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -39,8 +39,8 @@ def test_without_a_token_nothing_is_read(closed: Closed, path: str) -> None:
     assert answer.json()["type"].endswith("/token-needed")
 
 
-@pytest.mark.parametrize("role", Role)
-def test_with_a_token_of_any_role_all_is_read(closed: Closed, role: Role) -> None:
+@pytest.mark.parametrize("role", TokenRole)
+def test_with_a_token_of_any_role_all_is_read(closed: Closed, role: TokenRole) -> None:
     token = closed.add(role, role)
     assert closed.get("/queries", token).status_code == 200
     asked = closed.client.post(
@@ -100,7 +100,7 @@ def test_two_headers_let_nobody_in(closed: Closed, token: str) -> None:
     assert answer.status_code == 401
 
 
-def test_bytes_that_are_no_header_break_nothing(closed: Closed, token: str) -> None:
+def test_bytes_that_are_not_a_header_break_nothing(closed: Closed, token: str) -> None:
     place = urlsplit(closed.url)
     for value in (
         b"",
@@ -121,7 +121,7 @@ def test_bytes_that_are_no_header_break_nothing(closed: Closed, token: str) -> N
 def test_a_token_of_another_installation_is_refused(
     closed: Closed, token: str, tmp_path: Path
 ) -> None:
-    other = add_token(tmp_path, "reads", Role.ADMIN, None)
+    other = add_token(tmp_path, "reads", TokenRole.ADMIN, None)
     mixed = token[:23] + other[23:]
     for text in (other, mixed, token[:-1], token + "0", token.upper()):
         answer = closed.get("/queries", text)
@@ -132,7 +132,7 @@ def test_a_token_of_another_installation_is_refused(
 
 def test_a_revoked_token_is_out_at_once(closed: Closed) -> None:
     for _ in range(3):
-        token = closed.add("short", Role.READER)
+        token = closed.add("short", TokenRole.READER)
         assert closed.get("/queries", token).status_code == 200
         closed.revoke("short")
         answer = closed.get("/queries", token)
@@ -142,7 +142,7 @@ def test_a_revoked_token_is_out_at_once(closed: Closed) -> None:
 
 def test_it_is_revoked_in_the_middle_of_many_requests(closed: Closed) -> None:
     """Of those that begin after the command has ended, none is let in."""
-    token, done = closed.add("busy", Role.READER), []
+    token, done = closed.add("busy", TokenRole.READER), []
 
     def ask(_: int) -> None:
         began = time.monotonic()
@@ -163,7 +163,7 @@ def test_it_is_revoked_in_the_middle_of_many_requests(closed: Closed) -> None:
 def test_an_expired_token_says_so(closed: Closed) -> None:
     # Longer where the machine was held up until it had ended.
     for seconds in (2, 20, 60):
-        token = closed.add("ends", Role.READER, int(time.time()) + seconds)
+        token = closed.add("ends", TokenRole.READER, int(time.time()) + seconds)
         if closed.get("/queries", token).status_code == 200:
             break
         closed.revoke("ends")
@@ -177,9 +177,9 @@ def test_an_expired_token_says_so(closed: Closed) -> None:
     assert "token ends expired at 20" in answer.json()["detail"]
 
 
-def test_who_holds_no_token_learns_nothing_of_those_there_are(closed: Closed) -> None:
+def test_without_a_token_nothing_about_other_tokens_is_revealed(closed: Closed) -> None:
     """Neither that the id is known, nor that the token has ended."""
-    token = closed.add("ended", Role.READER, int(time.time()) - 1)
+    token = closed.add("ended", TokenRole.READER, int(time.time()) - 1)
     wrong = token[:-64] + "0" * 64
     answers = [closed.get("/queries", text) for text in (wrong, UNKNOWN)]
     assert answers[0].json() == answers[1].json()
@@ -209,7 +209,9 @@ def test_what_a_cookie_opens_is_kept_by_no_proxy(closed: Closed, token: str) -> 
     assert closed.get("/queries", token).headers["cache-control"] == "private"
 
 
-def test_many_with_one_new_token_are_no_flood(closed: Closed, token: str) -> None:
+def test_many_requests_with_one_new_token_are_not_a_flood(
+    closed: Closed, token: str
+) -> None:
     with ThreadPoolExecutor(30) as pool:
         found = [*pool.map(lambda _: closed.get("/queries", token), range(30))]
     assert {answer.status_code for answer in found} == {200}

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from api.plans.turns import Turns
+from api.plans.turns import NamedLocks
 
 
 def test_turns_of_one_name_follow_each_other_and_are_forgotten() -> None:
-    turns, told = Turns(), list[str]()
+    turns, told = NamedLocks(), list[str]()
 
     async def work(name: str, number: int) -> None:
         async with turns.take(name):
@@ -35,8 +35,8 @@ def test_turns_of_one_name_follow_each_other_and_are_forgotten() -> None:
     assert not turns._locks and not turns._users
 
 
-def test_who_holds_a_turn_while_others_come_keeps_them_out() -> None:
-    turns = Turns()
+def test_a_held_lock_keeps_others_out() -> None:
+    turns = NamedLocks()
 
     async def both() -> None:
         async with turns.take("a"):
@@ -48,6 +48,6 @@ def test_who_holds_a_turn_while_others_come_keeps_them_out() -> None:
     assert not turns._locks
 
 
-async def _taken(turns: Turns) -> None:
+async def _taken(turns: NamedLocks) -> None:
     async with turns.take("a"):
         pass

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from api.metrics import metric_of
-from api.observations.measured import Span
+from api.observations.measured import RunSpan
 from api.observations.readings import Column, grid_of, read, step_of
 from api.services import Services
 from core.stores.series_store import SeriesStore
@@ -27,7 +27,7 @@ SEEN = [10 * n - n % 2 for n in range(RUN_MS // 10 + 1)]
 @pytest.mark.parametrize(
     ("resolution", "step"), [(None, 1), (0.01, 10), (0.0015, 2), (2.0, 2000)]
 )
-def test_a_step_is_no_shorter_than_an_update(
+def test_a_step_is_at_least_as_long_as_an_update(
     resolution: float | None, step: int
 ) -> None:
     assert step_of(1, 1.0, 2000, resolution) == step
@@ -61,7 +61,7 @@ def _write(url: str, start: int, updates: Sequence[tuple[int, int]]) -> None:
 
 
 async def _drawn(url: str, start: int) -> list[Column]:
-    span = Span("n1", start + 0.4, start + RUN_MS + 0.4, 1)
+    span = RunSpan("n1", start + 0.4, start + RUN_MS + 0.4, 1)
     metric = metric_of(row(METRIC, "millisec"))
     grid = grid_of(span, -0.001, 1.001, 2000, 0.01)
     async with httpx.AsyncClient(base_url=url, trust_env=False) as client:

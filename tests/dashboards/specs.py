@@ -1,14 +1,14 @@
 """Small dashboards of the neutral spec, made by hand."""
 
 from dashboards.spec import (
-    Column,
     Component,
     Dashboard,
     Panel,
+    PanelSeries,
     Picture,
     Section,
-    Series,
-    Table,
+    TableColumn,
+    TableData,
     Target,
     Unit,
 )
@@ -28,9 +28,9 @@ def series(
     metric: str = "kernel.percpu.cpu.user",
     target: int = 0,
     group: str = "",
-) -> Series:
+) -> PanelSeries:
     """A series of a thread."""
-    return Series(
+    return PanelSeries(
         label=label or f"thread {instance}",
         component=f"{BASE}/twin/{HOST}/thread/0",
         metric=metric,
@@ -47,7 +47,9 @@ def target(name: str = "kernel.percpu.cpu.user", narrows: bool = False) -> Targe
     return Target(f'rate({name.replace(".", "_")}{{hostname="{HOST}"{more}}})', name)
 
 
-def panel(*members: Series, picture: Picture = "timeseries", **given: object) -> Panel:
+def panel(
+    *members: PanelSeries, picture: Picture = "timeseries", **given: object
+) -> Panel:
     """A panel of these series; ``given`` are more fields of it."""
     found = sorted({member.target for member in members})
     metrics = [next(m.metric for m in members if m.target == at) for at in found]
@@ -67,7 +69,11 @@ def panel(*members: Series, picture: Picture = "timeseries", **given: object) ->
 
 def table_panel(query: str = "", **given: object) -> Panel:
     """A table of two disks; its query leaves the host open."""
-    columns = (Column("host"), Column("size", True, BYTES), Column("disk"))
+    columns = (
+        TableColumn("host"),
+        TableColumn("size", True, BYTES),
+        TableColumn("disk"),
+    )
     rows = ((HOST, 5, f"{BASE}/twin/n1/disk/a"), (HOST, None, f"{BASE}/twin/n1/disk/b"))
     text = query or (
         "#+ title: Disks\nPREFIX st: <https://w3id.org/supertwin/ns#>\n"
@@ -80,7 +86,7 @@ def table_panel(query: str = "", **given: object) -> Panel:
         "description": "The disks.",
         "query": "inventory/disks",
         "picture": "table",
-        "table": Table(columns, rows, text),
+        "table": TableData(columns, rows, text),
     }
     return Panel(**(fields | given))  # type: ignore[arg-type]
 

@@ -11,9 +11,9 @@ import pytest
 
 from core.stores.endpoint import Endpoint
 from core.stores.errors import EndpointUnreachableError, QuerySyntaxError
-from core.stores.results import Rows
-from dashboards.build import Question, build, run
-from dashboards.errors import UnknownDashboardError, UnknownHostError
+from core.stores.results import TermRows
+from dashboards.build import BoundQuery, build, run
+from dashboards.errors import UnknownDashboardError, UnknownDashboardHostError
 from dashboards.spec import Dashboard, Panel
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
@@ -198,9 +198,9 @@ def test_what_no_plan_samples_is_explained(graph: Endpoint) -> None:
 def test_a_host_without_any_data_says_so_once_for_each_panel(
     graph: Endpoint, host: str, reason: str
 ) -> None:
-    asked: list[Question] = []
+    asked: list[BoundQuery] = []
 
-    def ask(question: Question) -> Rows:
+    def ask(question: BoundQuery) -> TermRows:
         asked.append(question)
         return graph.select(question.sparql)
 
@@ -250,7 +250,7 @@ def test_tables_of_all_hosts_or_one(graph: Endpoint, host: str) -> None:
 
 
 def test_a_question_about_reasons_that_fails_is_told(graph: Endpoint) -> None:
-    def ask(question: Question) -> Rows:
+    def ask(question: BoundQuery) -> TermRows:
         if question.values.get("pattern") == "lmsensors.*":
             raise QuerySyntaxError("no such query")
         return graph.select(question.sparql)
@@ -264,10 +264,25 @@ def test_a_question_about_reasons_that_fails_is_told(graph: Endpoint) -> None:
     ("name", "host", "error", "message"),
     [
         ("x", "big", UnknownDashboardError, "no dashboard 'x'; there are: bridge"),
-        ("monitor", "", UnknownHostError, "dashboard monitor is about one host: name"),
-        ("monitor", "n9", UnknownHostError, "no host 'n9'; it knows: big, dark, idle"),
-        ("inventory", "n9", UnknownHostError, "no host 'n9'; it knows: big, dark"),
-        ("monitor", "\udcff", UnknownHostError, "no host"),
+        (
+            "monitor",
+            "",
+            UnknownDashboardHostError,
+            "dashboard monitor is about one host: name",
+        ),
+        (
+            "monitor",
+            "n9",
+            UnknownDashboardHostError,
+            "no host 'n9'; it knows: big, dark, idle",
+        ),
+        (
+            "inventory",
+            "n9",
+            UnknownDashboardHostError,
+            "no host 'n9'; it knows: big, dark",
+        ),
+        ("monitor", "\udcff", UnknownDashboardHostError, "no host"),
     ],
 )
 def test_what_is_unknown_is_refused(

@@ -142,7 +142,7 @@ def test_what_cannot_be_is_one_line(
     assert line in done.stderr
 
 
-def test_what_is_no_store_of_series_is_one_line(run: Run, servers: Servers) -> None:
+def test_an_invalid_store_of_series_is_one_line(run: Run, servers: Servers) -> None:
     """Fuseki first asks for an account; with one, it knows no such address."""
     parts = urlsplit(servers.fuseki)
     url = f"http://{parts.hostname}:{parts.port}"

@@ -16,7 +16,7 @@ from dashboards.lint import panels, variables
 from dashboards.lint_queries import choices, in_string
 from dashboards.live_check import check, expressions
 from dashboards.spec import Panel
-from supertwin.cli.dashboards import Store
+from supertwin.cli.dashboards import RangeReader
 from tests.dashboards import specs
 from tests.dashboards.conftest import BIG, Made, Servers
 from tests.dashboards.specs import HOSTILE, dashboard, panel, quoted, series
@@ -26,7 +26,7 @@ INSTANCES = [*(f"cpu{n}" for n in range(12)), HOSTILE, "a.b|c", "ü+", "sd$host"
 
 
 @pytest.fixture(scope="module")
-def store(servers: Servers) -> Iterator[Store]:
+def store(servers: Servers) -> Iterator[RangeReader]:
     """The store, with a few series of odd names more."""
     now = int(time.time()) * 1000
     lines = [
@@ -37,11 +37,11 @@ def store(servers: Servers) -> Iterator[Store]:
     url = f"{servers.store}/api/v1/import/prometheus"
     httpx.post(url, content="\n".join(lines)).raise_for_status()
     httpx.post(f"{servers.store}/internal/force_flush").raise_for_status()
-    with closing(Store(servers.store, None, 30.0)) as found:
+    with closing(RangeReader(servers.store, None, 30.0)) as found:
         yield found
 
 
-def asked(store: Store, expression: str) -> list[str]:
+def asked(store: RangeReader, expression: str) -> list[str]:
     """The instances of an answer, in its order."""
     now = time.time()
     answer = store.range(expression, now - 60, now)
@@ -64,7 +64,7 @@ def first_expression(one: Panel, **given: Any) -> str:
 # ---- what is generated --------------------------------------------------------------
 
 
-def test_every_expression_runs(store: Store, made: list[Made]) -> None:
+def test_every_expression_runs(store: RangeReader, made: list[Made]) -> None:
     count = 0
     for one in made:
         done = check(one.document, store.count, lambda _: [])
@@ -76,7 +76,7 @@ def test_every_expression_runs(store: Store, made: list[Made]) -> None:
 
 
 def test_every_expression_of_the_large_host_has_series(
-    store: Store, made: list[Made]
+    store: RangeReader, made: list[Made]
 ) -> None:
     for one in made:
         if one.spec.host == BIG:
@@ -84,7 +84,7 @@ def test_every_expression_of_the_large_host_has_series(
 
 
 def test_series_come_under_the_names_that_are_overridden(
-    store: Store, made: list[Made]
+    store: RangeReader, made: list[Made]
 ) -> None:
     """Each override finds its field, and each field its override, in order."""
     compared = 0
@@ -120,7 +120,9 @@ def _fields(drawn: dict[str, Any], target: dict[str, Any]) -> list[str]:
     return [name for name in names if name.startswith(before) and name.endswith(after)]
 
 
-def test_every_expression_is_parsed_by_itself(store: Store, made: list[Made]) -> None:
+def test_every_expression_is_parsed_by_itself(
+    store: RangeReader, made: list[Made]
+) -> None:
     """VictoriaMetrics before 1.80, as Debian 13 has it, lacks this."""
     url = store.url.replace("/api/v1/query_range", "/prettify-query")
     with httpx.Client(trust_env=False) as client:
@@ -153,21 +155,21 @@ def _all_expressions(made: list[Made]) -> Iterator[str]:
     ],
 )
 def test_the_store_answers_in_the_order_of_the_twin(
-    store: Store, names: list[str]
+    store: RangeReader, names: list[str]
 ) -> None:
     answered = asked(store, first_expression(odd(*names)))
     assert [name for name in answered if name in names] == names
     assert sorted(answered) == sorted(INSTANCES)
 
 
-def test_what_the_twin_does_not_know_comes_last(store: Store) -> None:
+def test_what_the_twin_does_not_know_comes_last(store: RangeReader) -> None:
     answered = asked(store, first_expression(odd("cpu5", "cpu11", "cpu4")))
     assert answered[:3] == ["cpu5", "cpu11", "cpu4"]
 
 
 @pytest.mark.parametrize("chosen", [["cpu1"], ["cpu1", "cpu10"], [HOSTILE], INSTANCES])
 def test_a_component_narrows_to_its_instances_alone(
-    store: Store, chosen: list[str]
+    store: RangeReader, chosen: list[str]
 ) -> None:
     parts = (specs.component(f"a, {HOSTILE} : b", *chosen), specs.component("empty"))
     document = render(dashboard(odd(*INSTANCES, narrows=True), components=parts))
@@ -194,7 +196,9 @@ def test_a_component_narrows_to_its_instances_alone(
     ],
     ids=["function", "bracket", "quote", "window", "pattern", "length"],
 )
-def test_a_planted_error_is_found(store: Store, expression: str, reason: str) -> None:
+def test_a_planted_error_is_found(
+    store: RangeReader, expression: str, reason: str
+) -> None:
     document = render(dashboard(odd("cpu0"), odd("cpu1", id="other")))
     panels_ = list(panels(document))
     panels_[0]["targets"][0]["expr"] = expression
@@ -204,7 +208,7 @@ def test_a_planted_error_is_found(store: Store, expression: str, reason: str) ->
     assert reason in done.findings[0]
 
 
-def test_silence_is_counted_and_no_error(store: Store) -> None:
+def test_silence_is_counted_and_no_error(store: RangeReader) -> None:
     document = render(dashboard(panel(series("cpu0", metric="not.there"))))
     done = check(document, store.count, lambda _: [])
     assert (done.findings, done.expressions, done.empty) == ([], 1, 1)
@@ -213,4 +217,4 @@ def test_silence_is_counted_and_no_error(store: Store) -> None:
 def test_a_store_that_is_away_is_one_line(tmp_path: Path) -> None:
     away = VictoriaMetrics(tmp_path / "away").url
     with pytest.raises(SuperTwinError, match="does not answer"):
-        Store(away, None, 30.0).count("a", 0, 1)
+        RangeReader(away, None, 30.0).count("a", 0, 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rdflib import XSD, Literal
 
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from dashboards.units import drawn_unit, quantity
 from ontology.figures import Number, figures
 from ontology.terms import UNIT
@@ -60,7 +60,7 @@ def test_browsers_write_the_same() -> None:
 
 def test_tables_show_units_as_symbols_and_other_forms_their_iris() -> None:
     units = [UNIT["KibiBYTE"], UNIT["NUM"], UNIT["FURLONG"]]
-    rows = Rows(["unit"], [[unit] for unit in units])
+    rows = TermRows(["unit"], [[unit] for unit in units])
     assert as_table(rows).split("\n")[2:5] == ["KiB", "", str(units[2])]
     for unit in units:
         assert unit in as_csv(rows) and unit in as_json(rows)
@@ -70,6 +70,6 @@ def test_tables_round_and_other_forms_do_not() -> None:
     exact = "7.717070926395168552489911"
     values = (exact, "1024601.000000000", "0.5")
     cells = [Literal(value, datatype=XSD.decimal, normalize=False) for value in values]
-    rows = Rows(["n"], [[cell] for cell in cells])
+    rows = TermRows(["n"], [[cell] for cell in cells])
     assert as_table(rows).split("\n")[2:5] == ["7.71707", "1024601", "0.5"]
     assert exact in as_csv(rows) and exact in as_json(rows)

@@ -51,7 +51,7 @@ def test_a_table_knows_its_columns() -> None:
     assert number.unit.qudt == "BYTE"
 
 
-def test_a_query_without_the_header_is_no_panel() -> None:
+def test_a_query_without_the_header_is_not_a_panel() -> None:
     text = query_text(SERIES)
     lines = [line for line in text.splitlines() if not line.startswith("#+ panel")]
     assert read_panels(parse_query("own/rows", "\n".join(lines))) == ()

@@ -37,7 +37,7 @@ def test_no_generated_dashboard_breaks_a_rule(made: list[Made]) -> None:
         assert lint(one.document, components) == []
 
 
-def test_a_dashboard_by_hand_breaks_no_rule() -> None:
+def test_a_hand_written_dashboard_breaks_no_rule() -> None:
     assert lint(example()) == []
     assert lint(render(dashboard(table_panel(), host=""))) == []
 

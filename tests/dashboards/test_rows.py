@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from core.stores.errors import EndpointUnreachableError
-from core.stores.results import Rows, read_rows
-from dashboards.build import Question, build, run, run_all
+from core.stores.results import TermRows, read_rows
+from dashboards.build import BoundQuery, build, run, run_all
 from dashboards.grafana import render
 from dashboards.header import SERIES_COLUMNS
 from dashboards.lint import lint, panels
@@ -40,7 +40,7 @@ def term(cell: Cell) -> dict[str, str]:
     return {"type": "literal", "value": cell[0], "datatype": XSD + cell[1]}
 
 
-def answer(columns: tuple[str, ...], *rows: dict[str, Cell]) -> Rows:
+def answer(columns: tuple[str, ...], *rows: dict[str, Cell]) -> TermRows:
     bindings = [{name: term(cell) for name, cell in row.items()} for row in rows]
     body = {"head": {"vars": list(columns)}, "results": {"bindings": bindings}}
     return read_rows(json.dumps(body).encode())
@@ -51,7 +51,7 @@ def drawn(folder: Path, *rows: dict[str, Cell]) -> Dashboard:
     save(folder, "own/odd", query_text(SERIES, COLUMNS))
     save(folder, "own/plain", query_text({**SERIES, "title": "Good"}, COLUMNS))
 
-    def ask(question: Question) -> Rows:
+    def ask(question: BoundQuery) -> TermRows:
         if question.query == "inventory/names":
             return answer(("host",), {"host": "n1"})
         given = {"own/odd": rows, "own/plain": (GOOD,)}.get(question.query, ())
@@ -77,7 +77,7 @@ def odd(dashboard: Dashboard) -> Panel:
         *(("true", "boolean"), ("2020-01-01", "date"), ("9" * 4000, "integer")),
     ],
 )
-def test_a_total_that_is_no_number_is_the_panels_problem(
+def test_a_total_that_is_not_a_number_is_reported_for_its_panel(
     tmp_path: Path, total: tuple[str, str]
 ) -> None:
     dashboard = drawn(tmp_path, {**GOOD, "total": total})
@@ -89,9 +89,7 @@ def test_a_total_that_is_no_number_is_the_panels_problem(
 @pytest.mark.parametrize(
     "total", [("0", "integer"), ("1", "integer"), ("1.0", "double")]
 )
-def test_shares_of_nothing_are_no_shares(
-    tmp_path: Path, total: tuple[str, str]
-) -> None:
+def test_shares_of_zero_are_omitted(tmp_path: Path, total: tuple[str, str]) -> None:
     (target,) = odd(drawn(tmp_path, {**GOOD, "total": total})).targets
     assert target.expression.startswith("disk_dev_read{")
     assert target.expression.endswith("}")
@@ -105,7 +103,7 @@ def test_an_empty_instance_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("iri", ["", "javascript:alert(1)", "urn:x"])
-def test_what_is_no_address_is_no_link(tmp_path: Path, iri: str) -> None:
+def test_invalid_addresses_are_not_linked(tmp_path: Path, iri: str) -> None:
     row = {**GOOD, "component": iri, "section": "S", "sectionComponent": iri}
     document = render(drawn(tmp_path, row))
     assert lint(document) == []
@@ -154,7 +152,7 @@ def test_builds_ask_together_what_each_would_ask_alone(tmp_path: Path) -> None:
     asked: list[str] = []
     both = threading.Barrier(2)
 
-    def ask(question: Question) -> Rows:
+    def ask(question: BoundQuery) -> TermRows:
         asked.append(question.sparql)
         if question.query == "inventory/names":
             return answer(("host",), {"host": "n1"})
@@ -171,7 +169,7 @@ def test_builds_ask_together_what_each_would_ask_alone(tmp_path: Path) -> None:
 def test_unreachable_store_ends_all_builds(tmp_path: Path) -> None:
     drawn(tmp_path)
 
-    def ask(question: Question) -> Rows:
+    def ask(question: BoundQuery) -> TermRows:
         raise EndpointUnreachableError("the store is away")
 
     builds = [build("own", "n1", "http://localhost:8000", tmp_path) for _ in range(2)]

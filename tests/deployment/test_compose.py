@@ -241,7 +241,7 @@ def test_every_service_is_watched_bounded_and_restarted(name: str) -> None:
     assert service["restart"] == "unless-stopped"
 
 
-def test_whoever_waits_waits_for_health() -> None:
+def test_waiting_ends_when_the_service_is_healthy() -> None:
     for service in SERVICES.values():
         for name, rule in service.get("depends_on", {}).items():
             assert rule == {"condition": "service_healthy"}

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from sampler_bridge.errors import StoreDownError
-from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.store import StoreConnection
 from tests.api.servers import Api
 from tests.ports import LOOPBACK
 from tests.sampler_bridge.servers import BridgeProcess, closes
@@ -178,7 +178,7 @@ def test_a_store_that_refuses_the_account(tmp_path: Path, graph: str) -> None:
         reason = store_of(api)["reason"]
         assert "refuses the account (401)" in reason
         assert "SUPERTWIN_STORE_PASSWORD" in reason
-        client = Store(f"{front}{INSERT}", ("ada", "wrong"))
+        client = StoreConnection(f"{front}{INSERT}", ("ada", "wrong"))
         for call in (client.started, lambda: client.write(request("a", 1, 0))):
             with pytest.raises(
                 StoreDownError, match=r"account \(401\).*STORE_PASSWORD"
@@ -193,7 +193,7 @@ def test_a_path_that_no_store_serves_is_told(tmp_path: Path) -> None:
         cluster(store.url) as front,
     ):
         for path in ("", SELECT, "/insert/7"):
-            client = Store(f"{front}{path}")
+            client = StoreConnection(f"{front}{path}")
             with pytest.raises(StoreDownError, match="HTTP 400"):
                 client.started()
             client.close()
@@ -204,7 +204,7 @@ def test_a_cluster_does_not_say_when_it_started(tmp_path: Path) -> None:
         VictoriaMetrics(tmp_path / "store") as store,
         cluster(store.url) as front,
     ):
-        client = Store(f"{front}{INSERT}")
+        client = StoreConnection(f"{front}{INSERT}")
         assert client.started() is None
         client.show()
         assert client.write(request("after", 1, int(time.time() * 1000))) is None

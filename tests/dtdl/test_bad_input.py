@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dtdl.errors import DocumentError
+from dtdl.errors import DtdlDocumentError
 from dtdl.read import read
 from tests.dtdl.conftest import Document, Installation
 from tests.dtdl.twins import BASE, Twin, everything
@@ -171,7 +171,7 @@ BAD: dict[str, tuple[Callable[[Document], None], str]] = {
 def test_a_file_that_is_not_as_we_write_it(two: Document, name: str) -> None:
     damage, said = BAD[name]
     damage(two)
-    with pytest.raises(DocumentError) as raised:
+    with pytest.raises(DtdlDocumentError) as raised:
         read(json.dumps(two).encode(), BASE)
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -179,13 +179,13 @@ def test_a_file_that_is_not_as_we_write_it(two: Document, name: str) -> None:
 
 @pytest.mark.parametrize("text", ["[]", "{}", "7", "null", '"x"', "[7]", "[[]]", ""])
 def test_a_document_that_is_none(text: str) -> None:
-    with pytest.raises(DocumentError):
+    with pytest.raises(DtdlDocumentError):
         read(text.encode(), BASE)
 
 
 def test_a_strict_version_is_not_read(odd: Twin) -> None:
     for version in (3, 4):
-        with pytest.raises(DocumentError, match=f"version {version} has no room"):
+        with pytest.raises(DtdlDocumentError, match=f"version {version} has no room"):
             read(odd.document(version), BASE)
 
 
@@ -209,5 +209,5 @@ def test_no_damage_is_a_traceback(where: int, name: str, junk: Any) -> None:
     elements[where % len(elements)][name] = junk
     try:
         read(json.dumps(document).encode(), BASE)
-    except DocumentError as error:
+    except DtdlDocumentError as error:
         assert "\n" not in str(error)

@@ -85,7 +85,7 @@ def test_parts_that_hold_none_are_components(odd: Twin) -> None:
 
 
 @pytest.mark.parametrize(("version", "pages"), [(2, 3), (3, 0), (4, 0)])
-def test_more_contents_than_allowed_go_on_in_pages(version: int, pages: int) -> None:
+def test_more_contents_than_allowed_continue_on_pages(version: int, pages: int) -> None:
     node, pmu = IRIS.host("n1"), IRIS.component("n1", "pmu", "skx")
     triples: list[Triple] = [
         (node, RDF.type, ST.ComputeNode),

@@ -64,7 +64,7 @@ def test_segments_as_documented(text: str, segment: str) -> None:
     assert encode_segment(text) == segment
 
 
-def test_what_is_no_unicode_has_no_segment() -> None:
+def test_text_that_is_not_unicode_has_no_segment() -> None:
     with pytest.raises(DtmiError, match="no Unicode"):
         encode_segment("\ud800")
 

@@ -132,7 +132,7 @@ def test_any_name_of_a_component(names: list[str]) -> None:
     check(Twin("n1", triples))
 
 
-def test_what_is_no_host_is_not_exported() -> None:
+def test_an_invalid_host_is_not_exported() -> None:
     with pytest.raises(NotExportableError, match="no host"):
         export(HOST, IRIS.host("n2"), BASE, 2)
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page
 
-from api.access.tokens import Role, add_token
+from api.access.tokens import TokenRole, add_token
 from tests.browser import Watched, chromium, watched_page
 from tests.e2e.launched_runs import begun, followed, recorded
 from tests.e2e.observation_pages import SECONDS, Open, log_in
@@ -53,7 +53,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
 
 @pytest.fixture(scope="session")
 def operator_token(stack: Stack) -> str:
-    return add_token(stack.home, "operator", Role.OPERATOR, None)
+    return add_token(stack.home, "operator", TokenRole.OPERATOR, None)
 
 
 @pytest.fixture(scope="session")

@@ -248,7 +248,7 @@ def test_a_damaged_backup_is_refused(
     assert not empty.home.exists()
 
 
-def test_any_folder_is_no_backup(empty: Stack, tmp_path: Path) -> None:
+def test_an_arbitrary_folder_is_not_a_backup(empty: Stack, tmp_path: Path) -> None:
     assert f"{tmp_path} is not a backup" in restore(empty, tmp_path, 2)
 
 

@@ -58,7 +58,7 @@ def test_the_agent_counts_what_it_did(stack: Stack, number: int) -> None:
     assert "ended" not in {row["plan"] for row in plans}
 
 
-def test_a_pmcd_that_started_again_meanwhile_is_told(stack: Stack) -> None:
+def test_a_restart_of_pmcd_in_the_meantime_is_reported(stack: Stack) -> None:
     """While the command waited for another one to be done."""
 
     def pid() -> int | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.access.tokens import Role, add_token
+from api.access.tokens import TokenRole, add_token
 from core.linux import pmapi
 from core.linux.ssh.address import parse_address
 from ingest.remote.ssh import connected
@@ -134,10 +134,12 @@ def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
     assert not folder.parent.exists() and not running(there, folder)
 
 
-def test_who_asks_over_http_has_them_counted_there(near: Stack, there: Sshd) -> None:
+def test_events_are_counted_on_the_host_that_http_requests_name(
+    near: Stack, there: Sshd
+) -> None:
     """The API works in threads, where no signal can be waited for."""
     near.run("add", there.url(), "--host", "node9")
-    token = add_token(near.home, "far", Role.OPERATOR, None)
+    token = add_token(near.home, "far", TokenRole.OPERATOR, None)
     headers = {"Authorization": f"Bearer {token}"}
     plan = {"host": "node9", "plan": "asked", "events": ["msr::tsc"], "period": "1s"}
     with httpx.Client(base_url=near.api, headers=headers, timeout=120) as client:
@@ -155,7 +157,7 @@ def test_who_asks_over_http_has_them_counted_there(near: Stack, there: Sshd) -> 
     assert all(float(ticks) > 0 for (ticks,) in near.sparql(total))
 
 
-def test_who_may_not_count_over_there(near: Stack, there: Sshd) -> None:
+def test_missing_permission_to_count_on_a_remote_host(near: Stack, there: Sshd) -> None:
     level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
     near.run("add", "ssh://twin-node", "--host", "node9", "--no-sudo")
     if level > 0:

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from rdflib import RDF, Graph, URIRef
 
-from api.access.tokens import Role, add_token
+from api.access.tokens import TokenRole, add_token
 from ontology.terms import ST
 from tests.e2e.processor import OWN, PREFIX, known_processor, why_no_role
 from tests.observed import kill_api, observing, outcome, runs, said, statistics
@@ -104,7 +104,7 @@ def test_accuracy_needs_hardware_counters(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("api", ["stays", "is killed"])
-def test_what_was_counted_anew_meanwhile_gives_no_figure(
+def test_restarted_counters_give_no_figure(
     counting: Stack, tmp_path: Path, api: str
 ) -> None:
     """Another plan with PMU events makes the agent open all counters again."""
@@ -180,7 +180,7 @@ def test_what_is_counted_is_set_against_what_was_executed(counting: Stack) -> No
 
 
 def test_where_a_run_comes_from(stack: Stack) -> None:
-    token = add_token(stack.home, "ana", Role.OPERATOR, None)
+    token = add_token(stack.home, "ana", TokenRole.OPERATOR, None)
     asked_for = {"argv": ["sleep", "0.2"], "pin": "compact", "threads": "1"}
     begun = httpx.post(
         f"{stack.api}/observations",

@@ -49,7 +49,7 @@ def test_a_command_is_launched_and_followed(client: httpx.Client) -> None:
     assert recorded(client, run["node"]) == "failed"
 
 
-def test_who_comes_back_is_told_the_rest(client: httpx.Client) -> None:
+def test_a_reconnecting_client_gets_the_remaining_events(client: httpx.Client) -> None:
     one = begun(client, "echo", "hello")
     said = followed(client, one["id"])
     assert followed(client, one["id"], after=len(said) - 2) == said[-2:]
@@ -66,7 +66,9 @@ def test_one_that_runs_is_cancelled(client: httpx.Client) -> None:
     assert recorded(client, said[-1]["runs"][0]["node"]) == "cancelled"
 
 
-def test_cpus_are_had_by_one(client: httpx.Client, tmp_path: Path) -> None:
+def test_a_cpu_belongs_to_one_observation_at_a_time(
+    client: httpx.Client, tmp_path: Path
+) -> None:
     go = tmp_path / "go"
     script = f"until [ -e {go} ]; do sleep 0.1; done"
     first = begun(client, "sh", "-c", script, cpus="0")
@@ -86,12 +88,12 @@ def test_cpus_are_had_by_one(client: httpx.Client, tmp_path: Path) -> None:
 
 
 @pytest.mark.serial
-def test_cpus_are_free_at_once_when_who_waited_for_them_is_gone(
+def test_cpus_are_released_when_a_waiting_client_disconnects(
     stack: Stack, client: httpx.Client
 ) -> None:
-    wish = {"argv": ["true"], "cpus": "0", "wait": True, "attended": True}
-    wish |= {"metrics": ["kernel.percpu.cpu.user"]}
-    body, headers = json.dumps(wish), dict(client.headers)
+    run_request = {"argv": ["true"], "cpus": "0", "wait": True, "attended": True}
+    run_request |= {"metrics": ["kernel.percpu.cpu.user"]}
+    body, headers = json.dumps(run_request), dict(client.headers)
 
     def held(but: str) -> set[str]:
         """Those beside the first one for which anything is held."""

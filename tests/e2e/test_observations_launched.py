@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from api.access.tokens import Role, add_token
+from api.access.tokens import TokenRole, add_token
 from tests.browser import watched_page
 from tests.e2e.launched_runs import begun, followed, recorded
 from tests.e2e.observation_pages import Open, assert_drawn, assert_fits, log_in
@@ -149,7 +149,7 @@ def test_without_a_token_nothing_can_be_run_and_no_output_is_seen(
     assert page.locator("#output").count() == 0
     form = page.get_by_role("form", name="Log in")
     expect(form).to_contain_text("What it prints is shown to operators")
-    reader = add_token(stack.home, "pages-reader", Role.READER, None)
+    reader = add_token(stack.home, "pages-reader", TokenRole.READER, None)
     form.get_by_label("Token").fill(reader)
     form.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("form", name="Log in")).to_contain_text(

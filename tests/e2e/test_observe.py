@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from observations.session.cpu_shield import Aside
+from observations.session.cpu_shield import CpuShield
 from tests.e2e.launched_runs import begun
 from tests.observed import asked, observing, operator, outcome, plans, runs
 from tests.servers import ROOT, wait_until
@@ -233,7 +233,7 @@ def started(stack: Stack, id_: str) -> dict[str, Any]:
     return found
 
 
-def test_who_runs_and_attends_leaves_cpus_that_others_get_later(stack: Stack) -> None:
+def test_runner_and_attendant_leave_cpus_that_others_get_later(stack: Stack) -> None:
     """What another run would ask for, beside one that has CPUs of its own."""
     script = ("sh", "-c", "echo $$; exec sleep 60")
     with observing(stack, "--wait", "--", *script) as process:
@@ -244,13 +244,13 @@ def test_who_runs_and_attends_leaves_cpus_that_others_get_later(stack: Stack) ->
         first = started(stack, one["id"])
         both = {process.pid, parents()[command]}
         (before,) = affinities(both)
-        aside = Aside(Path("/nowhere"))
-        aside.step({0}, [first])
+        aside = CpuShield(Path("/nowhere"))
+        aside.update({0}, [first])
         assert affinities(both) == {before - {0}}
         assert affinities({command}) == {before}
-        aside.step(before, [first])
+        aside.update(before, [first])
         assert affinities(both) == {before}
-        aside.step({1}, [{**first, "start_ticks": 1}])
+        aside.update({1}, [{**first, "start_ticks": 1}])
         assert affinities(both) == {before}
         process.terminate()
         process.wait(120)
@@ -277,7 +277,7 @@ _IMPATIENT = (
 )
 
 
-def test_who_queues_has_more_patience_than_for_an_answer(stack: Stack) -> None:
+def test_a_queued_client_waits_longer_than_for_an_answer(stack: Stack) -> None:
     with operator(stack, "patient") as client:
         # Once more where the machine held up an answer for all that patience.
         for _ in range(3):

@@ -67,7 +67,7 @@ def test_a_pipe_that_is_closed_ends_the_command(stack: Stack) -> None:
         _cancelled(stack, process)
 
 
-def test_who_waits_for_a_reader_can_be_interrupted(stack: Stack) -> None:
+def test_waiting_for_a_reader_can_be_interrupted(stack: Stack) -> None:
     with observing(stack, "--", "yes") as process:
         said(process, "y")
         assert process.stdout

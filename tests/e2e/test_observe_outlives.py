@@ -52,7 +52,7 @@ def begun(client: httpx.Client, *argv: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.serial
-def test_who_attends_goes_on_with_the_next_api(
+def test_an_attended_run_continues_with_the_next_api(
     stack: Stack, client: httpx.Client, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
@@ -123,7 +123,7 @@ def test_what_the_api_launched_goes_on_with_the_next_one(
     begun(client, "true", cpus="0")
 
 
-def test_runs_whose_cpus_are_the_same_at_the_next_api_say_so_and_keep_them(
+def test_resumed_runs_that_share_cpus_report_it_and_keep_them(
     stack: Stack, client: httpx.Client
 ) -> None:
     ids = sorted(begun(client, "sleep", "987", cpus=cpu)["id"] for cpu in "01")
@@ -157,7 +157,7 @@ def test_what_the_api_launched_ends_where_it_is_stopped(
     begun(client, "true", cpus="0")
 
 
-def test_what_was_told_already_is_not_heard_again(client: httpx.Client) -> None:
+def test_events_that_are_sent_twice_count_once(client: httpx.Client) -> None:
     one = begun(client, "true", attended=True)
     now, path = time.time_ns(), f"/observations/{one['id']}/events"
     started = {"event": "started", "start_ns": now, "exec_ns": now, "pid": 1}

@@ -13,7 +13,7 @@ from core.stores.endpoint import Endpoint
 from ingest.description import describe
 from ingest.errors import NotConformingError, OtherMachineError
 from ingest.load.catalogues import read_catalogues
-from ingest.load.publish import Store, publish
+from ingest.load.publish import TwinStores, publish
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
 from tests.stack import Stack
@@ -25,10 +25,10 @@ MACHINES = [f"{number}d1219c7c4c5404aaa1f6d2a48adfda4" for number in range(4)]
 
 
 @pytest.fixture
-def store(stack: Stack) -> Iterator[Store]:
+def store(stack: Stack) -> Iterator[TwinStores]:
     url = stack.fuseki
     with Endpoint(f"{url}/twin") as twin, Endpoint(f"{url}/history") as history:
-        yield Store(twin, history)
+        yield TwinStores(twin, history)
 
 
 @pytest.fixture
@@ -61,14 +61,14 @@ def facts(
     }
 
 
-def load(store: Store, iris: Iris, document: dict[str, Any], **more: Any) -> bool:
+def load(store: TwinStores, iris: Iris, document: dict[str, Any], **more: Any) -> bool:
     names = ["test.published.metric"]
     known = read_catalogues(store.twin, iris)
     description = describe(document, iris, names, known.metrics, known.models)
     return publish(description, store, iris, **more).changed
 
 
-def test_the_same_facts_change_nothing(store: Store, iris: Iris) -> None:
+def test_the_same_facts_change_nothing(store: TwinStores, iris: Iris) -> None:
     assert load(store, iris, facts("same"))
     times = {"started": "2027-01-01T00:00:00Z", "ended": "2027-01-01T00:00:01Z"}
     later = facts("same") | times
@@ -84,7 +84,7 @@ def test_the_same_facts_change_nothing(store: Store, iris: Iris) -> None:
 
 
 def test_a_new_probe_replaces_the_twin_and_keeps_the_old_one(
-    store: Store, iris: Iris
+    store: TwinStores, iris: Iris
 ) -> None:
     document = facts("kept")
     load(store, iris, document)
@@ -100,7 +100,7 @@ def test_a_new_probe_replaces_the_twin_and_keeps_the_old_one(
 
 
 def test_a_lost_plan_is_restored_though_nothing_changed(
-    store: Store, iris: Iris
+    store: TwinStores, iris: Iris
 ) -> None:
     load(store, iris, facts("replanned"))
     graph = iris.plans_graph("replanned")
@@ -109,7 +109,7 @@ def test_a_lost_plan_is_restored_though_nothing_changed(
     assert store.twin.ask(f"ASK {{ GRAPH <{graph}> {{ ?s a <{ST.SamplingPlan}> }} }}")
 
 
-def test_catalogues_merge(store: Store, iris: Iris) -> None:
+def test_catalogues_merge(store: TwinStores, iris: Iris) -> None:
     load(store, iris, facts("first"))
     load(store, iris, facts("second"))
     about = (
@@ -126,7 +126,7 @@ def test_catalogues_merge(store: Store, iris: Iris) -> None:
 
 
 def test_a_differing_descriptor_does_not_touch_the_known_one(
-    store: Store, iris: Iris
+    store: TwinStores, iris: Iris
 ) -> None:
     load(store, iris, facts("plain"))
     load(store, iris, facts("odd", units="byte"))
@@ -140,7 +140,9 @@ def test_a_differing_descriptor_does_not_touch_the_known_one(
     assert "~~" not in found["count"]
 
 
-def test_another_machine_is_refused_until_confirmed(store: Store, iris: Iris) -> None:
+def test_another_machine_is_refused_until_confirmed(
+    store: TwinStores, iris: Iris
+) -> None:
     load(store, iris, facts("signed", machine=MACHINES[0]))
     with pytest.raises(OtherMachineError, match="--confirm"):
         load(store, iris, facts("signed", machine=MACHINES[1]))
@@ -163,7 +165,7 @@ def test_another_machine_is_refused_on_the_command_line(
     assert stack.run("ingest", "--probe", str(path), "--confirm").returncode == 0
 
 
-def test_what_does_not_conform_changes_nothing(store: Store, iris: Iris) -> None:
+def test_what_does_not_conform_changes_nothing(store: TwinStores, iris: Iris) -> None:
     load(store, iris, facts("faulty"))
     document = facts("faulty")
     document["facts"]["os"]["memory"] = -1
@@ -174,7 +176,7 @@ def test_what_does_not_conform_changes_nothing(store: Store, iris: Iris) -> None
     assert not store.twin.ask(query)
 
 
-def test_plans_of_others_stay(store: Store, iris: Iris) -> None:
+def test_plans_of_others_stay(store: TwinStores, iris: Iris) -> None:
     load(store, iris, facts("planned"))
     graph = iris.plans_graph("planned")
     mine = iris.component("planned", "plan", "mine")
@@ -193,7 +195,7 @@ def test_plans_of_others_stay(store: Store, iris: Iris) -> None:
 
 
 def test_control_characters_break_no_reader(
-    stack: Stack, store: Store, iris: Iris
+    stack: Stack, store: TwinStores, iris: Iris
 ) -> None:
     document = facts("controls")
     metric = document["facts"]["pcp"]["metrics"][0]

@@ -66,7 +66,7 @@ def test_a_user_without_root_and_then_with(near: Stack, there: Sshd) -> None:
     assert "needs root" not in done.stdout
 
 
-def test_a_copy_that_was_made_by_hand(near: Stack, tmp_path: Path) -> None:
+def test_a_manually_made_copy(near: Stack, tmp_path: Path) -> None:
     path = tmp_path / "machine.tar"
     with path.open("wb") as file:
         script = Path(collect.__file__)
@@ -75,7 +75,7 @@ def test_a_copy_that_was_made_by_hand(near: Stack, tmp_path: Path) -> None:
     assert near.run("open", "node9").stdout.startswith("node9 (hostname)")
 
 
-def test_who_cannot_be_probed_leaves_nothing(near: Stack, there: Sshd) -> None:
+def test_a_failed_probe_leaves_nothing(near: Stack, there: Sshd) -> None:
     for address in (there.url("nobody9"), f"ssh://{USER}@{there.address}:9"):
         done = near.run("add", address, "--host", "node9", check=False)
         assert (done.returncode, done.stdout) == (2, "")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.stores.endpoint import Endpoint
-from ingest.load.publish import Store
+from ingest.load.publish import TwinStores
 from tests.isolation import env
 from tests.servers import Fuseki, Pmcd
 
@@ -21,9 +21,9 @@ def pmcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def store(fuseki: Fuseki) -> Iterator[Store]:
+def store(fuseki: Fuseki) -> Iterator[TwinStores]:
     """Both datasets, emptied."""
     fuseki.empty()
     url = fuseki.url
     with Endpoint(f"{url}/twin") as twin, Endpoint(f"{url}/history") as history:
-        yield Store(twin, history)
+        yield TwinStores(twin, history)

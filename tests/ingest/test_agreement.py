@@ -7,7 +7,7 @@ import pytest
 from core.stores.endpoint import Endpoint
 from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
-from ingest.load.publish import Store
+from ingest.load.publish import TwinStores
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
 from tests.agreement import KINDS, MACHINES, compare, groups, host_name, judge, table
@@ -28,7 +28,7 @@ def load(twin: Endpoint, xml: bytes, host: str) -> None:
     twin.put_graph(str(IRIS.twin_graph(host)), described.twin.graph())
 
 
-def test_real_machines(store: Store) -> None:
+def test_real_machines(store: TwinStores) -> None:
     def ingest(path: Path, host: str) -> None:
         load(store.twin, path.read_bytes(), host)
 
@@ -40,7 +40,7 @@ def test_real_machines(store: Store) -> None:
 
 
 @pytest.mark.parametrize("text", SYNTHETIC)
-def test_synthetic_machines(store: Store, tmp_path: Path, text: str) -> None:
+def test_synthetic_machines(store: TwinStores, tmp_path: Path, text: str) -> None:
     path = tmp_path / "made up.xml"
     path.write_bytes(synthetic(text))
     load(store.twin, path.read_bytes(), host_name(path))

@@ -8,13 +8,13 @@ from rdflib import RDF, RDFS, Dataset, Graph, Literal, URIRef
 from ingest.conflict_resolution.claims import resolve
 from ingest.conflict_resolution.precedence import (
     RULES,
-    nearly,
+    about_equal,
     same_name,
     same_number,
     same_text,
 )
 from ingest.description import describe
-from ingest.load.publish import _same_seen_again
+from ingest.load.publish import _record_unchanged
 from ingest.sources.memory_slots import memory_slots
 from ontology.load import ontology_graph
 from ontology.terms import ST
@@ -86,7 +86,7 @@ def test_both_values_stay_where_sources_disagree(
     assert list(graph.objects(about, property_)) == [Literal(winner)]
 
 
-def test_caches_and_numa_domains_of_which_hwloc_is_believed(graph: Graph) -> None:
+def test_caches_and_numa_domains_for_which_hwloc_has_precedence(graph: Graph) -> None:
     for about, property_ in (
         (part("cache", "l3-0"), ST.cacheSize),
         (part("numa", "1"), ST.memorySize),
@@ -149,7 +149,7 @@ def test_seeing_the_same_machine_again_leaves_one_claimant_to_a_claim() -> None:
     twin = store.graph(IRIS.twin_graph("n1"))
     for triple in [*first.twin, *first.probe]:
         twin.add(triple)
-    store.update(_same_seen_again(later, IRIS))
+    store.update(_record_unchanged(later, IRIS))
     claims = set(twin.subjects(RDF.type, ST.Claim))
     assert claims
     for claim in claims:
@@ -177,11 +177,13 @@ def test_rules_speak_of_properties_that_exist_and_name_each_source_once() -> Non
         (same_number, "0x1000065", "16777317", True),
         (same_number, "0x1000065", "16777318", False),
         (same_number, "new", "New", True),
-        (nearly, 1000, 1005, True),
-        (nearly, 1000, 1100, False),
+        (about_equal, 1000, 1005, True),
+        (about_equal, 1000, 1100, False),
     ],
 )
-def test_ways_of_writing(same: Any, one: Any, other: Any, agree: bool) -> None:
+def test_spellings_of_equal_values(
+    same: Any, one: Any, other: Any, agree: bool
+) -> None:
     assert same(one, other) == same(other, one) == agree
 
 

@@ -176,7 +176,7 @@ def test_links_are_kept_and_none_leaves_the_copy(tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe")
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
-        copy = collect.Copy(tar, time.monotonic() + 10)
+        copy = collect.TarCopy(tar, time.monotonic() + 10)
         copy.take(f"{folder}/*")
         copy.take(f"{folder}/*/value")
     with tarfile.open(fileobj=io.BytesIO(out.getvalue())) as tar:
@@ -198,7 +198,7 @@ def test_what_may_not_be_read_is_named_and_too_much_is_cut(tmp_path: Path) -> No
     (tmp_path / "a").write_text("x" * 100)
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
-        late = collect.Copy(tar, time.monotonic() - 1)
+        late = collect.TarCopy(tar, time.monotonic() - 1)
         late.take(f"{tmp_path}/*")
         assert late.cut == f"more than {collect.SECONDS} s"
     assert json.dumps(late.unread) == "[]"

@@ -4,7 +4,7 @@ from typing import Any
 
 from rdflib import RDF, Literal
 
-from ingest.describe.metrics import Descriptor
+from ingest.describe.metrics import MetricSignature
 from ingest.description import Description, describe
 from ingest.hwloc.read import parse_hwloc
 from ontology.terms import QUDT, ST, UNIT
@@ -65,7 +65,7 @@ def test_a_differing_descriptor_gets_an_iri_of_its_own() -> None:
 
 
 def _descriptors() -> dict[str, Any]:
-    return {metric["name"]: Descriptor.of(metric) for metric in PCP["metrics"]}
+    return {metric["name"]: MetricSignature.of(metric) for metric in PCP["metrics"]}
 
 
 def test_a_metric_of_semantics_unknown_here_is_left_out() -> None:

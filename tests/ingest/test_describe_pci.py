@@ -58,7 +58,7 @@ def test_devices_that_others_know_are_only_linked() -> None:
     assert found.value(iri("disk", "sda"), ST.onPciDevice)
 
 
-def test_a_gpu_is_one_node_whoever_describes_it() -> None:
+def test_a_gpu_is_one_node_for_all_sources() -> None:
     found = graph(gpus={"driver": "1", "cuda": None, "gpus": [GPU]})
     [gpu] = found.subjects(RDF.type, ST.Gpu)
     assert found.value(gpu, ST.onPciDevice) == iri("pci", "0000:01:00.0")

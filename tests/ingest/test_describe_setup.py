@@ -6,7 +6,7 @@ import pytest
 from rdflib import RDF, Graph, URIRef
 
 from ingest.description import describe
-from ingest.errors import DocumentError
+from ingest.errors import ProbeDocumentError
 from ingest.schema.check import check_document
 from ontology.terms import ST
 from shapes.validate import validate
@@ -44,7 +44,7 @@ def test_filled_and_empty_memory_slots(graph: Graph) -> None:
     assert says(graph, empty, ST.bankLocator, ST.memorySize) == ["P0 CHANNEL A", None]
 
 
-def test_banks_of_which_only_lshw_speaks() -> None:
+def test_banks_that_only_lshw_reports() -> None:
     facts = server()
     facts["facts"].pop("memory_banks")
     found = describe(facts, IRIS).union()
@@ -154,5 +154,5 @@ def test_the_forms_of_all_facts_are_checked() -> None:
     ):
         facts = server()
         facts["facts"][source] = broken
-        with pytest.raises(DocumentError, match=f"facts.{source}"):
+        with pytest.raises(ProbeDocumentError, match=f"facts.{source}"):
             check_document(facts)

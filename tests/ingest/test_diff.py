@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.stores.results import Rows
+from core.stores.results import TermRows
 from ingest.description import describe
 from ingest.history.changes import changes
 from ingest.history.diff import difference
-from ingest.history.states import State
+from ingest.history.states import HostState
 from queries.natural_order import natural
 from tests.ingest.documents import IRIS
 from tests.ingest.test_history import BANKS, HOST, probed
@@ -38,8 +38,10 @@ def test_a_diff_says_what_two_descriptions_do(seen: list[tuple[str, set[int]]]) 
         delta = difference(old.ntriples().encode(), new, IRIS.host(HOST))
         rows += [[number, "removed", *fact] for fact in delta.removed]
         rows += [[number, "added", *fact] for fact in delta.added]
-    numbered = {n: State(n, "", "", "", 1, "", True) for n in range(1, 9)}
-    found = changes(Rows(["number", "way", "s", "p", "o"], rows), IRIS, HOST, numbered)
+    numbered = {n: HostState(n, "", "", "", 1, "", True) for n in range(1, 9)}
+    found = changes(
+        TermRows(["number", "way", "s", "p", "o"], rows), IRIS, HOST, numbered
+    )
     (kernel, before), (new_kernel, after) = seen[0], seen[-1]
     expected = {("vanished", f"memory/{BANKS[n]['slot']}") for n in before - after}
     expected |= {("appeared", f"memory/{BANKS[n]['slot']}") for n in after - before}

@@ -69,7 +69,7 @@ def test_nvme_and_virtio_disks(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_no_disk(tmp_path: Path) -> None:
+def test_not_a_disk(tmp_path: Path) -> None:
     root = plant(
         tmp_path,
         {

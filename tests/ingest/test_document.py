@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rdflib import Graph
 
 from ingest.description import describe
-from ingest.errors import DocumentError
+from ingest.errors import ProbeDocumentError
 from ingest.schema.check import check_document
 from shapes.validate import validate
 from tests.ingest.documents import IRIS, whole
@@ -102,7 +102,7 @@ def test_any_change_is_refused_in_one_line_or_described(
 ) -> None:
     try:
         description = describe(document, IRIS, ["mem.util.free"])
-    except DocumentError as error:
+    except ProbeDocumentError as error:
         assert len(str(error).splitlines()) == 1, error
         assert str(error).isprintable()
         assert len(str(error)) < 400
@@ -118,7 +118,7 @@ def test_every_text_and_key_may_be_unfit_for_an_iri() -> None:
         if isinstance(path[-1], str):
             documents.append(changed(path, partial(renamed, unfit)))
         for document in documents:
-            with suppress(DocumentError):
+            with suppress(ProbeDocumentError):
                 describe(document, IRIS, ["mem.util.free"])
 
 
@@ -127,7 +127,7 @@ def test_every_text_and_key_may_be_unfit_for_an_iri() -> None:
 def test_what_is_described_is_judged_by_the_shapes(document: dict[str, Any]) -> None:
     try:
         description = describe(document, IRIS, ["mem.util.free"])
-    except DocumentError:
+    except ProbeDocumentError:
         return
     report = validate(description.union())
     assert report.conforms or report.lines
@@ -171,7 +171,7 @@ def test_the_line_says_where_what_and_what_instead(
     ]
     if path.endswith(".name"):
         value = [value]
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(ProbeDocumentError) as caught:
         check_document(replaced(tuple(steps), value))
     assert said in str(caught.value)
     assert str(caught.value).endswith("write it anew with `supertwin probe --out FILE`")
@@ -179,11 +179,13 @@ def test_the_line_says_where_what_and_what_instead(
 
 def test_a_missing_key_is_named() -> None:
     document = changed(("facts", "pcp", "indoms"), lambda node, step: node.pop(step))
-    with pytest.raises(DocumentError, match=r"^facts\.pcp\.indoms is missing: write"):
+    with pytest.raises(
+        ProbeDocumentError, match=r"^facts\.pcp\.indoms is missing: write"
+    ):
         check_document(document)
 
 
 @pytest.mark.parametrize("document", [None, [], 7, {}, "x", json.loads("[[]]")])
-def test_what_is_no_document_at_all(document: Any) -> None:
-    with pytest.raises(DocumentError):
+def test_not_a_document_at_all(document: Any) -> None:
+    with pytest.raises(ProbeDocumentError):
         check_document(document)

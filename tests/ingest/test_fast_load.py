@@ -9,8 +9,8 @@ from rdflib import Graph, Literal, URIRef
 from ingest.description import Description, describe
 from ingest.errors import NotConformingError
 from ingest.load.catalogues import read_catalogues
-from ingest.load.fast_load import mingled, pack, send, untouched
-from ingest.load.publish import Store, publish
+from ingest.load.fast_load import hosts_with_mixed_graphs, pack, send, unknown_hosts
+from ingest.load.publish import TwinStores, publish
 from ingest.triples import Triples, insertion, quads
 from ontology.terms import PROV, ST
 from tests.ingest.documents import IRIS, PCP, document
@@ -33,7 +33,7 @@ def odd() -> Triples:
     return found
 
 
-def test_both_ways_of_writing_say_the_same(store: Store) -> None:
+def test_both_spellings_mean_the_same(store: TwinStores) -> None:
     graphs = {
         GRAPHS[0]: odd(),
         GRAPHS[1]: Triples(odd()[:7]),
@@ -54,17 +54,17 @@ def described(day: int, host: str = "n1", **facts: Any) -> Description:
     )
 
 
-def test_what_stands_of_a_host_in_any_dataset(store: Store) -> None:
+def test_what_stands_of_a_host_in_any_dataset(store: TwinStores) -> None:
     hosts = ["n1", "n2", "n3", "n4"]
-    assert untouched(store.twin, store.history, IRIS, hosts) == {*hosts}
+    assert unknown_hosts(store.twin, store.history, IRIS, hosts) == {*hosts}
     send(store.twin, store.history, [pack(described(1), IRIS, {})])
     fact = Triples([(IRIS.host("n2"), ST.alias, Literal("x"))])
     store.twin.add_quads(quads({IRIS.register_graph("n2"): fact}))
     store.history.add_quads(quads({IRIS.history_graph("n3"): fact}))
-    assert untouched(store.twin, store.history, IRIS, hosts) == {"n4"}
+    assert unknown_hosts(store.twin, store.history, IRIS, hosts) == {"n4"}
 
 
-def test_two_who_write_one_new_host_at_once(store: Store) -> None:
+def test_two_concurrent_writers_of_one_new_host(store: TwinStores) -> None:
     """Whoever sees both probes writes the host anew, so one of them is left."""
     for number in range(8):
         host, gate = f"n{number}", threading.Barrier(2)
@@ -87,14 +87,14 @@ def test_two_who_write_one_new_host_at_once(store: Store) -> None:
         assert len(list(graph.objects(node, ST.kernelRelease))) == 1
 
 
-def test_mingled_hosts_are_found(store: Store) -> None:
+def test_mingled_hosts_are_found(store: TwinStores) -> None:
     for day in (1, 2):
         send(store.twin, store.history, [pack(described(day), IRIS, {})])
     send(store.twin, store.history, [pack(described(1, "n2"), IRIS, {})])
-    assert mingled(store.twin, IRIS, ["n1", "n2", "n3"]) == {"n1"}
+    assert hosts_with_mixed_graphs(store.twin, IRIS, ["n1", "n2", "n3"]) == {"n1"}
 
 
-def test_metrics_that_the_store_holds_are_not_judged_again(store: Store) -> None:
+def test_metrics_that_the_store_holds_are_not_judged_again(store: TwinStores) -> None:
     first = described(1, pcp=PCP)
     publish(first, store, IRIS)
     known = read_catalogues(store.twin, IRIS)
@@ -108,10 +108,10 @@ def test_metrics_that_the_store_holds_are_not_judged_again(store: Store) -> None
         publish(second, store, IRIS, catalogues=known)
     assert len(caught.value.lines) == 1
     assert "disk/sda" in caught.value.lines[0]
-    assert untouched(store.twin, store.history, IRIS, ["n2"])
+    assert unknown_hosts(store.twin, store.history, IRIS, ["n2"])
 
 
-def test_an_unknown_metric_is_a_fault_still(store: Store) -> None:
+def test_an_unknown_metric_is_a_fault_still(store: TwinStores) -> None:
     publish(described(1, pcp=PCP), store, IRIS)
     known = read_catalogues(store.twin, IRIS)
     facts = document({"pcp": PCP}, "n2")

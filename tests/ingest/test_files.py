@@ -27,7 +27,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
         read_file(tmp_path / "none.xml")
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(SourceRefusedError, match="check that it is a file"):
         read_file(tmp_path)
 
@@ -59,7 +59,7 @@ def test_values_are_stripped_and_empty_ones_are_none(
     assert read_value(tmp_path / "model") == value
 
 
-def test_what_is_no_number_is_none(tmp_path: Path) -> None:
+def test_an_invalid_number_is_none(tmp_path: Path) -> None:
     for text in ("fast\n", "1_0", "٣"):
         (tmp_path / "speed").write_text(text)
         assert read_number(tmp_path / "speed") is None
@@ -74,7 +74,7 @@ def test_lists_of_cpus(text: str, cpus: list[int]) -> None:
     assert parse_cpulist(text) == cpus
 
 
-def test_what_is_no_list_of_cpus() -> None:
+def test_not_a_list_of_cpus() -> None:
     for text in ("0-x", "1_0", "٣"):
         with pytest.raises(MalformedSourceError, match="no list of CPUs"):
             parse_cpulist(text)

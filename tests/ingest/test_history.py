@@ -7,11 +7,11 @@ import pytest
 
 from ingest.description import Description, describe
 from ingest.errors import NoSuchStateError, OtherMachineError
-from ingest.history.changes import Change, changes, deltas_query
+from ingest.history.changes import TwinChange, changes, deltas_query
 from ingest.history.history import archive, forget, keep_whole
-from ingest.history.states import State, find_state, pair, read_states, states_query
-from ingest.load.publish import Store, publish
-from ingest.load.register import Registration, forgotten
+from ingest.history.states import HostState, find_state, pair, read_states, states_query
+from ingest.load.publish import TwinStores, publish
+from ingest.load.register import Registration, registration_delete
 from ontology.terms import PROV, ST
 from tests.ingest.documents import IRIS, document
 
@@ -31,28 +31,28 @@ def probed(day: int = 1, host: str = HOST, **facts: Any) -> dict[str, Any]:
     return document(found, host) | stamps
 
 
-def load(store: Store, facts: dict[str, Any], **more: Any) -> Description:
+def load(store: TwinStores, facts: dict[str, Any], **more: Any) -> Description:
     description = describe(facts, IRIS)
     publish(description, store, IRIS, **more)
     return description
 
 
-def states(store: Store, host: str = HOST) -> list[State]:
+def states(store: TwinStores, host: str = HOST) -> list[HostState]:
     return read_states(store.history.select(states_query(IRIS, host)))
 
 
-def diff(store: Store, first: str = "", last: str = "") -> list[Change]:
+def diff(store: TwinStores, first: str = "", last: str = "") -> list[TwinChange]:
     found = states(store)
     one, other = pair(found, HOST, first, last)
     rows = store.history.select(deltas_query(IRIS, HOST, one.number, other.number))
     return changes(rows, IRIS, HOST, {state.number: state for state in found})
 
 
-def told(found: list[Change]) -> list[tuple[Any, ...]]:
+def told(found: list[TwinChange]) -> list[tuple[Any, ...]]:
     return [(c.what, c.name, c.property or c.kind, c.before, c.after) for c in found]
 
 
-def test_what_changed_when_and_who_saw_it(store: Store) -> None:
+def test_changes_have_a_time_and_a_probe(store: TwinStores) -> None:
     load(store, probed(1))
     load(store, probed(2))
     load(store, probed(3, banks=BANKS[1:3], os={"kernel": "6.2"}))
@@ -73,7 +73,7 @@ def test_what_changed_when_and_who_saw_it(store: Store) -> None:
     assert gone.probe == str(IRIS.component(HOST, "probe", "20261103T000000Z"))
 
 
-def test_what_came_back_did_not_change(store: Store) -> None:
+def test_what_came_back_did_not_change(store: TwinStores) -> None:
     for day, kernel in enumerate(("6.1", "6.2", "6.1", "6.3"), 1):
         load(store, probed(day, os={"kernel": kernel}))
     assert diff(store, "1", "3") == []
@@ -83,7 +83,7 @@ def test_what_came_back_did_not_change(store: Store) -> None:
     assert (change.before, change.after) == (["6.2"], ["6.3"])
 
 
-def test_a_property_of_several_values(store: Store) -> None:
+def test_a_property_of_several_values(store: TwinStores) -> None:
     load(store, probed(1, nics=[]))
     nic = {"name": "eno1", "virtual": False, "up": True}
     load(store, probed(2, nics=[nic]))
@@ -93,7 +93,7 @@ def test_a_property_of_several_values(store: Store) -> None:
     ]
 
 
-def test_states_are_found_by_number_probe_and_time(store: Store) -> None:
+def test_states_are_found_by_number_probe_and_time(store: TwinStores) -> None:
     for day in (1, 3, 5):
         load(store, probed(day, os={"kernel": f"6.{day}"}))
     found = states(store)
@@ -118,7 +118,7 @@ def test_states_are_found_by_number_probe_and_time(store: Store) -> None:
         pair([], HOST)
 
 
-def test_an_older_file_ends_no_state_before_it_began(store: Store) -> None:
+def test_an_older_file_ends_no_state_before_it_began(store: TwinStores) -> None:
     load(store, probed(9))
     load(store, probed(2, os={"kernel": "5.0"}))
     first, second = states(store)
@@ -127,7 +127,7 @@ def test_an_older_file_ends_no_state_before_it_began(store: Store) -> None:
 
 
 @pytest.mark.parametrize("again", [1, 2])
-def test_a_crash_before_the_twin_was_replaced(store: Store, again: int) -> None:
+def test_a_crash_before_the_twin_was_replaced(store: TwinStores, again: int) -> None:
     """The history is written first: what never came to be is dropped again."""
     load(store, probed(1))
     lost = describe(probed(2, os={"kernel": "lost"}), IRIS)
@@ -145,7 +145,7 @@ def test_a_crash_before_the_twin_was_replaced(store: Store, again: int) -> None:
     )
 
 
-def test_a_twin_put_back_from_a_copy_costs_no_history(store: Store) -> None:
+def test_a_twin_put_back_from_a_copy_costs_no_history(store: TwinStores) -> None:
     load(store, probed(1))
     old = store.twin.get_graph(IRIS.twin_graph(HOST))
     for day in (2, 3, 4):
@@ -156,14 +156,14 @@ def test_a_twin_put_back_from_a_copy_costs_no_history(store: Store) -> None:
     assert [change.before for change in diff(store)] == [["6.1"]]
 
 
-def test_a_crash_in_the_first_probe(store: Store) -> None:
+def test_a_crash_in_the_first_probe(store: TwinStores) -> None:
     first = describe(probed(1), IRIS)
     archive(store.twin, store.history, IRIS, first, None)
     load(store, probed(1))
     assert [(s.number, s.probes) for s in states(store)] == [(1, 1)]
 
 
-def test_a_twin_that_is_older_than_its_history(store: Store) -> None:
+def test_a_twin_that_is_older_than_its_history(store: TwinStores) -> None:
     load(store, probed(1))
     store.history.update("DROP ALL")
     load(store, probed(2, os={"kernel": "6.2"}))
@@ -171,10 +171,10 @@ def test_a_twin_that_is_older_than_its_history(store: Store) -> None:
     assert told(diff(store)) == [("changed", "host", "kernelRelease", ["6.1"], ["6.2"])]
 
 
-def test_a_history_goes_on_after_the_host_was_removed(store: Store) -> None:
+def test_a_history_goes_on_after_the_host_was_removed(store: TwinStores) -> None:
     load(store, probed(1))
     keep_whole(store.twin, store.history, IRIS, HOST)
-    store.twin.update(forgotten(IRIS, HOST))
+    store.twin.update(registration_delete(IRIS, HOST))
     assert not store.twin.ask("ASK { ?s ?p ?o . FILTER CONTAINS(STR(?s), '/twin/n1') }")
     load(store, probed(2, banks=BANKS[:1]))
     assert told(diff(store)) == [("vanished", "memory/DIMM_B1", "MemoryBank", [], [])]
@@ -184,25 +184,27 @@ def test_a_history_goes_on_after_the_host_was_removed(store: Store) -> None:
     assert not store.history.ask("ASK { GRAPH ?g { ?s ?p ?o } }")
 
 
-def test_the_same_machine_after_it_was_removed_is_no_new_state(store: Store) -> None:
+def test_the_same_machine_after_its_removal_is_not_a_new_state(
+    store: TwinStores,
+) -> None:
     load(store, probed(1))
     keep_whole(store.twin, store.history, IRIS, HOST)
-    store.twin.update(forgotten(IRIS, HOST))
+    store.twin.update(registration_delete(IRIS, HOST))
     assert states(store)[0].until
     load(store, probed(2))
     (only,) = states(store)
     assert (only.until, only.probes) == ("", 2)
 
 
-def test_a_lost_past_is_not_compared(store: Store) -> None:
+def test_a_lost_past_is_not_compared(store: TwinStores) -> None:
     load(store, probed(1))
-    store.twin.update(forgotten(IRIS, HOST))
+    store.twin.update(registration_delete(IRIS, HOST))
     load(store, probed(2, os={"kernel": "6.2"}))
     with pytest.raises(NoSuchStateError, match="before state 2 is not known"):
         diff(store)
 
 
-def test_provenance_is_prov_o(store: Store) -> None:
+def test_provenance_is_prov_o(store: TwinStores) -> None:
     load(store, probed(1))
     load(store, probed(2, os={"kernel": "6.2"}))
     one, two = (IRIS.component(HOST, "state", str(n)) for n in (1, 2))
@@ -221,7 +223,7 @@ def test_provenance_is_prov_o(store: Store) -> None:
     )
 
 
-def test_the_register_outlives_probes(store: Store) -> None:
+def test_the_register_outlives_probes(store: TwinStores) -> None:
     load(store, probed(1), registration=Registration("lab", "ssh://a@b", "p1"))
     load(store, probed(2, os={"kernel": "6.2"}), registration=Registration("lab-2"))
     load(store, probed(3))
@@ -232,7 +234,7 @@ def test_the_register_outlives_probes(store: Store) -> None:
     assert row == [["lab-2", "ssh://a@b", "p1"]]
 
 
-def test_a_sign_is_remembered_when_root_is_away(store: Store) -> None:
+def test_a_sign_is_remembered_when_root_is_away(store: TwinStores) -> None:
     system = {"kernel": "6.1", "machine_id": "3d1219c7c4c5404aaa1f6d2a48adfda4"}
     board = {"board": {"board": {"serial": "WM1"}}}
     load(store, probed(1, os=system, **board))
@@ -249,7 +251,7 @@ def test_a_sign_is_remembered_when_root_is_away(store: Store) -> None:
     [("WM1", "1", True), ("WM2", "1", False), (None, "1", True), (None, "2", False)],
 )
 def test_a_second_name_is_said(
-    store: Store, serial: str | None, machine: str, warned: bool
+    store: TwinStores, serial: str | None, machine: str, warned: bool
 ) -> None:
     def named(host: str, serial: str | None, machine: str) -> dict[str, Any]:
         system = {"kernel": "6.1", "machine_id": f"{machine}d1219c7c4c5404aaa1f6d2a"}
@@ -261,7 +263,7 @@ def test_a_second_name_is_said(
     assert any("known as first" in line for line in found) == warned
 
 
-def test_probes_that_only_differ_in_what_is_volatile(store: Store) -> None:
+def test_probes_that_only_differ_in_what_is_volatile(store: TwinStores) -> None:
     """PCP's metrics and instances stand in catalogues of their own."""
     facts = probed(1)
     load(store, facts)

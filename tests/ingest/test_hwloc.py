@@ -69,7 +69,7 @@ def test_caches_have_their_level_type_and_size() -> None:
     assert {c["line"] for c in caches} == {64}
 
 
-def test_sets_follow_from_size_line_and_ways() -> None:
+def test_sets_follow_from_size_line_and_associativity() -> None:
     body = UNITS + (
         '<object type="L1Cache" cpuset="0x1" cache_size="49152" depth="1" '
         'cache_linesize="64" cache_associativity="12" cache_type="1">'
@@ -192,7 +192,7 @@ def test_distances_of_version_1() -> None:
     assert [pair["value"] for pair in distances] == [10, 21, 21, 10]
 
 
-def test_a_matrix_that_is_not_of_latencies_is_no_distance() -> None:
+def test_a_matrix_that_is_not_of_latencies_is_not_a_distance() -> None:
     matrix = (
         b'<distances2 type="NUMANode" nbobjs="1" kind="9" indexing="os">'
         b"<indexes>0</indexes><u64values>7</u64values></distances2></topology>"
@@ -286,7 +286,7 @@ def test_a_file_of_absurd_size_is_refused_unread() -> None:
         parse_hwloc(bytes(64 * 1024 * 1024 + 1))
 
 
-def test_deep_nesting_is_no_danger() -> None:
+def test_deep_nesting_is_harmless() -> None:
     depth = 50_000
     body = '<object type="Misc">' * depth + "</object>" * depth
     assert len(parse_hwloc(machine(UNITS + body))["threads"]) == 2

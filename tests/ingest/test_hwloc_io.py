@@ -136,7 +136,7 @@ def test_a_bus_id_that_stands_twice_is_numbered() -> None:
     ]
 
 
-def test_what_is_no_bus_id_is_no_pci_device() -> None:
+def test_a_device_without_a_bus_id_is_not_a_pci_device() -> None:
     assert len(reworded(("0001:81:00.0", "somewhere"))["pci"]) == 4
 
 

@@ -40,7 +40,7 @@ def test_secrets_are_not_told(option: str, shown: str) -> None:
     "option",
     ["iommu.passthrough=1", "rd.vconsole.keymap=de", "root=UUID=1-2", "password"],
 )
-def test_what_is_no_secret_is_told(option: str) -> None:
+def test_variables_that_are_not_secret_are_recorded(option: str) -> None:
     assert parse_kernel_options(option) == [option]
 
 

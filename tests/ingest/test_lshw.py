@@ -166,7 +166,7 @@ def test_a_machine_that_shows_nothing() -> None:
             assert not any(facts[part].values())
 
 
-def test_who_made_the_machine_and_what_its_processors_run() -> None:
+def test_vendor_of_the_machine_and_microcode() -> None:
     facts = parse(TREE)
     assert facts["system"] == {
         "vendor": "Supermicro",
@@ -190,7 +190,7 @@ def test_who_made_the_machine_and_what_its_processors_run() -> None:
     ]
 
 
-def test_placeholders_are_no_facts() -> None:
+def test_placeholders_are_not_facts() -> None:
     bank = {**BANK, "serial": "Unknown", "product": "None"}
     (found,) = parse(bank)["memory_banks"]
     assert (found["serial"], found["model"]) == (None, None)
@@ -206,13 +206,13 @@ def test_bytes_of_the_firmware_do_not_spoil_the_rest() -> None:
     [b"", b"H/W path  Device\n", b'{"id": "cut', b"[" * 100_000],
     ids=["empty", "table", "cut-short", "deep"],
 )
-def test_what_is_no_json(output: bytes) -> None:
+def test_not_json(output: bytes) -> None:
     with pytest.raises(MalformedSourceError, match="lshw printed no JSON"):
         parse_lshw(output)
 
 
 @pytest.mark.parametrize("document", [3, "text", [[1]], {"children": [None]}])
-def test_what_is_no_tree(document: Any) -> None:
+def test_not_a_tree(document: Any) -> None:
     with pytest.raises(MalformedSourceError, match="no tree of devices"):
         parse(document)
 

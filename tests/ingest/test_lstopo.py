@@ -6,7 +6,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from ingest.errors import SourceError, TopologyError
+from ingest.errors import ProbeSourceError, TopologyError
 from ingest.hwloc.lstopo import drawable, plain, sketch
 
 DEEP = b"<a>" * 3000 + b"</a>" * 3000 + b"</topology>"
@@ -79,7 +79,7 @@ def test_plain_text_keeps_its_letters() -> None:
     ],
     ids=["empty", "cut", "entity", "deep", "negative", "other"],
 )
-def test_what_is_no_topology_is_refused(xml: bytes, said: str) -> None:
+def test_an_invalid_topology_is_refused(xml: bytes, said: str) -> None:
     start = time.process_time()
     with pytest.raises(TopologyError, match=said):
         sketch(xml)
@@ -87,7 +87,7 @@ def test_what_is_no_topology_is_refused(xml: bytes, said: str) -> None:
 
 
 def test_what_lstopo_refuses_is_one_line() -> None:
-    with pytest.raises(SourceError, match="lstopo-no-graphics failed") as error:
+    with pytest.raises(ProbeSourceError, match="lstopo-no-graphics failed") as error:
         sketch(
             b'<topology version="2.0"><object type="Machine" cpuset="0x1">'
             b'<object type="PU" os_index="0" cpuset="0x1"/></object></topology>'

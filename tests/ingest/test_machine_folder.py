@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import IngestError
-from ingest.machine_folder import files_in, recognise, twice
+from ingest.machine_folder import duplicate_reasons, files_in, recognise
 from tests.ingest.documents import document, synthetic
 from tests.ingest.test_bundle import copy, file
 
@@ -82,6 +82,6 @@ def test_files_of_one_host(tmp_path: Path) -> None:
     for name, host in (("a", "n1"), ("b", "n2"), ("c", "n1")):
         (tmp_path / f"{name}.json").write_text(json.dumps(document({}, host)))
     files = [found for path in files_in(tmp_path) if (found := recognise(path))]
-    refused = twice(files)
+    refused = duplicate_reasons(files)
     assert [path.name for path in refused] == ["a.json", "c.json"]
     assert "is of n1, as is c.json" in refused[tmp_path / "a.json"]

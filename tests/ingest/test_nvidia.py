@@ -173,7 +173,7 @@ def test_a_driver_without_gpus() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "NVIDIA-SMI has failed", "<nvidia_smi_log>"])
-def test_what_is_no_document(text: str) -> None:
+def test_not_a_document(text: str) -> None:
     with pytest.raises(MalformedSourceError, match="printed no XML"):
         parse(text)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ingest.description import describe
-from ingest.errors import DocumentError
+from ingest.errors import ProbeDocumentError
 from ingest.machine_files import original_file
 from ingest.original.probe_file import parse_original
 from ingest.sign import signs
@@ -102,7 +102,7 @@ def test_what_it_counts_and_does_not_list_is_said() -> None:
     ]
 
 
-def test_a_uuid_of_zeros_is_no_sign_and_an_address_is_one() -> None:
+def test_a_uuid_of_zeros_does_not_identify_a_machine_but_an_address_does() -> None:
     assert signs(FACTS) == ["mac:00:00:5e:00:53:01"]
 
 
@@ -178,7 +178,7 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize(("content", "finding"), BAD.values(), ids=BAD)
 def test_bad_files_are_refused_in_one_line(content: bytes, finding: str) -> None:
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(ProbeDocumentError) as caught:
         parse_original(content)
     assert finding in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -12,7 +12,7 @@ from ingest.errors import SourceRefusedError
 from ingest.sources.pcp import (
     MOST_INSTANCES,
     Answers,
-    Metric,
+    PcpMetric,
     indom_id,
     parse_pcp,
     pmid_id,
@@ -22,8 +22,8 @@ from ingest.sources.pcp import (
 LINUX, PROC, PMCD = 60 << 22, 3 << 22, 2 << 22
 
 
-def metric(name: str, pmid: int, indom: int = NO_INDOM) -> Metric:
-    return Metric(name, pmid, 3, indom, 1, "millisec", "what it is")
+def metric(name: str, pmid: int, indom: int = NO_INDOM) -> PcpMetric:
+    return PcpMetric(name, pmid, 3, indom, 1, "millisec", "what it is")
 
 
 def test_a_real_pmcd(pmcd: str) -> None:
@@ -205,7 +205,7 @@ def test_what_perfevent_names_and_does_not_count_is_left_out() -> None:
 
 
 def test_types_that_pcp_may_add_are_unknown_not_fatal() -> None:
-    odd = Metric("a.b", LINUX, 99, NO_INDOM, 7, "", None)
+    odd = PcpMetric("a.b", LINUX, 99, NO_INDOM, 7, "", None)
     (found,) = parse_pcp(Answers("local:", None, [odd], {}))["metrics"]
     assert (found["type"], found["semantics"], found["units"]) == (
         "unknown",

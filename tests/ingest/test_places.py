@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.describe.places import Places
+from ingest.describe.places import HostTopology
 from ingest.hwloc.read import parse_hwloc
 from tests.ingest.documents import IRIS, synthetic
 
@@ -32,7 +32,7 @@ WHOLE = "pack:2 [numa] core:2 pu:1"
 def test_the_nearest_domains(
     machine: str, threads: list[int], domains: list[str]
 ) -> None:
-    places = Places(IRIS, "n1", parse_hwloc(synthetic(machine)))
+    places = HostTopology(IRIS, "n1", parse_hwloc(synthetic(machine)))
     assert places.domains(threads) == [
         IRIS.component("n1", "numa", number) for number in domains
     ]

@@ -50,7 +50,7 @@ print(json.dumps([*seen, names()]))
 """
 
 
-def test_no_library_changes_the_environment_beside_other_threads(pmcd: str) -> None:
+def test_no_library_changes_the_environment_while_threads_run(pmcd: str) -> None:
     """A thread that reads the environment meanwhile may crash the process."""
     command = (sys.executable, "-c", NAMES_OF_EACH_THREAD, pmcd)
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -89,7 +89,7 @@ def test_a_thread_that_is_pinned_apart() -> None:
     assert not [line for line in validate(triples.graph()).lines if "process" in line]
 
 
-def test_a_thread_is_no_process() -> None:
+def test_a_thread_is_not_a_process() -> None:
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
@@ -115,7 +115,7 @@ def test_a_name_may_hold_anything() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "7", "7 (a) S 1", "7 a S " + "1 " * 50])
-def test_what_is_no_stat(text: str) -> None:
+def test_not_stat(text: str) -> None:
     with pytest.raises(MalformedSourceError, match="is /proc mounted"):
         parse_stat(text)
 
@@ -135,13 +135,13 @@ def test_no_proc(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "12", " a", "a/b", "x" * 65, "a\n"])
-def test_what_is_no_name(name: str) -> None:
+def test_not_a_name(name: str) -> None:
     with pytest.raises(ProcessNameError, match="is no name"):
         NamedProcess(name, "a", "name")
 
 
 @pytest.mark.parametrize("expression", ["", "(", "x" * 513, f"a{{{10**20}}}"])
-def test_what_is_no_expression(expression: str) -> None:
+def test_not_an_expression(expression: str) -> None:
     with pytest.raises(ProcessNameError, match="is no regular expression"):
         NamedProcess("a", expression, "name")
 

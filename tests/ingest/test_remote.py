@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from ingest.errors import BrokenOffError, IngestError
+from ingest.errors import ConnectionLostError, IngestError
 from ingest.probe import probe
 from ingest.remote import collect
 from ingest.remote import probe as remote
@@ -253,14 +253,14 @@ def test_a_host_that_is_too_slow(
 ) -> None:
     monkeypatch.setattr(remote, "_SECONDS", 0.5)
     monkeypatch.setattr(remote, "_AS_USER", "exec sleep 60")
-    with pytest.raises(BrokenOffError, match="did not finish in time"):
+    with pytest.raises(ConnectionLostError, match="did not finish in time"):
         probe_remote(sshd.url(), config=sshd.config)
     monkeypatch.setattr(remote, "_SECONDS", 20.0)
     monkeypatch.setattr(remote, "_AS_USER", "exec cat /dev/zero")
     assert "this is no copy of a machine" in refusal(sshd)
 
 
-def test_a_copy_made_by_hand(sshd: Sshd, tmp_path: Path) -> None:
+def test_a_manually_made_copy(sshd: Sshd, tmp_path: Path) -> None:
     path = tmp_path / "machine.tar"
     with path.open("wb") as file:
         script = Path(collect.__file__)

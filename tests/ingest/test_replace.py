@@ -8,8 +8,8 @@ import pytest
 from core.stores.endpoint import Endpoint
 from ingest.description import Description, describe
 from ingest.load.fast_load import graphs_of
-from ingest.load.publish import Store, publish
-from ingest.load.replace import read_standing, replace
+from ingest.load.publish import TwinStores, publish
+from ingest.load.replace import read_current, replace
 from ontology.terms import ST
 from tests.ingest.documents import IRIS, PCP, document
 from tests.servers import Fuseki
@@ -28,7 +28,7 @@ class Told(Endpoint):
 
 
 @pytest.fixture
-def told(fuseki: Fuseki, store: Store) -> Iterator[Told]:
+def told(fuseki: Fuseki, store: TwinStores) -> Iterator[Told]:
     with Told(f"{fuseki.url}/twin") as twin:
         yield twin
 
@@ -41,15 +41,15 @@ def described(day: int, **facts: Any) -> Description:
     return describe(document(own, HOST) | stamps, IRIS, monitored)
 
 
-def assert_stands(store: Store, description: Description) -> None:
+def assert_stands(store: TwinStores, description: Description) -> None:
     for graph, triples in graphs_of(description, IRIS).items():
         assert set(store.twin.get_graph(graph)) == set(triples)
 
 
-def test_only_what_differs_is_written(store: Store, told: Told) -> None:
+def test_only_what_differs_is_written(store: TwinStores, told: Told) -> None:
     publish(described(1), store, IRIS)
     changed = described(2)
-    publish(changed, Store(told, store.history), IRIS)
+    publish(changed, TwinStores(told, store.history), IRIS)
     (update,) = told.updates
     assert "DROP" not in update
     assert '"6.1"' in update and '"6.2"' in update
@@ -57,7 +57,7 @@ def test_only_what_differs_is_written(store: Store, told: Told) -> None:
     assert_stands(store, changed)
 
 
-def test_what_others_planned_stays(store: Store) -> None:
+def test_what_others_planned_stays(store: TwinStores) -> None:
     publish(described(1), store, IRIS)
     plans = IRIS.plans_graph(HOST)
     other = f'<urn:plan> <{ST.planName}> "own"'
@@ -67,18 +67,18 @@ def test_what_others_planned_stays(store: Store) -> None:
     assert len(store.twin.get_graph(plans)) == 1
 
 
-def test_another_machine_is_written_whole(store: Store, told: Told) -> None:
+def test_another_machine_is_written_whole(store: TwinStores, told: Told) -> None:
     publish(described(1), store, IRIS)
     small = describe(document({}, HOST), IRIS)
-    publish(small, Store(told, store.history), IRIS, confirm=True)
+    publish(small, TwinStores(told, store.history), IRIS, confirm=True)
     assert any("DROP" in update for update in told.updates)
     assert_stands(store, small)
 
 
 @pytest.mark.parametrize("day", [2, 4])
-def test_another_was_faster(store: Store, told: Told, day: int) -> None:
+def test_another_was_faster(store: TwinStores, told: Told, day: int) -> None:
     publish(first := described(1), store, IRIS)
-    standing = read_standing(store.twin, IRIS, HOST, first.digest)
+    standing = read_current(store.twin, IRIS, HOST, first.digest)
     publish(described(day), store, IRIS)
     last = described(3)
     replace(last, told, IRIS, {}, "", standing)
@@ -86,9 +86,9 @@ def test_another_was_faster(store: Store, told: Told, day: int) -> None:
     assert_stands(store, last)
 
 
-def test_what_was_read_was_cut_short(store: Store, told: Told) -> None:
+def test_what_was_read_was_cut_short(store: TwinStores, told: Told) -> None:
     publish(first := described(1), store, IRIS)
-    whole = read_standing(store.twin, IRIS, HOST, first.digest)
+    whole = read_current(store.twin, IRIS, HOST, first.digest)
     lines = [line for line in whole.twin.splitlines(True) if b'"6.1"' not in line]
     short = type(whole)(whole.digest, b"".join(lines), whole.plans)
     last = described(2)

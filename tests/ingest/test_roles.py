@@ -9,7 +9,7 @@ from rdflib import XSD, Literal
 
 from ingest.describe.roles import describe_roles
 from ingest.errors import RoleError
-from ingest.pmu.formula import Term, parse_formula
+from ingest.pmu.formula import FormulaTerm, parse_formula
 from ingest.pmu.pfm import read_events
 from ingest.pmu.roles import FOLDER, formulas, known_codes, role_events, roles
 from ontology.iris import Iris
@@ -62,7 +62,7 @@ def test_flops_are_instructions_times_elements(width: str, precision: str) -> No
         operations = formulas()[f"FLOPs{width}{precision}", model].terms
         assert len(instructions) == len(operations)
         for one, many in zip(instructions, operations, strict=True):
-            assert many == Term(one.weight * elements, one.pmu, one.event)
+            assert many == FormulaTerm(one.weight * elements, one.pmu, one.event)
             total = formulas()[f"FLOPs{precision}", model].terms
             assert many in total
             assert many in formulas()["FLOPs", model].terms
@@ -119,7 +119,7 @@ def test_the_graph_conforms() -> None:
     ],
 )
 def test_formulas(text: str, terms: list[tuple[str, str | None, str]]) -> None:
-    assert parse_formula(text) == [Term(Decimal(w), p, e) for w, p, e in terms]
+    assert parse_formula(text) == [FormulaTerm(Decimal(w), p, e) for w, p, e in terms]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_formulas(text: str, terms: list[tuple[str, str | None, str]]) -> None:
     ["", "2", "2 *", "A +", "A B", "A ++ B", "A - - B", "2 * 3 * A", "A * 2", "A::",
      "A, B", "2 * - A", "m[0-x]::A", "A + A", "m[0-1]::A + m1::A", "(A + B)"],
 )  # fmt: skip
-def test_what_is_no_formula(text: str) -> None:
+def test_not_a_formula(text: str) -> None:
     with pytest.raises(RoleError):
         parse_formula(text)
 

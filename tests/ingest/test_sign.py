@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.sign import KINDS, TIERS, Verdict, by_kind, judge, signs, unseen
+from ingest.sign import KINDS, TIERS, SignMatch, by_kind, judge, signs, unseen_signs
 
 BOARD = {"board": {"serial": "WM19S002834"}, "system": {"uuid": "11-22"}, "bios": {}}
 SYSTEM = {"machine_id": "3d1219c7c4c5404aaa1f6d2a48adfda4"}
@@ -74,7 +74,7 @@ def test_the_permanent_address_goes_before_the_one_of_a_bond() -> None:
     ("known", "seen", "verdict"),
     [
         # the same model, another serial
-        (["board-serial:A"], ["board-serial:B"], Verdict.OTHER),
+        (["board-serial:A"], ["board-serial:B"], SignMatch.OTHER),
         # clones of one disk image
         (
             ["product-uuid:A", "machine-id:M"],
@@ -110,7 +110,7 @@ def test_the_permanent_address_goes_before_the_one_of_a_bond() -> None:
     ],
 )
 def test_judgements(known: list[str], seen: list[str], verdict: Any) -> None:
-    assert judge(known, seen).verdict is Verdict(verdict)
+    assert judge(known, seen).verdict is SignMatch(verdict)
 
 
 TEXTS = st.lists(
@@ -126,7 +126,7 @@ def test_a_judgement_knows_no_sides(one: list[str], other: list[str]) -> None:
 
 @given(TEXTS)
 def test_a_machine_with_a_sign_is_itself(texts: list[str]) -> None:
-    assert (judge(texts, texts).verdict is Verdict.SAME) == bool(texts)
+    assert (judge(texts, texts).verdict is SignMatch.SAME) == bool(texts)
 
 
 @given(TEXTS, TEXTS)
@@ -140,12 +140,12 @@ def test_the_verdict_is_of_the_strongest_tier_that_both_have(
 ) -> None:
     """Said anew, from the sets: what weaker tiers hold changes nothing."""
     left, right = by_kind(one), by_kind(other)
-    expected = Verdict.UNKNOWN
+    expected = SignMatch.UNKNOWN
     for tier in reversed(TIERS):
         shared = [kind for kind in tier if left[kind] and right[kind]]
         if shared:
             alike = all(left[kind] & right[kind] for kind in shared)
-            expected = Verdict.SAME if alike else Verdict.OTHER
+            expected = SignMatch.SAME if alike else SignMatch.OTHER
     assert judge(one, other).verdict is expected
 
 
@@ -153,11 +153,11 @@ def test_the_verdict_is_of_the_strongest_tier_that_both_have(
 def test_what_is_remembered_never_contradicts_what_is_seen(
     known: list[str], seen: list[str]
 ) -> None:
-    kept = unseen(known, seen)
+    kept = unseen_signs(known, seen)
     assert by_kind(kept).keys().isdisjoint(by_kind(seen))
     assert set(kept) <= set(known)
     if seen:
-        assert judge([*seen, *kept], seen).verdict is Verdict.SAME
+        assert judge([*seen, *kept], seen).verdict is SignMatch.SAME
 
 
 def test_every_kind_stands_in_one_tier() -> None:

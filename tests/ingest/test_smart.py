@@ -131,7 +131,7 @@ def test_a_disk_that_cannot_be_asked() -> None:
 
 
 @pytest.mark.parametrize("output", [b"", b"smartctl 7.3", b'{"smartctl', b"[]", b"{}"])
-def test_what_is_no_report(output: bytes) -> None:
+def test_not_a_report(output: bytes) -> None:
     with pytest.raises(MalformedSourceError, match="by hand"):
         parse_smart(output)
 

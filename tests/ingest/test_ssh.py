@@ -125,9 +125,7 @@ def test_what_a_configuration_adds_is_left_out(sshd: Sshd, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == [config]
 
 
-def test_a_socket_is_forwarded_and_nothing_beside_it(
-    sshd: Sshd, tmp_path: Path
-) -> None:
+def test_only_the_socket_is_forwarded(sshd: Sshd, tmp_path: Path) -> None:
     """One of those that a configuration adds cannot be made, and would cost ours."""
     config = config_of(
         sshd,

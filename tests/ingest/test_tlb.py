@@ -88,7 +88,7 @@ def test_an_old_amd_with_one_tlb_for_both() -> None:
     assert rows(output) == [(2, "unified", [4 * K], 512, 4)]
 
 
-def test_an_amd_that_refers_elsewhere_for_its_ways() -> None:
+def test_an_amd_whose_associativity_is_in_another_leaf() -> None:
     output = dump(AMD, "80000006 00 00000000 92004200 00000000 00000000")
     assert rows(output)[1] == (2, "data", [4 * K], 512, None)
 
@@ -144,7 +144,7 @@ def test_the_first_cpu_of_several() -> None:
     "output",
     [b"", b"cpuid: command not found\n", ZEN_4[:30], b"CPU:\n   0x00000000 0x00: eax="],
 )
-def test_what_is_no_dump(output: bytes) -> None:
+def test_not_a_dump(output: bytes) -> None:
     with pytest.raises(MalformedSourceError, match="printed no registers"):
         parse_tlbs(output)
 

@@ -22,23 +22,23 @@ def test_what_is_taken_is_refused_with_its_holder() -> None:
 def test_what_is_given_back_is_free() -> None:
     cpus = Cpus()
     cpus.take("h", [0], "a")
-    assert cpus.give_back("h", "a")
-    assert not cpus.give_back("h", "a")
+    assert cpus.release("h", "a")
+    assert not cpus.release("h", "a")
     assert cpus.take("h", [0], "b") == ""
 
 
-def test_who_names_none_has_all_of_the_host() -> None:
+def test_a_request_without_cpus_takes_the_whole_host() -> None:
     cpus = Cpus()
     assert cpus.take("h", [], "a") == ""
     assert cpus.pinned("h") == frozenset()
     assert cpus.take("h", [5], "b") == "observation a has CPU 5 of h"
-    cpus.give_back("h", "a")
+    cpus.release("h", "a")
     cpus.take("h", [7], "c")
     assert cpus.take("h", [], "d") == "observation c has CPU 7 of h"
     assert cpus.pinned("h") == {7}
 
 
-def test_who_came_first_goes_first() -> None:
+def test_requests_are_served_in_order_of_arrival() -> None:
     cpus = Cpus()
     cpus.take("h", [0], "a")
     assert cpus.take("h", [], "all", queues=True) == "observation a has CPU 0 of h"
@@ -46,16 +46,16 @@ def test_who_came_first_goes_first() -> None:
     first = "observation all came first and waits for CPU 1 of h"
     assert cpus.take("h", [1], "late", queues=True) == first
     assert cpus.take("h", [1], "rude") == first
-    cpus.give_back("h", "a")
+    cpus.release("h", "a")
     assert cpus.take("h", [1], "late", queues=True) == first
     assert cpus.take("h", [], "all", queues=True) == ""
     assert cpus.take("h", [1], "late") == "observation all has CPU 1 of h"
-    cpus.give_back("h", "all")
+    cpus.release("h", "all")
     assert cpus.take("h", [1], "late", queues=True) == ""
     assert cpus.take("h", [0], "b") == ""
 
 
-def test_who_wants_other_cpus_passes_who_waits() -> None:
+def test_a_request_for_other_cpus_passes_the_queue() -> None:
     cpus = Cpus()
     cpus.take("h", [0], "a")
     cpus.take("h", [0, 1], "b", queues=True)
@@ -63,19 +63,19 @@ def test_who_wants_other_cpus_passes_who_waits() -> None:
     assert cpus.take("other", [0], "d") == ""
 
 
-def test_who_leaves_the_queue_lets_others_go() -> None:
+def test_leaving_the_queue_unblocks_the_next() -> None:
     cpus = Cpus()
     cpus.take("h", [0], "a")
     cpus.take("h", [], "b", queues=True)
-    assert not cpus.give_back("h", "b")
+    assert not cpus.release("h", "b")
     assert cpus.take("h", [1], "c") == ""
     # Who was refused and does not queue waits for nothing.
     cpus.take("h", [0], "d")
-    cpus.give_back("h", "a")
+    cpus.release("h", "a")
     assert cpus.take("h", [0], "e") == ""
 
 
-def test_who_keeps_what_others_have_shares_it_until_one_gives_it_back() -> None:
+def test_kept_cpus_are_shared_until_one_owner_releases_them() -> None:
     cpus = Cpus()
     cpus.keep("h", [0, 1], "a")
     cpus.keep("h", [1, 2], "b")
@@ -84,7 +84,7 @@ def test_who_keeps_what_others_have_shares_it_until_one_gives_it_back() -> None:
     assert cpus.shared("h", "b") == "observation a has CPU 1 of h"
     assert cpus.shared("h", "c") == cpus.shared("h", "d") == ""
     assert cpus.pinned("h") == {0, 1, 2, 3}
-    cpus.give_back("h", "a")
+    cpus.release("h", "a")
     assert cpus.shared("h", "b") == cpus.shared("h", "a") == ""
     assert cpus.take("h", [1], "d") == "observation b has CPU 1 of h"
     assert cpus.take("h", [0], "d") == ""

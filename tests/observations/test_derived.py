@@ -6,11 +6,11 @@ import pytest
 
 from core.stores.endpoint import Endpoint
 from ingest.pmu.store import publish_roles
-from observations.derived import Role, derive, less_is_better
-from observations.record import Asked, Derived, Summary
+from observations.derived import HostRole, derive, less_is_better
+from observations.record import DerivedFigure, RunSpec, Summary
 from observations.session.roles import read_roles
 from observations.statistics import Statistics
-from sampling.events.event import Event
+from sampling.events.event import PmuEvent
 from tests.counting_hosts import IRIS, add, publish_host, request
 from tests.servers import Fuseki
 
@@ -54,7 +54,7 @@ def twin(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
 
 def metric(event: str, kind: str = "value") -> str:
     pmu, _, name = event.partition("::")
-    return str(getattr(Event(pmu, name), kind))
+    return str(getattr(PmuEvent(pmu, name), kind))
 
 
 def recorded(
@@ -75,15 +75,15 @@ def recorded(
     return found
 
 
-def roles_of(twin: Endpoint, host: str, *cpus: int) -> list[Role]:
-    asked = Asked(host, ("x",), cpus)
+def roles_of(twin: Endpoint, host: str, *cpus: int) -> list[HostRole]:
+    asked = RunSpec(host, ("x",), cpus)
     names = {one.metric for one in recorded(COUNTED, 0)}
     return read_roles(twin, asked, "run-a", names)
 
 
 def figures(
     twin: Endpoint, summaries: list[Summary], *cpus: int, host: str = "sky"
-) -> dict[str, Derived]:
+) -> dict[str, DerivedFigure]:
     roles = roles_of(twin, host, *cpus)
     return {one.name: one for one in derive(roles, summaries, SECONDS)}
 
@@ -216,7 +216,7 @@ def test_a_role_that_its_host_has_no_more_says_why(twin: Endpoint) -> None:
         WHERE {{ GRAPH ?g {{ ?plan st:planName "run-b" ;
           st:ofHost <{IRIS.host("sky")}> }} }}"""
     )
-    asked = Asked("zen4", ("x",))
+    asked = RunSpec("zen4", ("x",))
     (role,) = read_roles(twin, asked, "run-b", ["perfevent.hwcounters.x.value"])
     found = {one.name: one for one in derive([role], [], SECONDS)}
     assert found.keys() == {"DramTraffic", "memory bandwidth"}
@@ -226,19 +226,19 @@ def test_a_role_that_its_host_has_no_more_says_why(twin: Endpoint) -> None:
 
 
 def test_a_run_without_counters_asks_for_nothing(twin: Endpoint) -> None:
-    assert read_roles(twin, Asked("sky", ("x",)), "run-a", ["kernel.all.load"]) == []
+    assert read_roles(twin, RunSpec("sky", ("x",)), "run-a", ["kernel.all.load"]) == []
 
 
 def test_a_role_that_was_not_asked_for_needs_all_of_its_events(twin: Endpoint) -> None:
     """The single precision events are among those of FLOPs."""
-    asked = Asked("sky", ("x",), (0,))
+    asked = RunSpec("sky", ("x",), (0,))
     double = [name for name in COUNTED if name.endswith("_DOUBLE")]
     names = {one.metric for one in recorded(dict.fromkeys(double, 0.0), 0)}
     found = [role.name for role in read_roles(twin, asked, "no-plan", names)]
     assert found == ["FLOPsDouble"]
 
 
-def test_which_way_is_better() -> None:
+def test_the_better_direction_of_a_figure() -> None:
     more = {"IPC", "FLOP rate", "memory bandwidth"}
     less = {"package power", "DRAM power"}
     unknown = {"Instructions", "mem.vmstat.pgfault"}

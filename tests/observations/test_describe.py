@@ -6,7 +6,7 @@ import pytest
 from rdflib import XSD, Literal, URIRef
 
 from observations.describe import describe_observation
-from observations.record import Asked, Observation, Run, run_of
+from observations.record import Observation, Run, RunSpec, run_of
 from observations.statistics import Span
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -17,7 +17,7 @@ STARTED = {"pid": 7, "start_ticks": 8, "boot": "b"}
 
 
 def test_what_was_asked_for_is_told_but_no_secret() -> None:
-    asked = Asked(
+    asked = RunSpec(
         "n1",
         ("solve",),
         metrics=("kernel.all.load",),
@@ -44,7 +44,7 @@ def test_what_was_asked_for_is_told_but_no_secret() -> None:
 
 def test_a_run_names_the_dashboard_of_its_host_while_it_ran() -> None:
     run = Run(STARTED, Span(1_793_523_600_500.0, 1_793_523_602_100.0))
-    told = Observation("o", Asked("n+1", ("solve",)), run, {}, [])
+    told = Observation("o", RunSpec("n+1", ("solve",)), run, {}, [])
     (address,) = describe_observation(told, IRIS).graph().objects(None, ST.dashboard)
     assert isinstance(address, Literal) and address.datatype == XSD.anyURI
     assert str(address) == (
@@ -71,7 +71,7 @@ def test_every_run_has_its_peak_memory_or_an_upper_bound(
     command: list[str], term: URIRef, least_mib: int, most_mib: int
 ) -> None:
     run = run_of(launched(argv=command))
-    told = Observation("o", Asked("n1", tuple(command)), run, {}, [])
+    told = Observation("o", RunSpec("n1", tuple(command)), run, {}, [])
     graph = describe_observation(told, IRIS).graph()
     terms = (ST.peakResidentSize, ST.peakResidentSizeBound)
     found = {one: graph.value(IRIS.observation("o"), one) for one in terms}
@@ -97,5 +97,5 @@ def test_every_run_has_its_peak_memory_or_an_upper_bound(
 def test_a_secret_is_told_by_its_name_alone(
     name: str, value: str, is_told: bool
 ) -> None:
-    (told,) = Asked("n1", ("x",), environment={name: value}).variables
+    (told,) = RunSpec("n1", ("x",), environment={name: value}).variables
     assert told == (f"{name}={value}" if is_told else name)

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from observations.environment import Surroundings, read_elf
+from observations.environment import CommandEnvironment, read_elf
 
 SH = Path("/bin/sh").resolve()
 
 
 def test_a_program_its_libraries_and_the_kernel() -> None:
     env = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "2", "HOME": "/root"}
-    found = Surroundings(["sh"], {**env, "SLURM_JWT_TOKEN": "s"}, None, [0]).whole()
+    found = CommandEnvironment(
+        ["sh"], {**env, "SLURM_JWT_TOKEN": "s"}, None, [0]
+    ).whole()
     assert found["environment"] == {k: env[k] for k in ("OMP_NUM_THREADS", "PATH")}
     assert found["system"]["kernel"] == os.uname().release
     program = found["program"]
@@ -37,14 +39,14 @@ def test_a_build_id_and_compilers_are_those_that_file_tells(tmp_path: Path) -> N
 def test_a_script_names_what_runs_it(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     script.write_text("#!/usr/bin/env bash\ntrue\n")
-    found = Surroundings(["./run.sh"], {}, str(tmp_path), []).whole()
+    found = CommandEnvironment(["./run.sh"], {}, str(tmp_path), []).whole()
     assert found["program"]["interpreter"] == "/usr/bin/env bash"
     assert found["program"]["path"] == str(script)
 
 
 @pytest.mark.parametrize("name", ["no-such-command", "/no/such", "."])
 def test_what_cannot_be_read_is_left_out(name: str) -> None:
-    assert Surroundings([name], {}, None, [4096]).whole()["program"] is None
+    assert CommandEnvironment([name], {}, None, [4096]).whole()["program"] is None
 
 
 @pytest.mark.parametrize("becomes", ["another", "nothing"])
@@ -53,14 +55,14 @@ def test_what_ran_is_told_whatever_is_there_by_the_end(
 ) -> None:
     solver, newer = tmp_path / "solver", tmp_path / "newer"
     shutil.copy(SH, solver)
-    found = Surroundings(["./solver"], {}, str(tmp_path), [])
+    found = CommandEnvironment(["./solver"], {}, str(tmp_path), [])
     if becomes == "another":
         shutil.copy("/bin/true", newer)
         newer.replace(solver)
     else:
         solver.unlink()
     told = found.whole()["program"]
-    same = Surroundings([str(SH)], {}, None, []).whole()["program"]
+    same = CommandEnvironment([str(SH)], {}, None, []).whole()["program"]
     assert told["libraries"]
     assert told == {**same, "path": str(solver)}
 
@@ -68,19 +70,19 @@ def test_what_ran_is_told_whatever_is_there_by_the_end(
 def test_a_script_that_was_written_to_has_no_digest(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     script.write_text("#!/bin/sh\ntrue\n")
-    found = Surroundings(["./run.sh"], {}, str(tmp_path), [])
+    found = CommandEnvironment(["./run.sh"], {}, str(tmp_path), [])
     script.write_text("#!/bin/sh\nfalse\n")
     assert found.whole()["program"].keys() == {"path", "bytes"}
 
 
 def test_a_pipe_in_place_of_a_program_lets_nobody_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "solver")
-    found = Surroundings(["./solver"], {}, str(tmp_path), [])
+    found = CommandEnvironment(["./solver"], {}, str(tmp_path), [])
     assert found.whole()["program"] is None
 
 
 def test_what_is_quickly_told_is_told_without_reading_the_program() -> None:
-    found = Surroundings([str(SH)], {"LANG": "C"}, None, [0])
+    found = CommandEnvironment([str(SH)], {"LANG": "C"}, None, [0])
     soon, whole = found.facts(), found.whole()
     assert soon["program"] == {"path": str(SH), "bytes": SH.stat().st_size}
     assert soon == {**whole, "program": soon["program"]}

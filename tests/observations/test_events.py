@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from observations.errors import SaidError
+from observations.errors import RunnerEventError
 from observations.events import check_order, event_of, kept_lines, printed, printed_text
 from tests.observations.test_launch import launched
 
@@ -65,7 +65,7 @@ def test_all_that_a_runner_says_is_believed() -> None:
     ],
 )
 def test_nothing_else_is(text: bytes, words: str) -> None:
-    with pytest.raises(SaidError) as caught:
+    with pytest.raises(RunnerEventError) as caught:
         event_of(text)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
@@ -81,7 +81,9 @@ def test_a_run_has_one_start_and_it_comes_first() -> None:
         ({}, [start, start]),
         (end, [end]),
     ):
-        with pytest.raises(SaidError, match="before its run has started|already"):
+        with pytest.raises(
+            RunnerEventError, match="before its run has started|already"
+        ):
             check_order(last, events)
 
 

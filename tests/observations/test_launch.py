@@ -19,9 +19,16 @@ import pytest
 from observations import environment as surroundings
 from observations import runner
 from observations.errors import LaunchError
-from observations.launch import HELD, INPUT, Event, Running, ahead, events
-from observations.local_runner import beside, is_begun
-from observations.program import beginning, program
+from observations.launch import (
+    HELD,
+    INPUT,
+    RunnerEvent,
+    RunnerHandle,
+    events,
+    prestarted_runner,
+)
+from observations.local_runner import local_runner, was_started
+from observations.program import program, program_start
 from observations.record import run_of
 from tests.servers import wait_until
 
@@ -35,12 +42,12 @@ def _is_target(node: ast.AST) -> bool:
 @contextmanager
 def here(
     text: bytes, environment: Mapping[str, str], source: int | None = None
-) -> Iterator[Running]:
-    with ahead(environment, source=source) as begin:
+) -> Iterator[RunnerHandle]:
+    with prestarted_runner(environment, source=source) as begin:
         yield begin(text)
 
 
-def launched(**request: Any) -> list[Event]:
+def launched(**request: Any) -> list[RunnerEvent]:
     with here(program(request), ENVIRONMENT) as running:
         return list(events(running))
 
@@ -88,7 +95,7 @@ def test_a_run_is_cancelled() -> None:
     assert found[-1]["cancelled"] == "its observer let go"
 
 
-def test_who_leaves_early_leaves_no_command_behind() -> None:
+def test_a_runner_that_is_released_early_ends_its_command() -> None:
     with here(program({"argv": ["sleep", "987"]}), ENVIRONMENT) as running:
         pid = next(events(running))["pid"]
         assert Path(f"/proc/{pid}").exists()
@@ -118,7 +125,7 @@ def test_a_command_reads_what_is_handed_on(tmp_path: Path) -> None:
     os.close(read)
 
 
-def test_who_writes_sees_that_a_command_reads_no_more() -> None:
+def test_the_writer_notices_that_the_command_stopped_reading() -> None:
     read, write = os.pipe()
     script = "exec <&-; echo closed; exec sleep 987"
     text = program({"argv": ["sh", "-c", script]})
@@ -170,16 +177,16 @@ def test_a_runner_that_breaks_says_why() -> None:
         list(events(running))
 
 
-def test_what_a_login_prints_is_no_event() -> None:
-    last = program({"argv": ["true"]}).removeprefix(beginning())
+def test_what_a_login_prints_is_not_an_event() -> None:
+    last = program({"argv": ["true"]}).removeprefix(program_start())
     welcome = b"\nprint('Welcome to n1\\n[1]', flush=True)\n"
-    with here(beginning() + welcome + last, {}) as running:
+    with here(program_start() + welcome + last, {}) as running:
         found = [event["event"] for event in events(running)]
     assert found == ["started", "about", "ended"]
 
 
 def test_what_starts_a_program_is_ready_before_there_is_one() -> None:
-    with ahead(ENVIRONMENT) as begin:
+    with prestarted_runner(ENVIRONMENT) as begin:
         running = begin(program({"argv": ["echo", "late"]}))
         found = list(events(running))
     assert base64.b64decode(found[1]["data"]) == b"late\n"
@@ -198,8 +205,8 @@ def test_the_words_for_a_runner_are_its_own() -> None:
     assert (HELD, INPUT) == (runner.HELD, runner.INPUT)
 
 
-def following(folder: Path) -> AbstractContextManager[Running]:
-    return beside(folder, "run.py", ENVIRONMENT)
+def following(folder: Path) -> AbstractContextManager[RunnerHandle]:
+    return local_runner(folder, "run.py", ENVIRONMENT)
 
 
 def test_another_user_runs_a_program_with_nothing_of_ours(
@@ -210,7 +217,7 @@ def test_another_user_runs_a_program_with_nothing_of_ours(
     key.write_text("s3cret")
     script = f"id -un; id -Gn; pwd; env; cat {key}; kill -0 {os.getpid()}"
     (tmp_path / "run.py").write_bytes(program({"argv": ["sh", "-c", script]}))
-    with beside(tmp_path, "run.py", {}, "nobody") as running:
+    with local_runner(tmp_path, "run.py", {}, "nobody") as running:
         first, *_, last = events(running)
     assert first["user"] == "nobody"
     said = {
@@ -226,15 +233,15 @@ def test_another_user_runs_a_program_with_nothing_of_ours(
     )
 
 
-def begun_and_left(folder: Path, **request: Any) -> list[Event]:
+def begun_and_left(folder: Path, **request: Any) -> list[RunnerEvent]:
     """What a run says at first, whose follower is then killed."""
     (folder / "run.py").write_bytes(program(request))
     script = f"""if True:
         import os
         from pathlib import Path
         from observations.launch import events
-        from observations.local_runner import beside
-        with beside(Path({str(folder)!r}), "run.py", {ENVIRONMENT!r}) as running:
+        from observations.local_runner import local_runner
+        with local_runner(Path({str(folder)!r}), "run.py", {ENVIRONMENT!r}) as running:
             for event in events(running):
                 print(event, flush=True)
                 os.kill(os.getpid(), 9)
@@ -246,22 +253,22 @@ def begun_and_left(folder: Path, **request: Any) -> list[Event]:
     return [ast.literal_eval(line) for line in done.stdout.splitlines()]
 
 
-def test_a_run_outlives_who_follows_it(tmp_path: Path) -> None:
+def test_a_run_outlives_its_follower(tmp_path: Path) -> None:
     script = "echo one; sleep 0.5; echo two; exit 3"
     before = begun_and_left(tmp_path, argv=["sh", "-c", script], look=True)
     assert [event["event"] for event in before] == ["started"]
-    assert is_begun(tmp_path)
+    assert was_started(tmp_path)
     found = []
     with following(tmp_path) as running:
         for event in events(running):
             found.append(event)
             if event["event"] == "over":
-                running.let_go()
+                running.release()
     assert found[0] == before[0]
     assert base64.b64decode(found[-1]["output"]["stdout"]["head"]) == b"one\ntwo\n"
     assert (found[-1]["exit"], found[-1]["cancelled"]) == (3, "")
     assert os.listdir(tmp_path) == ["run.py"]  # noqa: PTH208
-    assert not is_begun(tmp_path)
+    assert not was_started(tmp_path)
 
 
 def test_one_that_outlived_is_cancelled_or_told_to_be_gone(tmp_path: Path) -> None:
@@ -275,7 +282,7 @@ def test_one_that_outlived_is_cancelled_or_told_to_be_gone(tmp_path: Path) -> No
         list(events(running))
 
 
-def test_one_that_was_killed_meanwhile_leaves_nothing(tmp_path: Path) -> None:
+def test_a_killed_runner_leaves_nothing(tmp_path: Path) -> None:
     script = "setsid sleep 987 & echo $!; wait"
     (started,) = begun_and_left(tmp_path, argv=["sh", "-c", script])
     said = tmp_path / "said.jsonl"

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from observations.errors import BenchmarkError
-from observations.likwid import KERNELS, Work, command, cure, read_work
+from observations.likwid import KERNELS, LikwidWork, command, cure, read_work
 
 ITERATIONS = 100
 # FLOPs, loads and stores for each element, as the formulas of the kernels have them.
@@ -22,7 +22,7 @@ EACH = {
 STREAMS = {"triad": 4, "stream": 3, "sum": 1, "peakflops": 1, "ddot": 2, "daxpy": 2}
 
 
-def worked(kernel: str) -> Work:
+def worked(kernel: str) -> LikwidWork:
     words = command(kernel, ITERATIONS)
     return read_work(subprocess.run(words, capture_output=True, text=True).stdout)
 
@@ -57,6 +57,6 @@ def test_every_kernel_says_what_it_did() -> None:
         ),
     ],
 )
-def test_what_is_no_answer_of_its(printed: str, why: str) -> None:
+def test_answers_that_it_does_not_give(printed: str, why: str) -> None:
     with pytest.raises(BenchmarkError, match=why):
         read_work(printed)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.stores.endpoint import Endpoint
 from ingest.pmu.store import publish_roles
-from observations.accuracy import Accuracy, Pair, accuracy_of, keep_accuracy
+from observations.accuracy import Accuracy, AccuracyPair, accuracy_of, keep_accuracy
 from observations.errors import ObservationError
 from observations.measure_accuracy import judge, judged_events, lines
-from observations.record import Asked, Derived, Observation, Run
+from observations.record import DerivedFigure, Observation, Run, RunSpec
 from observations.statistics import Span
 from observations.store import keep_observation
 from queries.catalogue import saved_query
@@ -40,17 +40,17 @@ def twin(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
         yield endpoint
 
 
-def record(twin: Endpoint, id_: str, off: float, **changed: Derived) -> None:
+def record(twin: Endpoint, id_: str, off: float, **changed: DerivedFigure) -> None:
     """A run of the kernel of which counters told so much too much."""
     derived = {
-        role: Derived(role, (role,), UNIT, value=known * (1 + off), covered=1.0)
+        role: DerivedFigure(role, (role,), UNIT, value=known * (1 + off), covered=1.0)
         for role, known in DONE.items()
     } | changed
     started = {"pid": 7, "start_ticks": 8, "boot": "b"}
     keep_observation(
         Observation(
             id_,
-            Asked("sky", ("likwid-bench", "-t", "triad"), (0,)),
+            RunSpec("sky", ("likwid-bench", "-t", "triad"), (0,)),
             Run(started, Span(1_000.0, 2_000.0)),
             {},
             [],
@@ -71,7 +71,7 @@ def test_each_role_is_judged_by_one_event(twin: Endpoint) -> None:
 
 
 def test_where_nothing_counts_it_is_said(twin: Endpoint) -> None:
-    with pytest.raises(MendableError) as caught:
+    with pytest.raises(UserError) as caught:
         judged_events(twin, "zen4")
     assert str(caught.value) == (
         "accuracy needs hardware counters: Instructions on zen4: "
@@ -105,17 +105,17 @@ def test_errors_stand_in_the_graph(twin: Endpoint) -> None:
     ("loads", "why"),
     [
         (
-            Derived("Loads", ("Loads",), UNIT, reason="it was not counted"),
+            DerivedFigure("Loads", ("Loads",), UNIT, reason="it was not counted"),
             "not counted",
         ),
         (
-            Derived("Loads", ("Loads",), UNIT, 1.0, covered=1.0, dutycycle=0.5),
+            DerivedFigure("Loads", ("Loads",), UNIT, 1.0, covered=1.0, dutycycle=0.5),
             "Loads shared its counter",
         ),
     ],
 )
 def test_what_was_not_counted_all_the_time_proves_nothing(
-    twin: Endpoint, loads: Derived, why: str
+    twin: Endpoint, loads: DerivedFigure, why: str
 ) -> None:
     record(twin, f"c-{len(why)}", 0.0, Loads=loads)
     events = judged_events(twin, "sky")
@@ -124,7 +124,7 @@ def test_what_was_not_counted_all_the_time_proves_nothing(
 
 
 def test_what_is_not_executed_cannot_be_off() -> None:
-    none = [Pair("r", 0.0, 12.0)]
+    none = [AccuracyPair("r", 0.0, 12.0)]
     assert accuracy_of("skx", "STORES", "Stores", "sum", none) is None
 
 

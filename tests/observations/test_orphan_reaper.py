@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from observations.errors import LaunchError
-from observations.launch import ahead, events
+from observations.launch import events, prestarted_runner
 from observations.orphan_reaper import end_orphans
 from observations.program import program
 from tests.servers import ENDS_WITH_US
@@ -20,7 +20,7 @@ ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 def killed_runner(script: str, until: str) -> tuple[set[int], str]:
     """Who was below a runner when it was killed, after an event; what is said then."""
-    with ahead(ENVIRONMENT) as begin:
+    with prestarted_runner(ENVIRONMENT) as begin:
         said = events(begin(program({"argv": ["sh", "-c", script]})))
         leader = next(said)["pid"]
         while next(said)["event"] != until:

@@ -61,5 +61,5 @@ def test_one_without_secrets_is_as_it_was() -> None:
         program(REQUEST) + b"# more\n",
     ],
 )
-def test_what_is_no_program_of_ours_is_not_handed_on(text: bytes) -> None:
+def test_an_invalid_program_of_ours_is_not_handed_on(text: bytes) -> None:
     assert without_secrets(text) is None

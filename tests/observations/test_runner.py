@@ -169,7 +169,7 @@ def test_what_is_left_behind_is_ended_and_named() -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in left)
 
 
-def test_a_command_that_takes_too_long_is_ended_the_hard_way_if_need_be() -> None:
+def test_a_command_that_takes_too_long_is_killed_if_needed() -> None:
     # Longer where it was held up until after the end of its time.
     for timeout in (0.3, 3, 30):
         ended = sh("trap '' TERM; sleep 987; sleep 987", timeout=timeout, grace=0.3)

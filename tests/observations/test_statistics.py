@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stores.points import Points
-from observations.statistics import Growth, Span, Statistics, of_counter, of_gauge
+from observations.statistics import (
+    CounterGrowth,
+    Span,
+    Statistics,
+    of_counter,
+    of_gauge,
+)
 from ontology.limits import greatest_rate
 
 TICKS = np.arange(0, 10_000, 1000)
@@ -38,7 +44,7 @@ def test_the_total_of_a_counter_holds_all_that_the_run_did() -> None:
     assert found.mean == 230 / 4
 
 
-def test_a_counter_that_starts_anew_loses_only_what_nobody_saw() -> None:
+def test_a_restarted_counter_loses_only_unsampled_growth() -> None:
     found = of_counter(points(100, 110, 3, 8), Span(0, 3000))
     assert found.total == 10 + 3 + 5
 
@@ -76,7 +82,9 @@ def test_a_rate_is_at_most_the_greatest_there_can_be_and_told() -> None:
 
 
 def test_a_mean_is_at_most_the_greatest_there_can_be() -> None:
-    found = of_counter(points(0, 1000), Span(0, 1000), Growth(1100, 1.0), None, 1000)
+    found = of_counter(
+        points(0, 1000), Span(0, 1000), CounterGrowth(1100, 1.0), None, 1000
+    )
     assert (found.mean, found.total, found.bounded) == (1000, 1100, 1)
 
 

@@ -9,7 +9,7 @@ from rdflib import Graph
 
 from observations.accuracy import Accuracy, describe_accuracy
 from observations.describe import describe_observation
-from observations.record import Asked, Derived, Observation, Run, Summary
+from observations.record import DerivedFigure, Observation, Run, RunSpec, Summary
 from observations.statistics import Span, Statistics
 from ontology.iris import Iris
 from ontology.load import alignment_graph, ontology_graph
@@ -44,7 +44,9 @@ HOST = """
 def test_ontology_alignments_a_host_and_a_run_are_consistent() -> None:
     """All at once: what contradicts itself does so whatever stands beside it."""
     iris, metric = Iris("http://n.example"), "perfevent.hwcounters.skx__X.value"
-    asked = Asked("n1", ("solve", "-n"), (0,), "compact", ("night",), "/tmp", by="ana")  # noqa: S108
+    asked = RunSpec(
+        "n1", ("solve", "-n"), (0,), "compact", ("night",), "/tmp", by="ana"
+    )  # noqa: S108
     asked = replace(
         asked,
         pinning_queries=("http://n.example/queries/pinning/threads",),
@@ -70,8 +72,8 @@ def test_ontology_alignments_a_host_and_a_run_are_consistent() -> None:
     figures = Statistics(2, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.1)
     summary = Summary(metric, str(iris.metric(metric)), "cpu0", figures)
     unit = "http://qudt.org/vocab/unit/UNITLESS"
-    ipc = Derived("IPC", ("Instructions", "Cycles"), unit, 1.5, 1.1)
-    none = Derived("FLOPs", ("FLOPs",), unit, reason="not counted")
+    ipc = DerivedFigure("IPC", ("Instructions", "Cycles"), unit, 1.5, 1.1)
+    none = DerivedFigure("FLOPs", ("FLOPs",), unit, reason="not counted")
     names = {metric: summary.metric_iri}
     recorded = Observation("o1", asked, run, names, [summary], [ipc, none])
     one = Accuracy("skx", "X", "Loads", "sum", 1.0, 1.0, 0.1, (iris.observation("o1"),))

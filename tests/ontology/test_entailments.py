@@ -104,7 +104,7 @@ def test_what_follows_for_a_host() -> None:
     assert missing(_everything(HOST), _turtle(DECLARED + FOLLOWS)) == []
 
 
-def test_containment_is_no_shortcut() -> None:
+def test_containment_does_not_shorten_distances() -> None:
     """st:isPartOf names the smallest container only, so it must not be transitive."""
     wrong = "st:isPartOf a owl:ObjectProperty . <urn:t> st:isPartOf <urn:n> ."
     assert len(missing(_everything(HOST), _turtle(DECLARED + wrong))) == 1

@@ -145,7 +145,7 @@ def test_paths(iri: URIRef, path: str) -> None:
 
 
 @given(texts, texts)
-def test_a_metric_variant_is_no_metric(name: str, other: str) -> None:
+def test_a_metric_variant_is_not_a_metric(name: str, other: str) -> None:
     assert IRIS.metric(name, "1a2b") != IRIS.metric(other)
 
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ontology.errors import EmptyFolderError, ModuleError, OntologyError
+from ontology.errors import ModuleError, NoModulesError, OntologyError
 from ontology.load import (
     alignment_paths,
     context,
@@ -42,9 +42,9 @@ def test_modules_and_alignments_are_apart() -> None:
 @pytest.mark.parametrize("read", [module_paths, alignment_paths])
 def test_an_empty_folder_is_an_error(read: object, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no module")
-    with pytest.raises(EmptyFolderError, match="reinstall"):
+    with pytest.raises(NoModulesError, match="reinstall"):
         read(tmp_path)  # type: ignore[operator]
-    assert issubclass(EmptyFolderError, OntologyError)
+    assert issubclass(NoModulesError, OntologyError)
 
 
 @pytest.mark.parametrize("content", [b"<a> <b> .", b"@prefix : <x", b"\xff\xfe\xff"])

@@ -121,7 +121,7 @@ def test_any_text_is_found(store: str, values: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a-b", 'a{x="y"} or b', "1a", "ä", "a\n"])
-def test_a_name_that_is_no_identifier_stays_a_name(store: str, name: str) -> None:
+def test_a_name_that_is_not_an_identifier_stays_a_name(store: str, name: str) -> None:
     assert found(store, selector(name, {})) == []
     assert found(store, selector(name, {"instname": "cpu0"})) == []
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from pinning.policy import Policy, Share
+from pinning.policy import Policy, SharePolicy
 from tests.pinning.hwloc import KINDS, Machine
 
 _BIG = ("l2", "l3", "die", "numa", "socket")
@@ -121,7 +121,7 @@ def _read(policy: Policy, name: str, value: str) -> dict[str, Any]:
         return {"order": "compact", "distinct": (*policy.distinct, "core")}
     if name == "share":
         of = int(more.removeprefix("of=")) if more else None
-        return {"share": (*policy.share, Share(kind, of))}
+        return {"share": (*policy.share, SharePolicy(kind, of))}
     known: dict[str, Any] = {
         "distinct": (*policy.distinct, value),
         "near": (*policy.near, (kind, more)),

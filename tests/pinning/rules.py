@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 
-from pinning.policy import Policy, Share
+from pinning.policy import Policy, SharePolicy
 from tests.pinning.hwloc import Cpus, Machine, distrib
 
 # Loads in whole percent, by CPU.
@@ -58,7 +58,7 @@ def violations(machine: Machine, policy: Policy, cpus: Sequence[int]) -> Iterato
 
 
 def _apart(
-    machine: Machine, share: Share, blocks: Iterable[Sequence[int]]
+    machine: Machine, share: SharePolicy, blocks: Iterable[Sequence[int]]
 ) -> Iterator[str]:
     for block in blocks:
         held = _touched(machine, share.kind, block)
@@ -109,7 +109,7 @@ class _Order:
         return sorted(self.machine.sets[kind], key=self._busy)
 
     def shared(
-        self, space: Cpus, count: int, share: tuple[Share, ...]
+        self, space: Cpus, count: int, share: tuple[SharePolicy, ...]
     ) -> list[int] | None:
         if not share:
             return self._taken(space, count)

@@ -21,7 +21,7 @@ from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
-from pinning.choose import Known, choose
+from pinning.choose import PolicyFacts, choose
 from pinning.devices import core_cpus, near_cpus
 from pinning.errors import LimitError, PlaceError
 from pinning.policy import Policy, read_policy
@@ -111,7 +111,7 @@ def _judge_one(one: Judged, word: str, text: str, count: int, verdict: Verdict) 
 def placed(one: Judged, policy: Policy, count: int) -> list[int]:
     """What is answered, from what the twin says and the made-up loads."""
     host = one.tree.host
-    known = Known(
+    known = PolicyFacts(
         {near: near_cpus(host, one.devices, *near) for near in policy.near},
         {**core_cpus(host, one.kinds)} if policy.cores else {},
         {cpu: load / 100 for cpu, load in one.loads.items()},

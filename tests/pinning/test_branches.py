@@ -8,7 +8,7 @@ import pytest
 from pinning.branches import branches, leaves, spread
 from pinning.choose import choose
 from pinning.policy import read_policy
-from pinning.tree import Domain, Tree
+from pinning.tree import ThreadDomain, Tree
 from tests.pinning.hwloc import distrib
 
 SHAPES = (
@@ -46,8 +46,8 @@ def test_sets_that_overlap_others_are_left_out() -> None:
     assert spread(root, {0, 1, 3}, 3) == [0, 1, 3]
 
 
-def test_memory_is_no_part_of_the_tree() -> None:
+def test_memory_is_not_part_of_the_tree() -> None:
     every = frozenset(range(4))
     held = (frozenset({0, 2}), frozenset({1, 3}))
-    things = [Domain("numa", f"numa-{n}", cpus, n) for n, cpus in enumerate(held)]
+    things = [ThreadDomain("numa", f"numa-{n}", cpus, n) for n, cpus in enumerate(held)]
     assert list(Tree("h", every, every, tuple(things)).order) == [0, 1, 2, 3]

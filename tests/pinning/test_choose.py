@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from pinning.choose import Known, choose
+from pinning.choose import PolicyFacts, choose
 from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
 from pinning.policy import read_policy
-from pinning.tree import Domain, Tree
+from pinning.tree import ThreadDomain, Tree
 
-KNOWN = Known(
+KNOWN = PolicyFacts(
     near={("gpu", "gpu0"): [8, 9, 24, 25], ("nic", "nic0"): [0, 9, 16, 25]},
     cores={"p": range(8), "e": range(8, 16)},
 )
 
 
-def cpus(tree: Tree, text: str, count: int | None, known: Known | None = None):
+def cpus(tree: Tree, text: str, count: int | None, known: PolicyFacts | None = None):
     return list(choose(tree, read_policy(text), count, known).cpus)
 
 
@@ -102,11 +102,12 @@ def test_what_cannot_be_met_is_refused_with_the_limit(
     assert said in str(caught.value).replace(tree.host, "m0")
 
 
-def test_threads_that_lack_one_of_the_kinds_are_no_room_for_the_other() -> None:
+def test_threads_without_one_of_the_kinds_do_not_count_for_the_other() -> None:
     """Two sockets and two L2 caches, but both caches on one socket."""
     held = [("socket", {0, 1}), ("socket", {2, 3}), ("l2", {0}), ("l2", {1})]
     things = [
-        Domain(kind, f"{kind}-{min(some)}", frozenset(some)) for kind, some in held
+        ThreadDomain(kind, f"{kind}-{min(some)}", frozenset(some))
+        for kind, some in held
     ]
     every = frozenset(range(4))
     uneven = Tree("h", every, every, tuple(things))
@@ -129,7 +130,7 @@ def test_threads_that_lack_one_of_the_kinds_are_no_room_for_the_other() -> None:
         ("likwid:0,0", None, PlaceError, "CPU 0 more than once"),
     ],
 )
-def test_what_is_no_question_is_answered_in_one_line(
+def test_an_invalid_question_is_answered_in_one_line(
     tree: Tree, text: str, count: int | None, error: type[PinningError], said: str
 ) -> None:
     with pytest.raises(error) as caught:
@@ -141,13 +142,15 @@ def test_what_is_no_question_is_answered_in_one_line(
 def test_a_sibling_that_is_offline_is_not_busy(tree: Tree) -> None:
     some = replace(tree, allowed=tree.allowed - {19, 24, 25, 26, 27})
     load = dict.fromkeys(some.allowed, 0.3)
-    assert cpus(some, "idle", 1, Known(load=load | {3: 0.0})) == [3]
+    assert cpus(some, "idle", 1, PolicyFacts(load=load | {3: 0.0})) == [3]
     eight = dict.fromkeys(range(8, 16), 0.0)
-    assert cpus(some, "idle+share:socket", 1, Known(load=load | eight)) == [8]
+    assert cpus(some, "idle+share:socket", 1, PolicyFacts(load=load | eight)) == [8]
 
 
 def test_the_idlest_domain_takes_what_they_share(tree: Tree) -> None:
-    load = Known(load=dict.fromkeys(range(32), 0.5) | dict.fromkeys(range(12, 16), 0.0))
+    load = PolicyFacts(
+        load=dict.fromkeys(range(32), 0.5) | dict.fromkeys(range(12, 16), 0.0)
+    )
     assert cpus(tree, "per:numa=1+distinct:socket+idle", 2, load) == [12, 0]
 
 
@@ -167,20 +170,20 @@ def test_threads_that_are_offline_are_never_chosen(tree: Tree) -> None:
 
 def test_the_idlest_cores_come_first(tree: Tree) -> None:
     load = dict.fromkeys(range(32), 0.0) | {0: 0.9, 1: 0.5, 17: 0.5, 2: 0.01}
-    assert cpus(tree, "idle", 3, Known(load=load)) == [2, 18, 3]
-    assert cpus(tree, "idle+distinct:l3", 8, Known(load=load))[-1] == 16
+    assert cpus(tree, "idle", 3, PolicyFacts(load=load)) == [2, 18, 3]
+    assert cpus(tree, "idle+distinct:l3", 8, PolicyFacts(load=load))[-1] == 16
     # Of a core it is the mean that counts, of its threads the idler one comes first.
     uneven = dict.fromkeys(range(32), 0.3) | {0: 0.0, 16: 0.9, 1: 0.4, 17: 0.1}
-    assert cpus(tree, "idle", 2, Known(load=uneven)) == [17, 1]
+    assert cpus(tree, "idle", 2, PolicyFacts(load=uneven)) == [17, 1]
     # A thread that nothing samples counts as wholly busy.
-    assert cpus(tree, "idle", 1, Known(load={7: 0.1, 23: 0.1})) == [7]
+    assert cpus(tree, "idle", 1, PolicyFacts(load={7: 0.1, 23: 0.1})) == [7]
     # The socket with the least load is the one to share.
-    assert cpus(tree, "idle+share:socket", 1, Known(load=load)) == [8]
+    assert cpus(tree, "idle+share:socket", 1, PolicyFacts(load=load)) == [8]
 
 
 def test_the_reason_says_what_was_done(tree: Tree) -> None:
     text = "per:socket=2+distinct:l1+exclude:0+near:gpu=gpu0"
-    near = Known(near={("gpu", "gpu0"): range(32)})
+    near = PolicyFacts(near={("gpu", "gpu0"): range(32)})
     reason = choose(tree, read_policy(text), None, near).reason
     for said in (
         "4 threads on",

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.stores.results import Rows
-from pinning.choose import Known, choose
+from core.stores.results import TermRows
+from pinning.choose import PolicyFacts, choose
 from pinning.devices import core_cpus, near_cpus, with_devices
 from pinning.errors import PlaceError
 from pinning.policy import read_policy
@@ -24,7 +24,7 @@ def rows(name: str) -> list[dict[str, Any]]:
     result = load_data(FOLDER / "hosts/io.trig").query(
         saved_query(name).bind({"host": "n1"})
     )
-    table = Rows([str(name) for name in result.vars], [list(row) for row in result])
+    table = TermRows([str(name) for name in result.vars], [list(row) for row in result])
     return [dict(zip(table.columns, row, strict=True)) for row in table.values()]
 
 
@@ -115,7 +115,7 @@ def test_unknown_gpu_number_names_the_gpus() -> None:
 def test_kinds_of_cores(hybrid: Tree) -> None:
     cores = core_cpus("n1", rows("topology/cpu-kinds"))
     assert cores == {"p": {0, 1, 2, 3}, "e": {4, 5}}
-    known = Known(cores={"p": cores["p"], "e": cores["e"]})
+    known = PolicyFacts(cores={"p": cores["p"], "e": cores["e"]})
     assert choose(hybrid, read_policy("cores:e"), 2, known).cpus == (4, 5)
     placed = choose(hybrid, read_policy("cores:p+compact-cores"), 2, known)
     assert placed.cpus == (0, 2)

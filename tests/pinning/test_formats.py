@@ -11,7 +11,7 @@ import pytest
 
 from pinning.errors import LimitError, PolicyError
 from pinning.formats import FORMATS, rankfile, write
-from pinning.tree import Domain, Tree
+from pinning.tree import ThreadDomain, Tree
 from tests.pinning.table import SHAPES
 from tests.pinning.tools import (
     GNU,
@@ -29,7 +29,7 @@ from tests.pinning.tools import (
 def local() -> Tree:
     """This machine as far as formats look at it."""
     cpus = frozenset(here())
-    node = Domain("numa", "numa/0", cpus, 0, 1)
+    node = ThreadDomain("numa", "numa/0", cpus, 0, 1)
     return Tree("local", cpus, cpus, (node,))
 
 
@@ -109,8 +109,8 @@ def test_what_cannot_run_here_is_written_as_its_manual_says(tree: Tree) -> None:
 
 def test_memory_is_bound_to_domains_that_have_some() -> None:
     cpus = frozenset({0, 1})
-    empty = Domain("numa", "numa/0", cpus, 0, 0)
-    full = Domain("numa", "numa/1", cpus, 1, 4096)
+    empty = ThreadDomain("numa", "numa/0", cpus, 0, 0)
+    full = ThreadDomain("numa", "numa/1", cpus, 1, 4096)
     some = Tree("h", cpus, cpus, (empty, full))
     assert "--membind=1 " in write(some, [0], "numactl")
     with pytest.raises(LimitError, match="no NUMA domain of h with memory"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pinning.errors import LimitError, PolicyError
-from pinning.hybrid import Layout, Wanted, lay_out, write_ranks
+from pinning.hybrid import HybridRequest, RankLayout, lay_out, write_ranks
 from pinning.tree import Tree
 from tests.pinning.conftest import BIG, EPYC
 from tests.pinning.tools import mpirun
@@ -21,7 +21,7 @@ ROWS = [
 ROUND_ROBIN = {"map": "node", "bind": "core"}
 
 
-def by_node(layout: Layout) -> dict[int, list[int]]:
+def by_node(layout: RankLayout) -> dict[int, list[int]]:
     """The numbers of the ranks on each node."""
     found: dict[int, list[int]] = {}
     for one in layout.ranks:
@@ -31,7 +31,7 @@ def by_node(layout: Layout) -> dict[int, list[int]]:
 
 @pytest.mark.parametrize(("nodes", "ranks", "threads"), ROWS)
 def test_table_4_3_by_default(epyc: Tree, nodes: int, ranks: int, threads: int) -> None:
-    layout = lay_out(epyc, Wanted(ranks, threads, nodes))
+    layout = lay_out(epyc, HybridRequest(ranks, threads, nodes))
     each = ranks // nodes
     assert by_node(layout) == {
         node: list(range(node * each, (node + 1) * each)) for node in range(nodes)
@@ -49,14 +49,14 @@ def test_table_4_3_by_default(epyc: Tree, nodes: int, ranks: int, threads: int) 
 def test_table_4_3_round_robin(
     epyc: Tree, nodes: int, ranks: int, threads: int
 ) -> None:
-    layout = lay_out(epyc, Wanted(ranks, threads, nodes, **ROUND_ROBIN))
+    layout = lay_out(epyc, HybridRequest(ranks, threads, nodes, **ROUND_ROBIN))
     assert [one.node for one in layout.ranks] == [n % nodes for n in range(ranks)]
     check(epyc, layout, threads)
     first = [cpu for one in layout.ranks if one.node == 0 for cpu in one.threads]
     assert first == list(range(64))
 
 
-def check(tree: Tree, layout: Layout, threads: int) -> None:
+def check(tree: Tree, layout: RankLayout, threads: int) -> None:
     """Every rank has cores of its own, and is bound to what holds them."""
     for node in by_node(layout):
         ranks = [one for one in layout.ranks if one.node == node]
@@ -110,16 +110,16 @@ def test_the_map_is_open_mpis(
     tree, xml = made_up(shape)
     cores = [domain.cpus for domain in tree.domains("core")]
     for options, wanted in (
-        ("--bind-to l3cache", Wanted(2, bind="l3")),
-        ("--bind-to core", Wanted(7, bind="core")),
-        ("--map-by :PE=2", Wanted(3, 2)),
-        ("--map-by core --bind-to l3cache", Wanted(6, map="core", bind="l3")),
-        ("--map-by slot:PE=3", Wanted(3, 3, map="slot")),
-        ("--map-by socket --bind-to core", Wanted(5, map="socket", bind="core")),
-        ("--map-by l3cache --bind-to core", Wanted(5, map="l3", bind="core")),
-        ("--map-by l3cache:PE=2", Wanted(5, 2, map="l3")),
-        ("--map-by numa:PE=2", Wanted(4, 2, map="numa")),
-        ("--map-by node --bind-to core", Wanted(5, map="node", bind="core")),
+        ("--bind-to l3cache", HybridRequest(2, bind="l3")),
+        ("--bind-to core", HybridRequest(7, bind="core")),
+        ("--map-by :PE=2", HybridRequest(3, 2)),
+        ("--map-by core --bind-to l3cache", HybridRequest(6, map="core", bind="l3")),
+        ("--map-by slot:PE=3", HybridRequest(3, 3, map="slot")),
+        ("--map-by socket --bind-to core", HybridRequest(5, map="socket", bind="core")),
+        ("--map-by l3cache --bind-to core", HybridRequest(5, map="l3", bind="core")),
+        ("--map-by l3cache:PE=2", HybridRequest(5, 2, map="l3")),
+        ("--map-by numa:PE=2", HybridRequest(4, 2, map="numa")),
+        ("--map-by node --bind-to core", HybridRequest(5, map="node", bind="core")),
     ):
         theirs = simulated(tmp_path, xml, options, wanted.ranks)
         layout = lay_out(tree, wanted)
@@ -133,15 +133,18 @@ def test_the_map_is_open_mpis(
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (Wanted(17), r"16 ranks fit on a node like \S+ \(16 cores.*\), 17 asked"),
-        (Wanted(5, 5, map="socket"), "2 ranks of 5 cores each fit"),
-        (Wanted(2, 3, map="numa"), None),
-        (Wanted(5, 3, map="numa"), "4 ranks of 3 cores each fit .*, 5 asked"),
-        (Wanted(1, 1, 2), "1 rank cannot fill 2 nodes"),
+        (
+            HybridRequest(17),
+            r"16 ranks fit on a node like \S+ \(16 cores.*\), 17 asked",
+        ),
+        (HybridRequest(5, 5, map="socket"), "2 ranks of 5 cores each fit"),
+        (HybridRequest(2, 3, map="numa"), None),
+        (HybridRequest(5, 3, map="numa"), "4 ranks of 3 cores each fit .*, 5 asked"),
+        (HybridRequest(1, 1, 2), "1 rank cannot fill 2 nodes"),
     ],
 )
 def test_what_does_not_fit_is_refused(
-    tree: Tree, wanted: Wanted, said: str | None
+    tree: Tree, wanted: HybridRequest, said: str | None
 ) -> None:
     if said is None:
         assert len(lay_out(tree, wanted).ranks) == 2
@@ -153,22 +156,24 @@ def test_what_does_not_fit_is_refused(
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (Wanted(0), "0 ranks"),
-        (Wanted(10**9), "1000000000 ranks"),
-        (Wanted(1, -1), "-1 threads"),
-        (Wanted(1, 1, 0), "0 nodes"),
-        (Wanted(1, map="rack"), "map: 'rack' is none of slot, node"),
-        (Wanted(1, bind="die"), "bind: 'die' is none of"),
-        (Wanted(1, rank="x"), "rank: 'x' is none of slot, node"),
+        (HybridRequest(0), "0 ranks"),
+        (HybridRequest(10**9), "1000000000 ranks"),
+        (HybridRequest(1, -1), "-1 threads"),
+        (HybridRequest(1, 1, 0), "0 nodes"),
+        (HybridRequest(1, map="rack"), "map: 'rack' is none of slot, node"),
+        (HybridRequest(1, bind="die"), "bind: 'die' is none of"),
+        (HybridRequest(1, rank="x"), "rank: 'x' is none of slot, node"),
     ],
 )
-def test_what_cannot_be_read_is_named(tree: Tree, wanted: Wanted, said: str) -> None:
+def test_what_cannot_be_read_is_named(
+    tree: Tree, wanted: HybridRequest, said: str
+) -> None:
     with pytest.raises(PolicyError, match=said):
         lay_out(tree, wanted)
 
 
 def test_ranks_in_every_format_that_can_hold_them(tree: Tree) -> None:
-    layout = lay_out(tree, Wanted(3, 2, 2, map="l3", bind="hwthread"))
+    layout = lay_out(tree, HybridRequest(3, 2, 2, map="l3", bind="hwthread"))
     assert layout.cpus == [0, 1, 2, 3]
     assert write_ranks(tree, layout, "cpus").splitlines() == [
         "rank 0 node 0 threads 0,1 bound 0-1",
@@ -184,7 +189,9 @@ def test_ranks_in_every_format_that_can_hold_them(tree: Tree) -> None:
         "srun --nodes=2 --mincpus=32 --ntasks=3 --ntasks-per-node=2 "
         "--distribution=block --cpu-bind=mask_cpu:0x3,0xc COMMAND"
     )
-    whole = lay_out(tree, Wanted(3, 1, 2, map="socket", bind="core", rank="node"))
+    whole = lay_out(
+        tree, HybridRequest(3, 1, 2, map="socket", bind="core", rank="node")
+    )
     assert write_ranks(tree, whole, "rankfile").splitlines()[1:] == [
         "rank 0=+n0 slot=0,16",
         "rank 1=+n1 slot=0,16",

@@ -3,7 +3,7 @@
 import pytest
 
 from pinning.errors import PolicyError
-from pinning.policy import WORDS, Policy, Share, read_policy
+from pinning.policy import WORDS, Policy, SharePolicy, read_policy
 
 
 def test_words_are_joined_by_plus_or_spaces() -> None:
@@ -16,7 +16,7 @@ def test_words_are_joined_by_plus_or_spaces() -> None:
         near=(("gpu", "0000:1b:00.0"),),
         exclude=frozenset({0, 1, 8}),
     )
-    assert read_policy("share:l3:of=5+cores:p").share == (Share("l3", 5),)
+    assert read_policy("share:l3:of=5+cores:p").share == (SharePolicy("l3", 5),)
     assert read_policy("compact-cores").distinct == ("core",)
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from core.stores.endpoint import Endpoint
 from pinning.errors import LimitError
-from pinning.hybrid import BINDS, MAPS, RANKS, Wanted, lay_out
+from pinning.hybrid import BINDS, MAPS, RANKS, HybridRequest, lay_out
 from pinning.tree import Tree
 from tests.agreement import host_name
 from tests.pinning.hwloc import Machine, read_machine, readable
 from tests.pinning.table import EVERYTHING, SHAPES, load, stored_tree
 
 
-def check(tree: Tree, machine: Machine, wanted: Wanted) -> None:
+def check(tree: Tree, machine: Machine, wanted: HybridRequest) -> None:
     """Every rank of a layout that leaves the last place of the second node free."""
     ranks = [
         (one.node, list(one.threads), list(one.cpus))
@@ -33,7 +33,7 @@ def check(tree: Tree, machine: Machine, wanted: Wanted) -> None:
     ], wanted
 
 
-def places(machine: Machine, wanted: Wanted) -> list[list[int]]:
+def places(machine: Machine, wanted: HybridRequest) -> list[list[int]]:
     """First threads of cores, as many as a rank has, dealt to domains in turn."""
     one = wanted.map in ("slot", "node", "core")
     blocks = []
@@ -58,7 +58,7 @@ def bound(machine: Machine, bind: str, threads: list[int]) -> list[int]:
 def check_all(tree: Tree, machine: Machine) -> None:
     """Every way to map, number and bind, on two nodes that take all but one rank."""
     for by, rank, bind, threads in product(MAPS, RANKS, BINDS, (1, 2, 3)):
-        wanted = Wanted(2, threads, 2, by, rank, bind)
+        wanted = HybridRequest(2, threads, 2, by, rank, bind)
         slots = places(machine, wanted)
         room, wanted = len(slots), replace(wanted, ranks=max(2, 2 * len(slots) - 1))
         if limit := refused(machine, wanted, slots):
@@ -71,7 +71,7 @@ def check_all(tree: Tree, machine: Machine) -> None:
             lay_out(tree, replace(wanted, ranks=2 * room + 1))
 
 
-def refused(machine: Machine, wanted: Wanted, slots: list[list[int]]) -> str:
+def refused(machine: Machine, wanted: HybridRequest, slots: list[list[int]]) -> str:
     """What a machine lacks; a core may be in no cache where its neighbours have one."""
     if not machine.sets.get(wanted.map, True):
         return "has no "
@@ -100,17 +100,17 @@ def test_where_threads_are_offline(twin: Endpoint, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "ways"),
     [
-        (Wanted(2), ("core", "slot", "core")),
-        (Wanted(3), ("numa", "slot", "numa")),
-        (Wanted(2, 2), ("socket", "slot", "core")),
-        (Wanted(9, 4), ("socket", "slot", "core")),
-        (Wanted(3, map="node"), ("node", "node", "numa")),
-        (Wanted(3, map="node", rank="slot"), ("node", "slot", "numa")),
-        (Wanted(2, map="socket"), ("socket", "slot", "core")),
+        (HybridRequest(2), ("core", "slot", "core")),
+        (HybridRequest(3), ("numa", "slot", "numa")),
+        (HybridRequest(2, 2), ("socket", "slot", "core")),
+        (HybridRequest(9, 4), ("socket", "slot", "core")),
+        (HybridRequest(3, map="node"), ("node", "node", "numa")),
+        (HybridRequest(3, map="node", rank="slot"), ("node", "slot", "numa")),
+        (HybridRequest(2, map="socket"), ("socket", "slot", "core")),
     ],
 )
 def test_what_is_not_said_is_open_mpis_default(
-    asked: Wanted, ways: tuple[str, str, str]
+    asked: HybridRequest, ways: tuple[str, str, str]
 ) -> None:
     settled = asked.settled()
     assert (settled.map, settled.rank, settled.bind) == ways

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pinning.choose import Known, choose
+from pinning.choose import PolicyFacts, choose
 from pinning.policy import read_policy
 from pinning.tree import Tree
 
-KNOWN = Known(
+KNOWN = PolicyFacts(
     near={("gpu", "gpu0"): [8, 9, 24, 25]},
     cores={"p": range(8), "e": range(8, 16)},
     load=dict.fromkeys(range(32), 0.5),

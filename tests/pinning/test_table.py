@@ -52,7 +52,7 @@ def test_every_word_is_placed_somewhere(
 
 @pytest.mark.skipif(not BESIDE, reason=f"no machines at {MACHINES}")
 @pytest.mark.parametrize("path", BESIDE, ids=lambda path: path.stem)
-def test_machines_beside_the_checkout(
+def test_machines_next_to_the_checkout(
     twin: Endpoint, tmp_path: Path, path: Path
 ) -> None:
     """With 4 threads, where the folder is: the command does it with all numbers."""

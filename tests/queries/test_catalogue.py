@@ -174,7 +174,7 @@ def test_the_error_names_the_file(tmp_path):
         load_catalogue(tmp_path)
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path):
+def test_a_file_that_is_not_text_is_refused(tmp_path):
     path = tmp_path / "group" / "name.rq"
     path.parent.mkdir()
     path.write_bytes(b"\xff\xfe")

@@ -6,7 +6,7 @@ from core.stores.endpoint import Endpoint
 from ingest.pmu.pfm import read_events
 from ontology.iris import Iris
 from sampling.errors import PerfeventError
-from sampling.events.choice import Choice, choose
+from sampling.events.choice import EventSelection, choose
 from sampling.events.conf import configuration
 from sampling.events.counters import check_counters
 from sampling.events.expression import role_expression
@@ -20,7 +20,9 @@ def encode(pmu: str, event: str) -> list[str]:
     return found[0]["encoding"] if found else []
 
 
-def chosen(endpoint: Endpoint, host: str, *roles: str) -> tuple[HostPmus, Choice]:
+def chosen(
+    endpoint: Endpoint, host: str, *roles: str
+) -> tuple[HostPmus, EventSelection]:
     known = read_host(endpoint, host)
     terms = {role: read_role(endpoint, host, role) for role in roles}
     return known, choose(known, terms, [], encode)

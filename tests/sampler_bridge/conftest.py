@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.store import StoreConnection
 from sampler_bridge.sending.writer import Writer
 from sampling.account.cost import Latency
 from tests.pmcds import own_pmcd, pmcd, source
@@ -47,7 +47,7 @@ def new_bridge(tmp_path: Path) -> Iterator[Callable[..., BridgeProcess]]:
 @pytest.fixture
 def writer() -> Iterator[Writer]:
     """A sender whose store is away."""
-    writer = Writer(Store(NOWHERE), Latency())
+    writer = Writer(StoreConnection(NOWHERE), Latency())
     writer.start()
     yield writer
     writer.stop(1.0)

@@ -1,11 +1,11 @@
 """What `why` makes of the status that a real bridge wrote."""
 
-from queries.diagnosis import Finding, Known
+from queries.diagnosis import Finding, MetricFacts
 from sampling.account.bridge_status import read_bridge
 from sampling.why.verdict import Evidence, judge
 from tests.sampler_bridge.servers import BridgeProcess
 
-_PLANNED = Known(
+_PLANNED = MetricFacts(
     host=True,
     pcp_asked=True,
     metric=True,

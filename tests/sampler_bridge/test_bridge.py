@@ -108,7 +108,7 @@ def wait_until_visible(store: VictoriaMetrics, name: str) -> None:
 
 
 @pytest.mark.serial
-def test_a_killed_store_gets_every_tick_of_before_and_meanwhile(
+def test_a_restarted_store_gets_every_tick_from_before_and_during_the_outage(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,

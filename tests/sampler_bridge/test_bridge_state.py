@@ -18,7 +18,7 @@ FEW = ["kernel.all.pswitch", "sample.milliseconds"]
 
 
 # What else is no cursor and no plan is in test_cursor.py and test_plan.py.
-def test_a_damaged_cursor_is_named_once_and_written_anew(
+def test_a_damaged_cursor_is_reported_once_and_rewritten(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)

@@ -108,7 +108,7 @@ def test_a_number_too_large_to_be_stored_is_a_gap_of_its_group_alone(
     assert word(gap.reason) == NOT_STORED
 
 
-def test_its_list_holds_who_runs_and_the_last_that_ended(
+def test_its_list_has_running_groups_and_the_last_ended_ones(
     folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "_LOOK_SECONDS", 0.05)
@@ -166,7 +166,7 @@ def test_a_bridge_that_starts_again_goes_on_with_what_still_runs(
     assert [life.path for life in ledger(tmp_path).ended] == ["/jobs/2", "/jobs/1"]
 
 
-def test_a_damaged_list_is_begun_anew(
+def test_a_damaged_list_is_started_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / LEDGER_FILE).write_text('{"format": "supertwin-cgroups/1", "boot": 3}')

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.linux.cgroups.groups import Group
+from core.linux.cgroups.groups import Cgroup
 from core.linux.cgroups.roots import parse_roots
 from sampler_bridge.sources.cgroup import watch as watching
 from sampler_bridge.sources.cgroup.reader import given
@@ -28,7 +28,7 @@ def test_a_folder_that_comes_while_its_group_is_read_stays_known(
     root = plant(tmp_path / "machine", cpu)
     made = CgroupWatch(parse_roots("jobs"), 10, tmp_path, root)
 
-    def looked_meanwhile(group: Group) -> tuple[str, ...]:
+    def looked_meanwhile(group: Cgroup) -> tuple[str, ...]:
         metrics = given(group)
         plant(root, {"memory/jobs/1/memory.usage_in_bytes": "7\n"})
         made._look_after = 0.0

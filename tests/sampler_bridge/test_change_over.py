@@ -16,11 +16,11 @@ from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.sampler import Sampler
 from sampler_bridge.sampling.samplers import Samplers
-from sampler_bridge.sampling.writer_thread import Scribe
+from sampler_bridge.sampling.writer_thread import WriterThread
 from sampling.account.account import Account
 from sampling.errors import SourceDownError
-from sampling.plan_file.plan import Group, Plan, make_plan
-from sampling.sources.source import Column, Sample, Series
+from sampling.plan_file.plan import FetchGroup, SamplingPlan, make_plan
+from sampling.sources.source import Sample, SampleColumn, Series
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.wire import named
 from tests.servers import wait_until
@@ -61,7 +61,7 @@ class Paced:
         longest = max(self.ended - self.began, waited)
         self.held_up += longest > 3 * self._seconds
         self.fetches, self.is_busy = self.fetches + 1, False
-        return Sample((Column(self._series, np.ones(len(self._series))),), {})
+        return Sample((SampleColumn(self._series, np.ones(len(self._series))),), {})
 
     def _fetch(self) -> None:
         time.sleep(self._seconds)
@@ -109,7 +109,7 @@ def written(tmp_path: Path) -> Iterator[Written]:
     found.log.close()
 
 
-def plan(period_ms: int, *metrics: str) -> Plan:
+def plan(period_ms: int, *metrics: str) -> SamplingPlan:
     rows = [{"samplerName": name, "dbName": name} for name in metrics]
     return make_plan([{**row, "period": period_ms / 1000} for row in rows])
 
@@ -149,23 +149,23 @@ def test_a_tick_begun_early_is_not_fetched_by_the_next_sampler_too(
     assert len(heartbeat.lost(range(first - 400, last + 1, 200), ticks["a"], 200)) <= 2
 
 
-def test_every_tick_is_expected_once_whoever_has_it(written: Written) -> None:
+def test_every_tick_is_expected_once(written: Written) -> None:
     """Fetches that go on beyond the end of their plan are of nobody's ticks."""
-    period_ms, group = 15, Group({"a": "a"})
-    scribe = Scribe("n1")
-    scribe.start()
+    period_ms, group = 15, FetchGroup({"a": "a"})
+    writer = WriterThread("n1")
+    writer.start()
     now_ms = time.time_ns() // 1_000_000
     moments = [now_ms + ahead_ms for ahead_ms in (200, 333, 471, 608, 745, 882)]
     chain = []
     for begin_ms, end_ms in zip(moments, moments[1:], strict=False):
         journal = Journal("n1", written.recorder)
-        sampler = Sampler(period_ms, Paced(0.04), journal, scribe)
+        sampler = Sampler(period_ms, Paced(0.04), journal, writer)
         sampler.prepare(group)
         sampler.plan(group, begin_ms)
         sampler.end(end_ms)
         chain.append(sampler)
     wait_until(lambda: not any(sampler.alive for sampler in chain))
-    scribe.stop(120.0, lambda: None)
+    writer.stop(120.0, lambda: None)
     assert max(Counter(written.ticks().get("a", [0])).values()) == 1
     ticks = moments[-1] // period_ms - moments[0] // period_ms
     figures = written.account.figures()
@@ -203,7 +203,7 @@ def take_over(written: Written, first: Paced, second: Paced) -> None:
     samplers.stop(120.0)
 
 
-def test_who_is_sampled_goes_on_until_the_next_is_ready(
+def test_old_samplers_continue_until_the_new_ones_are_ready(
     written: Written, monkeypatch: pytest.MonkeyPatch, heartbeat: Heartbeat
 ) -> None:
     monkeypatch.setattr(module, "_READY_SECONDS", 0.1)
@@ -249,7 +249,7 @@ def test_a_plan_holds_also_when_its_source_is_not_ready_in_time(
     assert len(heartbeat.lost(due, ticks["b"], 50)) <= 2
 
 
-def test_one_whose_source_does_not_answer_at_first_ends_no_other(
+def test_a_source_that_does_not_answer_at_first_ends_no_other_sampler(
     written: Written, heartbeat: Heartbeat
 ) -> None:
     attempts: list[float] = []
@@ -268,7 +268,7 @@ def test_one_whose_source_does_not_answer_at_first_ends_no_other(
     assert len(heartbeat.lost(due, ticks, 50)) <= 2
 
 
-def test_who_does_not_answer_is_not_waited_for_where_nobody_gives_values(
+def test_silent_sources_are_not_waited_for_when_none_gives_values(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its ticks are missing from the beginning."""

@@ -9,15 +9,15 @@ import pytest
 
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.sampler import Sampler
-from sampler_bridge.sampling.writer_thread import Scribe
-from sampling.plan_file.plan import Group
+from sampler_bridge.sampling.writer_thread import WriterThread
+from sampling.plan_file.plan import FetchGroup
 from tests.sampler_bridge.test_change_over import Paced, Written, lacking
 from tests.servers import wait_until
 
 pytestmark = pytest.mark.serial
 
 PERIOD_MS, HOUR_MS = 200, 3_600_000
-GROUP = Group({"a": "a"})
+GROUP = FetchGroup({"a": "a"})
 
 
 class SetClock:
@@ -47,24 +47,26 @@ def written(tmp_path: Path) -> Iterator[Written]:
 
 
 @pytest.fixture
-def scribe() -> Iterator[Scribe]:
-    found = Scribe("n1")
+def writer() -> Iterator[WriterThread]:
+    found = WriterThread("n1")
     found.start()
     yield found
     found.stop(5.0, lambda: None)
 
 
-def sampler(written: Written, scribe: Scribe, clock: SetClock) -> tuple[Sampler, Paced]:
+def sampler(
+    written: Written, writer: WriterThread, clock: SetClock
+) -> tuple[Sampler, Paced]:
     source, journal = Paced(), Journal("n1", written.recorder)
-    made = Sampler(PERIOD_MS, source, journal, scribe, clock)
+    made = Sampler(PERIOD_MS, source, journal, writer, clock)
     made.prepare(GROUP)
     return made, source
 
 
-def test_who_waits_for_a_tick_follows_a_clock_that_is_set_back_far(
-    written: Written, scribe: Scribe, clock: SetClock
+def test_waiting_for_a_tick_follows_a_clock_that_is_set_back_far(
+    written: Written, writer: WriterThread, clock: SetClock
 ) -> None:
-    one, source = sampler(written, scribe, clock)
+    one, source = sampler(written, writer, clock)
     one.plan(GROUP, clock.ms)
     wait_until(lambda: source.fetches > 3)
     clock.ahead_ms = -HOUR_MS
@@ -72,7 +74,7 @@ def test_who_waits_for_a_tick_follows_a_clock_that_is_set_back_far(
     fetches = source.fetches
     wait_until(lambda: source.fetches > fetches + 4)
     one.stop(120.0)
-    scribe.stop(120.0, lambda: None)
+    writer.stop(120.0, lambda: None)
     before = [ms for ms in written.ticks()["a"] if ms > back_ms + HOUR_MS // 2]
     after = [ms for ms in written.ticks()["a"] if ms not in before]
     assert before and min(after) <= back_ms + 10 * PERIOD_MS
@@ -83,10 +85,10 @@ def test_who_waits_for_a_tick_follows_a_clock_that_is_set_back_far(
 
 
 def test_samplers_that_change_over_then_do_so_at_once(
-    written: Written, scribe: Scribe, clock: SetClock
+    written: Written, writer: WriterThread, clock: SetClock
 ) -> None:
-    old, source = sampler(written, scribe, clock)
-    new, following = sampler(written, scribe, clock)
+    old, source = sampler(written, writer, clock)
+    new, following = sampler(written, writer, clock)
     old.plan(GROUP, clock.ms)
     wait_until(lambda: source.fetches > 3)
     moment_ms = clock.ms + 500
@@ -96,5 +98,5 @@ def test_samplers_that_change_over_then_do_so_at_once(
     wait_until(lambda: following.fetches > 4)
     assert not old.alive
     new.stop(120.0)
-    scribe.stop(120.0, lambda: None)
+    writer.stop(120.0, lambda: None)
     assert max(Counter(written.ticks()["a"]).values()) == 1

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.fleet import Fleet, Place
+from sampler_bridge.fleet import Fleet, SamplingSite
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
-from sampling.plan_file.graph_plan import Wanted
-from sampling.plan_file.plan import Plan, make_plan
+from sampling.plan_file.graph_plan import WantedPlan
+from sampling.plan_file.plan import SamplingPlan, make_plan
 from tests.servers import Pmcd, wait_until
 
 COUNTER = "perfevent.hwcounters.cycles.value"
@@ -32,22 +32,26 @@ def counting(tmp_path: Path) -> Iterator[Pmcd]:
         yield server
 
 
-def plan() -> Plan:
+def plan() -> SamplingPlan:
     names = (COUNTER, "sample.milliseconds")
     rows = [{"samplerName": name, "dbName": name.replace(".", "_")} for name in names]
     return make_plan([{**row, "period": 0.05} for row in rows])
 
 
-def test_counters_go_on_after_a_restart_without_the_graph(
+def test_counters_continue_after_a_restart_without_the_graph(
     tmp_path: Path, pmcd: Pmcd, counting: Pmcd, writer: Writer
 ) -> None:
-    place = Place("n1", pmcd.address, "http://localhost:8000", tmp_path / "s", 10**6)
+    place = SamplingSite(
+        "n1", pmcd.address, "http://localhost:8000", tmp_path / "s", 10**6
+    )
     (tmp_path / "s/hosts").mkdir(parents=True)
     for is_first in (True, False):
         fleet = Fleet(place, writer, CgroupWatch((), 0, tmp_path))
         if is_first:
             socket = str(counting.socket)
-            fleet.take({n: Wanted(plan(), pmcd.address, socket) for n in ("n1", "n2")})
+            fleet.take(
+                {n: WantedPlan(plan(), pmcd.address, socket) for n in ("n1", "n2")}
+            )
         for host in fleet.hosts:
             wait_until(lambda host=host: host.figures()["fetched"] > 20)
             assert host.summary()["counters"] == counting.address

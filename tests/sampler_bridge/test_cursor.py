@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from sampler_bridge.log.batch import START, Position
-from sampler_bridge.sending.cursor import Cursor, Sent, load_cursor, save_cursor
+from sampler_bridge.sending.cursor import (
+    Cursor,
+    SentPositions,
+    load_cursor,
+    save_cursor,
+)
 
 
 def test_a_cursor_comes_back_from_its_file(tmp_path: Path) -> None:
@@ -60,7 +65,7 @@ def test_a_first_start_has_no_cursor(
 
 
 def test_the_last_minute_of_sending_is_sent_again() -> None:
-    sent = Sent(Position(1, 0), 1000.0)
+    sent = SentPositions(Position(1, 0), 1000.0)
     for second in range(200):
         sent.add(Position(1, second), 1000.0 + second)
     assert Position(1, 198) >= sent.again >= Position(1, 199 - 62)
@@ -68,14 +73,14 @@ def test_the_last_minute_of_sending_is_sent_again() -> None:
 
 
 def test_a_minute_is_one_of_sending_not_of_ticks() -> None:
-    sent = Sent(Position(1, 0), 1000.0)
+    sent = SentPositions(Position(1, 0), 1000.0)
     for record in range(100_000):
         sent.add(Position(1, record), 1000.0 + record / 50_000)
     assert sent.again == Position(1, 0)
 
 
 def test_time_without_sending_forgets_nothing() -> None:
-    sent = Sent(Position(1, 0), 1000.0)
+    sent = SentPositions(Position(1, 0), 1000.0)
     sent.add(Position(1, 500), 1001.0)
     assert sent.again == Position(1, 0)
     sent.add(Position(1, 900), 5000.0)

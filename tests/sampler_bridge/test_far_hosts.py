@@ -108,7 +108,7 @@ def longest_gap(values: Mapping[str, Mapping[int, float]]) -> int:
     return max(after - before for before, after in pairwise(ticks))
 
 
-def test_a_far_host_is_sampled_beside_the_own_one(
+def test_a_remote_host_is_sampled_next_to_the_local_one(
     bridge: BridgeProcess, store: VictoriaMetrics, sshd: Sshd, heartbeat: Heartbeat
 ) -> None:
     bridge.start()
@@ -209,7 +209,7 @@ def test_a_network_that_goes_and_a_host_that_hangs(
     assert closes(bridge.status("hung"))
 
 
-def test_who_is_not_let_in_is_told_why_and_delays_no_other(
+def test_a_rejected_login_is_reported_and_delays_no_other_host(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     sshd: Sshd,

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from sampler_bridge.fleet import Fleet, Place
-from sampler_bridge.plan_watch import Reading, load_addresses, save_addresses
+from sampler_bridge.fleet import Fleet, SamplingSite
+from sampler_bridge.plan_watch import PlanReadStatus, load_addresses, save_addresses
 from sampler_bridge.sampled_host import SampledHost
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.transport.sockets import sockets_folder
-from sampling.account.absence import STOPPED, Counted
-from sampling.account.cost import Clock, Offset
-from sampling.plan_file.graph_plan import Wanted
-from sampling.plan_file.plan import Plan
+from sampling.account.absence import STOPPED, AbsenceTracker
+from sampling.account.cost import ClockSkew, TickOffset
+from sampling.plan_file.graph_plan import WantedPlan
+from sampling.plan_file.plan import SamplingPlan
 from tests.disk import fill, small_disk
 from tests.servers import wait_until
 
@@ -28,18 +28,18 @@ def no_cgroups(state: Path) -> CgroupWatch:
     return CgroupWatch((), 0, state)
 
 
-def place(state: Path) -> Place:
-    return Place("n1", NOBODY, "http://localhost:8000", state, 10**6)
+def place(state: Path) -> SamplingSite:
+    return SamplingSite("n1", NOBODY, "http://localhost:8000", state, 10**6)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_host_of_which_a_part_breaks_is_started_anew_and_alone(
+def test_a_host_with_a_broken_part_is_restarted_alone(
     tmp_path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take_up = SampledHost._take_up
     faults = ["a fault"]
 
-    def breaks_once(host: SampledHost, wanted: Wanted) -> None:
+    def breaks_once(host: SampledHost, wanted: WantedPlan) -> None:
         if host.name == "n2" and faults:
             raise RuntimeError(faults.pop())
         take_up(host, wanted)
@@ -47,10 +47,10 @@ def test_a_host_of_which_a_part_breaks_is_started_anew_and_alone(
     monkeypatch.setattr(SampledHost, "_take_up", breaks_once)
     monkeypatch.setattr("sampler_bridge.fleet._TRY_AGAIN_SECONDS", 0.0)
     fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
-    fleet.take({"n1": Wanted(), "n2": Wanted(address=NOBODY)})
+    fleet.take({"n1": WantedPlan(), "n2": WantedPlan(address=NOBODY)})
     first, broken = fleet.hosts
     wait_until(lambda: broken.has_ended)
-    fleet.mend()
+    fleet.restart_broken()
     assert [host.name for host in fleet.hosts] == ["n1", "n2"]
     assert fleet.hosts[0] is first and fleet.hosts[1] is not broken
     assert all(host.alive for host in fleet.hosts)
@@ -58,14 +58,14 @@ def test_a_host_of_which_a_part_breaks_is_started_anew_and_alone(
     fleet.close()
 
 
-def test_who_cannot_be_reached_has_a_reason(tmp_path: Path, writer: Writer) -> None:
+def test_an_unreachable_host_has_a_reason(tmp_path: Path, writer: Writer) -> None:
     fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
     wanted = {
-        "file": Wanted(),
-        "option": Wanted(address="ssh://-oProxyCommand=x"),
-        "web": Wanted(address="http://n4"),
-        "..": Wanted(address=NOBODY),
-        "good": Wanted(address=NOBODY),
+        "file": WantedPlan(),
+        "option": WantedPlan(address="ssh://-oProxyCommand=x"),
+        "web": WantedPlan(address="http://n4"),
+        "..": WantedPlan(address=NOBODY),
+        "good": WantedPlan(address=NOBODY),
     }
     fleet.take(wanted)
     assert [host.name for host in fleet.hosts] == ["good", "n1"]
@@ -110,18 +110,18 @@ def test_a_status_that_a_full_disk_does_not_take_ends_no_counting(
         fleet = Fleet(place(disk), writer, no_cgroups(disk))
         (own,) = fleet.hosts
         for _ in range(2):
-            fleet.write_status(Reading())
+            fleet.write_status(PlanReadStatus())
         status, counted = own.folder / "status.json", own.folder / "counted.json"
         before = status.read_text()
         fill(disk)
         refused = {f"metric.{at}": "it has no value of this kind" for at in range(2000)}
-        fleet.take({"n1": Wanted(Plan(refused=refused))})
+        fleet.take({"n1": WantedPlan(SamplingPlan(refused=refused))})
         wait_until(lambda: "plan.json cannot be written" in caplog.text)
         fleet.end(1.0)
         now = time.time()
-        fleet.write_status(Reading(), stopped=now)
+        fleet.write_status(PlanReadStatus(), stopped=now)
         assert status.read_text() == before
-        absence = Counted(counted, now + 5.0).absence
+        absence = AbsenceTracker(counted, now + 5.0).absence
         assert absence is not None
         assert absence.reason == STOPPED and absence.since >= round(now, 3)
         fleet.close()
@@ -160,14 +160,14 @@ def test_without_a_folder_for_sockets_a_host_says_so_until_there_is_one(
     (tmp_path / "hosts/n2").mkdir(parents=True)
     save_addresses(tmp_path / "hosts.json", {"n2": address})
     fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
-    for wanted in (None, {"n2": Wanted(address=address)}):
+    for wanted in (None, {"n2": WantedPlan(address=address)}):
         if wanted:
             fleet.take(wanted)
         assert "no folder for sockets can be made" in fleet.unreached["n2"]
-        fleet.mend()
+        fleet.restart_broken()
         assert "make room" in fleet.unreached["n2"]
     monkeypatch.setattr("tempfile.tempdir", None)
-    fleet.mend()
+    fleet.restart_broken()
     assert fleet.unreached == {}
     n2 = fleet.hosts[1]
     wait_until(lambda: n2.summary()["address"] == address)
@@ -177,7 +177,7 @@ def test_without_a_folder_for_sockets_a_host_says_so_until_there_is_one(
 
 
 def test_offsets_are_those_from_the_nearest_tick() -> None:
-    offset = Offset()
+    offset = TickOffset()
     assert offset.figures() == {}
     for at in (10.0, 10.25, 11.9, 12.01):
         offset.add(at, 1.0)
@@ -186,7 +186,7 @@ def test_offsets_are_those_from_the_nearest_tick() -> None:
 
 
 def test_the_quickest_answer_tells_a_clock_best() -> None:
-    clock = Clock()
+    clock = ClockSkew()
     assert clock.figures() is None
     now = time.time()
     clock.add(now + 5.0 + 0.9, now, 1.0)

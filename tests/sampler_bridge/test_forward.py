@@ -5,20 +5,20 @@ from pathlib import Path
 import pytest
 
 from core.linux.ssh.address import Address
-from sampler_bridge.transport.forward import Forward
+from sampler_bridge.transport.forward import SshForward
 from sampling.errors import SourceDownError
 from tests.limits import no_more_files
 from tests.servers import wait_until
 
 
-def reason(way: Forward) -> str:
+def reason(way: SshForward) -> str:
     with pytest.raises(SourceDownError) as caught:
         way.reach()
     return str(caught.value)
 
 
 def test_a_login_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
-    way = Forward(Address("no-such-host.invalid"), tmp_path, "1", None)
+    way = SshForward(Address("no-such-host.invalid"), tmp_path, "1", None)
     with no_more_files():
         way.start()
         wait_until(lambda: "Too many open files" in reason(way))
@@ -31,7 +31,7 @@ def test_a_login_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_gone_is_a_reason_too(tmp_path: Path) -> None:
     (tmp_path / "folder").write_text("no folder")
-    way = Forward(Address("no-such-host.invalid"), tmp_path / "folder", "1", None)
+    way = SshForward(Address("no-such-host.invalid"), tmp_path / "folder", "1", None)
     way.start()
     wait_until(lambda: "Not a directory" in reason(way))
     assert way.alive
@@ -41,7 +41,7 @@ def test_a_folder_that_is_gone_is_a_reason_too(tmp_path: Path) -> None:
 
 def test_a_socket_of_a_name_that_ssh_would_read_otherwise(tmp_path: Path) -> None:
     """The graph names it, and ssh would send what stands in our environment there."""
-    way = Forward(Address("n1"), tmp_path, "1", None, "/x/${HOME}/pmcd.socket")
+    way = SshForward(Address("n1"), tmp_path, "1", None, "/x/${HOME}/pmcd.socket")
     way.start()
     wait_until(lambda: "is no socket that ssh can lead to" in reason(way))
     assert not list(tmp_path.iterdir())

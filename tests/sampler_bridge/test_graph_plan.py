@@ -9,8 +9,8 @@ import pytest
 from core.stores.endpoint import Endpoint
 from sampling.errors import PlanError
 from sampling.plan_file.graph_plan import Plans, read_plan
-from sampling.plan_file.notify import Named, nudge
-from sampling.plan_file.plan import Plan, Planned
+from sampling.plan_file.notify import PlanName, notify
+from sampling.plan_file.plan import PlannedMetric, SamplingPlan
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.servers import Fuseki, Pmcd, VictoriaMetrics
@@ -69,13 +69,13 @@ def test_a_plan_is_read_for_its_host_alone(graph: Fuseki) -> None:
     put(graph, "a", ("kernel.all.pswitch", 1.0), ("kernel.all.intr", 0.5))
     put(graph, "b", ("kernel.all.load", 2.0))
     with Endpoint(f"{graph.url}/twin") as endpoint:
-        assert read_plan(endpoint, "a") == Plan(
+        assert read_plan(endpoint, "a") == SamplingPlan(
             (
-                Planned("kernel.all.intr", "kernel_all_intr", 500),
-                Planned("kernel.all.pswitch", "kernel_all_pswitch", 1000),
+                PlannedMetric("kernel.all.intr", "kernel_all_intr", 500),
+                PlannedMetric("kernel.all.pswitch", "kernel_all_pswitch", 1000),
             )
         )
-        assert read_plan(endpoint, 'c"} UNION {') == Plan()
+        assert read_plan(endpoint, 'c"} UNION {') == SamplingPlan()
 
 
 def test_a_plan_that_changed_is_read_alone(graph: Fuseki) -> None:
@@ -87,13 +87,13 @@ def test_a_plan_that_changed_is_read_alone(graph: Fuseki) -> None:
         add(graph, "c", "a", "kernel.all.intr", 0.1)
         add(graph, "c", "z", "kernel.all.nprocs", 0.5)
         add(graph, "d", "z", "kernel.all.nprocs", 0.5)
-        changed = plans.reread({Named("c", "a"), Named("c", "z")})
+        changed = plans.reread({PlanName("c", "a"), PlanName("c", "z")})
         assert changed["d"] == before["d"]
         everything = Plans(endpoint).read()
         assert changed["c"] == everything["c"] != before["c"]
-        assert plans.reread({Named("d", "z")}) == everything == plans.read()
+        assert plans.reread({PlanName("d", "z")}) == everything == plans.read()
         drop(graph, "c", "a")
-        assert plans.reread({Named("c", "a")}) == Plans(endpoint).read()
+        assert plans.reread({PlanName("c", "a")}) == Plans(endpoint).read()
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_what_brings_more_than_a_plan_has_everything_read(
         socket = f'<{BASE}/twin/{host}> st:perfeventSocket "/run/counts"'
         send(graph, f"INSERT DATA {{ GRAPH <{BASE}/graph/counts> {{ {socket} }} }}")
         add(graph, host, plan, metric, 1.0)
-        found = plans.reread({Named(host, plan)})
+        found = plans.reread({PlanName(host, plan)})
         assert found[host].counters == "/run/counts"
         assert metric in found[host].plan.names
         drop(graph, host, plan)
         send(graph, f"DROP GRAPH <{BASE}/graph/counts>")
-        assert plans.reread({Named(host, plan)}) == Plans(endpoint).read()
+        assert plans.reread({PlanName(host, plan)}) == Plans(endpoint).read()
 
 
 def test_no_graph_store_is_a_plan_error() -> None:
@@ -164,7 +164,7 @@ def test_a_changed_plan_takes_effect_and_costs_no_tick_of_what_stays(
 
 
 @pytest.mark.serial
-def test_a_nudge_by_name_takes_effect_at_once(
+def test_a_notification_by_name_takes_effect_immediately(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     graph: Fuseki,
@@ -180,12 +180,12 @@ def test_a_nudge_by_name_takes_effect_at_once(
     for metric in ("sample.long.ten", "sample.ulong.ten"):
         began_ms = now_ms()
         add(graph, "n1", "fast", metric, 0.01)
-        assert nudge(bridge.state, Named("n1", "fast"))
+        assert notify(bridge.state, PlanName("n1", "fast"))
         bridge.wait_for(lambda status: status["plan"]["metrics"] == 2)
         time.sleep(0.3)
         dropped_ms = now_ms()
         drop(graph, "n1", "fast")
-        assert nudge(bridge.state, Named("n1", "fast"))
+        assert notify(bridge.state, PlanName("n1", "fast"))
         bridge.wait_for(lambda status: status["plan"]["metrics"] == 1)
         told_ms[metric] = began_ms, dropped_ms
     assert bridge.end() == 0
@@ -195,6 +195,7 @@ def test_a_nudge_by_name_takes_effect_at_once(
         took_ms = min(ticks) - began_ms, max(ticks) - dropped_ms
         print(f"{metric} came and went after {took_ms} ms")
         longest_ms.append(max(took_ms))
-    # docs/sampling.md says what it takes where nothing else runs; without a nudge
-    # neither would be there for three seconds. The machine may hold up one of them.
+    # docs/sampling.md says what it takes where nothing else runs; without a
+    # notification neither would be there for three seconds. The machine may hold up
+    # one of them.
     assert min(longest_ms) < 2900

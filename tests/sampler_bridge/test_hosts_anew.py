@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.fleet import Fleet, Place
+from sampler_bridge.fleet import Fleet, SamplingSite
 from sampler_bridge.sampled_host import SampledHost
-from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.store import StoreConnection
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
-from sampler_bridge.transport.forward import Forward
+from sampler_bridge.transport.forward import SshForward
 from sampling.account.cost import Latency
-from sampling.plan_file.graph_plan import Wanted
+from sampling.plan_file.graph_plan import WantedPlan
 from sampling.plan_file.plan import make_plan
 from tests.sampler_bridge.servers import closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
@@ -32,9 +32,11 @@ def fleet(
 ) -> Iterator[Fleet]:
     """A fleet of the own host alone, which has no plan."""
     monkeypatch.setattr("sampler_bridge.fleet._TRY_AGAIN_SECONDS", 0.0)
-    writer = Writer(Store(store.url), Latency())
+    writer = Writer(StoreConnection(store.url), Latency())
     writer.start()
-    place = Place("n1", "unix:///nowhere", "http://localhost:8000", tmp_path, 10**6)
+    place = SamplingSite(
+        "n1", "unix:///nowhere", "http://localhost:8000", tmp_path, 10**6
+    )
     fleet = Fleet(place, writer, CgroupWatch((), 0, tmp_path))
     yield fleet
     fleet.end(120.0)
@@ -42,13 +44,13 @@ def fleet(
     fleet.close()
 
 
-def hosts(address: str, metrics: int = 1) -> Mapping[str, Wanted]:
+def hosts(address: str, metrics: int = 1) -> Mapping[str, WantedPlan]:
     """The own host, and one with so many metrics."""
     rows = [
         {"samplerName": name, "dbName": name.replace(".", "_"), "period": 0.02}
         for name in METRICS[:metrics]
     ]
-    return {"n1": Wanted(), "n2": Wanted(make_plan(rows), address)}
+    return {"n1": WantedPlan(), "n2": WantedPlan(make_plan(rows), address)}
 
 
 def other(fleet: Fleet) -> SampledHost:
@@ -64,7 +66,7 @@ def mended(fleet: Fleet, broken: SampledHost) -> SampledHost:
     """Wait until another one has taken over from it."""
 
     def is_done() -> bool:
-        fleet.mend()
+        fleet.restart_broken()
         return any(one.name == "n2" and one is not broken for one in fleet.hosts)
 
     wait_until(is_done)
@@ -83,7 +85,7 @@ def test_a_host_that_breaks_leaves_nobody_at_work_on_its_log(
     wait_until(lambda: written(broken) > 10)
     take_up = SampledHost._take_up
 
-    def breaks(host: SampledHost, wanted: Wanted) -> None:
+    def breaks(host: SampledHost, wanted: WantedPlan) -> None:
         if host is broken:
             raise RuntimeError("a fault")
         take_up(host, wanted)
@@ -101,18 +103,18 @@ def test_a_host_that_breaks_leaves_nobody_at_work_on_its_log(
 
 
 @breaks
-def test_a_way_that_breaks_is_noticed(
+def test_a_broken_transport_is_noticed(
     fleet: Fleet, pmcd: Pmcd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log_in = Forward._log_in
+    log_in = SshForward._log_in
     faults = ["a fault"]
 
-    def breaks_once(way: Forward) -> None:
+    def breaks_once(way: SshForward) -> None:
         if faults:
             raise RuntimeError(faults.pop())
         log_in(way)
 
-    monkeypatch.setattr(Forward, "_log_in", breaks_once)
+    monkeypatch.setattr(SshForward, "_log_in", breaks_once)
     fleet.take(hosts("ssh://no-such-host.invalid"))
     broken = other(fleet)
     wait_until(lambda: not broken.alive)
@@ -121,7 +123,7 @@ def test_a_way_that_breaks_is_noticed(
     assert again.alive
 
 
-def test_a_host_that_comes_back_while_its_points_are_on_their_way(
+def test_a_host_that_returns_while_its_points_are_in_flight(
     fleet: Fleet, pmcd: Pmcd, store: VictoriaMetrics
 ) -> None:
     fleet.take(hosts(pmcd.address))
@@ -131,7 +133,7 @@ def test_a_host_that_comes_back_while_its_points_are_on_their_way(
     os.kill(store.pid, signal.SIGSTOP)
     try:
         wait_until(lambda: first.figures()["queue"]["points"] > 10)
-        fleet.take({"n1": Wanted()})
+        fleet.take({"n1": WantedPlan()})
         wait_until(lambda: first.has_ended)
         fleet.take(hosts(pmcd.address))
         again = other(fleet)
@@ -170,19 +172,19 @@ def test_what_a_store_may_need_again_stays_as_long_as_it_is_away(
     fleet.take(hosts(pmcd.address))
     host = other(fleet)
     wait_until(lambda: written(host) > 10)
-    fleet.take({"n1": Wanted()})
+    fleet.take({"n1": WantedPlan()})
     wait_until(lambda: host.has_ended and not host.outbox.has_more)
     store.end(9)
     until = time.monotonic() + 2 * within
     while time.monotonic() < until:
-        fleet.mend()
+        fleet.restart_broken()
         time.sleep(0.2)
     folder = tmp_path / "hosts/n2"
     assert folder.exists()
     store.start()
 
     def is_gone() -> bool:
-        fleet.mend()
+        fleet.restart_broken()
         return not folder.exists()
 
     wait_until(is_gone)

@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from ontology.texts import writable
 from sampler_bridge.sampling.labelled import Labeller
-from sampling.sources.source import Column, Sample, Series
+from sampling.sources.source import Sample, SampleColumn, Series
 from tests.sampler_bridge.wire import named
 
 NAMES = {"a.b": "a_b"}
@@ -33,11 +33,11 @@ def of(
 ) -> list[tuple[dict[str, str], float]]:
     instances = instances or [str(at) for at in range(len(values))]
     series = [Series("a.b", instance) for instance in instances]
-    return labelled(Sample((Column(series, values),), {}), Labeller(host, NAMES))
+    return labelled(Sample((SampleColumn(series, values),), {}), Labeller(host, NAMES))
 
 
 def test_a_series_has_the_labels_that_the_store_wants() -> None:
-    sample = Sample((Column([Series("a.b", None)], np.array([7])),), {})
+    sample = Sample((SampleColumn([Series("a.b", None)], np.array([7])),), {})
     found = labelled(sample, Labeller("n1", NAMES))
     assert found == [({"__name__": "a_b", "hostname": "n1"}, 7.0)]
 
@@ -67,7 +67,7 @@ def test_a_float32_is_as_short_as_it_is() -> None:
 def test_what_is_not_a_number_is_left_out_and_counted() -> None:
     series = [Series("a.b", str(at)) for at in range(4)]
     values = np.array([1.5, np.nan, np.inf, 2.5])
-    sample = Sample((Column(series, values),), {})
+    sample = Sample((SampleColumn(series, values),), {})
     found = labelled(sample, labeller := Labeller("n1", NAMES))
     assert [labels["instname"] for labels, _ in found] == ["0", "3"]
     assert labeller.of(sample).left_out["a.b"] == ("the value is not a number", 2)
@@ -77,7 +77,7 @@ def test_heads_follow_the_series_when_they_change() -> None:
     labeller = Labeller("n1", NAMES)
     for instances in (["x"], ["x", "y"], ["z"], ["z", "x"]):
         series = [Series("a.b", instance) for instance in instances]
-        sample = Sample((Column(series, np.arange(len(series))),), {})
+        sample = Sample((SampleColumn(series, np.arange(len(series))),), {})
         found = labelled(sample, labeller)
         assert [labels["instname"] for labels, _ in found] == instances
 
@@ -85,7 +85,9 @@ def test_heads_follow_the_series_when_they_change() -> None:
 def test_heads_stay_the_same_while_the_series_do() -> None:
     labeller, series = Labeller("n1", NAMES), [Series("a.b", "x")]
     first, second = (
-        labeller.of(Sample((Column(series, np.array([value])),), {})).rows[0].heads
+        labeller.of(Sample((SampleColumn(series, np.array([value])),), {}))
+        .rows[0]
+        .heads
         for value in (1, 2)
     )
     assert first is second
@@ -93,7 +95,7 @@ def test_heads_stay_the_same_while_the_series_do() -> None:
 
 def test_a_text_is_a_label() -> None:
     series = (Series("a.b", None, 'a\n"b" \x00'), Series("a.b", "x", ""))
-    sample = Sample((Column(series, np.ones(2, np.int8)),), {})
+    sample = Sample((SampleColumn(series, np.ones(2, np.int8)),), {})
     found = labelled(sample, Labeller("n1", NAMES))
     name = {"__name__": "a_b", "hostname": "n1"}
     assert found == [
@@ -105,7 +107,8 @@ def test_a_text_is_a_label() -> None:
 def test_columns_of_all_kinds_are_numbers() -> None:
     kinds = (np.int64, np.uint64, np.float32, np.float64)
     columns = tuple(
-        Column([Series("a.b", kind.__name__)], np.array([3], kind)) for kind in kinds
+        SampleColumn([Series("a.b", kind.__name__)], np.array([3], kind))
+        for kind in kinds
     )
     found = labelled(Sample(columns, {}), Labeller("n1", NAMES))
     assert [value for _, value in found] == [3.0] * 4

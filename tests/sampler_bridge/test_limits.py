@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from sampler_bridge.fleet import Fleet, Place
+from sampler_bridge.fleet import Fleet, SamplingSite
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.worker import Worker
-from sampling.plan_file.graph_plan import Wanted
+from sampling.plan_file.graph_plan import WantedPlan
 from sampling.plan_file.plan import make_plan
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import BridgeProcess
@@ -49,17 +49,17 @@ def allowed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[None]]:
     threading.stack_size(0)
 
 
-def wanted(address: str) -> Wanted:
+def wanted(address: str) -> WantedPlan:
     rows = [
         {"samplerName": f"sample.{name}", "dbName": name, "period": period}
         for name, period in (("milliseconds", 0.05), ("seconds", 0.1))
     ]
-    return Wanted(make_plan(rows), address)
+    return WantedPlan(make_plan(rows), address)
 
 
 # One for the host, a scribe of each PMCD and of what is here, a sampler a period.
 @pytest.mark.parametrize("most", range(6))
-def test_a_host_for_which_there_is_no_thread_leaves_the_others_and_nothing_behind(
+def test_a_host_whose_thread_cannot_start_affects_no_other(
     tmp_path: Path,
     pmcd: Pmcd,
     writer: Writer,
@@ -69,7 +69,7 @@ def test_a_host_for_which_there_is_no_thread_leaves_the_others_and_nothing_behin
     most: int,
 ) -> None:
     monkeypatch.setattr("sampler_bridge.fleet._TRY_AGAIN_SECONDS", 0.0)
-    place = Place("n1", pmcd.address, "http://localhost:8000", tmp_path, 10**6)
+    place = SamplingSite("n1", pmcd.address, "http://localhost:8000", tmp_path, 10**6)
     (tmp_path / "hosts").mkdir()
     fleet = Fleet(place, writer, CgroupWatch((), 0, tmp_path))
     (own,) = fleet.hosts
@@ -83,8 +83,8 @@ def test_a_host_for_which_there_is_no_thread_leaves_the_others_and_nothing_behin
     if not most:
         assert "no thread for host-n2" in fleet.unreached["n2"]
     allowed.extend([None] * 1000)
-    fleet.mend()
-    wait_until(lambda: len(fleet.hosts) == 2 or fleet.mend())
+    fleet.restart_broken()
+    wait_until(lambda: len(fleet.hosts) == 2 or fleet.restart_broken())
     assert fleet.hosts[0] is own and fleet.unreached == {}
     wait_until(lambda: fleet.hosts[1].figures()["fetched"] > 5)
     assert own.alive

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler_bridge.errors import NotLoggedError, StateError
-from sampler_bridge.log.batch import START, Batch, Entry, Position, Taken
+from sampler_bridge.log.batch import START, Batch, BatchOutcome, LoggedRecord, Position
 from sampler_bridge.log.log import Log
 from sampler_bridge.log.record import HEADER_BYTES
-from sampler_bridge.log.rows import Rows
+from sampler_bridge.log.rows import LogRows
 
 Record = tuple[dict[bytes, float], bool]
 Told = tuple[int, dict[bytes, float]]
@@ -28,19 +28,19 @@ RECORDS = st.lists(st.tuples(VALUES, st.booleans()), max_size=25)
 SMALL = 300  # bytes of a segment, so that a few records make several
 
 
-def rows(values: dict[bytes, float]) -> list[Rows]:
+def rows(values: dict[bytes, float]) -> list[LogRows]:
     """Values of series, in two columns and with what is left out."""
     heads, numbers = list(values), np.array(list(values.values()), np.float64)
     half = len(heads) // 2
-    lacking = Rows([b"lacking"], np.array([np.nan]))
+    lacking = LogRows([b"lacking"], np.array([np.nan]))
     return [
-        Rows(heads[:half], numbers[:half]),
+        LogRows(heads[:half], numbers[:half]),
         lacking,
-        Rows(heads[half:], numbers[half:]),
+        LogRows(heads[half:], numbers[half:]),
     ]
 
 
-def one(at: int, points: int = 1) -> list[Rows]:
+def one(at: int, points: int = 1) -> list[LogRows]:
     """So many values of series that no other record has."""
     return rows({b"%030d.%d" % (at, number): at for number in range(points)})
 
@@ -62,7 +62,7 @@ def drain(log: Log, position: Position = START) -> list[Told]:
     return found
 
 
-def told(entry: Entry, batch: Batch) -> Told:
+def told(entry: LoggedRecord, batch: Batch) -> Told:
     places, values = entry.rows
     heads = [batch.heads[place] for place in places.tolist()]
     assert entry.points == len(heads)
@@ -177,7 +177,7 @@ def test_damage_is_counted_and_its_points_are_lost(tmp_path: Path) -> None:
     again = Log(tmp_path, 10**6)
     batch = again.read(START, 1000)
     assert batch.unreadable == 1
-    assert again.take(batch) == Taken(8, 0, 4)
+    assert again.take(batch) == BatchOutcome(8, 0, 4)
     assert again.waiting == 0
     again.close()
 
@@ -203,10 +203,10 @@ def test_what_was_taken_can_be_read_again_and_counts_once(tmp_path: Path) -> Non
     log.append(1, one(1, 2))
     log.append(2, one(2, 3))
     batch = log.read(START, 1000)
-    assert log.take(batch) == Taken(5, 0, 0)
-    assert log.take(log.read(START, 1000)) == Taken(0, 5, 0)
+    assert log.take(batch) == BatchOutcome(5, 0, 0)
+    assert log.take(log.read(START, 1000)) == BatchOutcome(0, 5, 0)
     log.append(9, one(9, 7))
-    assert log.take(log.read(START, 1000)) == Taken(7, 5, 0)
+    assert log.take(log.read(START, 1000)) == BatchOutcome(7, 5, 0)
     log.close()
 
 
@@ -221,7 +221,7 @@ def test_a_full_log_drops_the_oldest_and_counts(tmp_path: Path) -> None:
     log.close()
 
 
-def test_dropping_what_was_taken_is_no_loss(tmp_path: Path) -> None:
+def test_dropping_acknowledged_records_is_not_a_loss(tmp_path: Path) -> None:
     log = Log(tmp_path, 1000)
     position = START
     for tick in range(100):
@@ -232,13 +232,13 @@ def test_dropping_what_was_taken_is_no_loss(tmp_path: Path) -> None:
     log.close()
 
 
-def test_points_dropped_on_their_way_are_told_apart(tmp_path: Path) -> None:
+def test_points_dropped_in_flight_are_counted_separately(tmp_path: Path) -> None:
     log = Log(tmp_path, 1000)
     log.append(0, one(0))
     under_way = log.read(START, 1000)
     dropped = sum(log.append(tick, one(tick)) for tick in range(1, 100))
     assert dropped > 1
-    assert log.take(under_way) == Taken(0, 0, 0, gone=1)
+    assert log.take(under_way) == BatchOutcome(0, 0, 0, gone=1)
     assert log.waiting == 100 - dropped
     log.close()
 
@@ -292,7 +292,7 @@ def test_a_disk_that_takes_no_more_costs_that_record_alone(tmp_path: Path) -> No
     assert Log(tmp_path, 10**6).damaged == 0
 
 
-def test_who_reads_is_told_when_there_is_more(tmp_path: Path) -> None:
+def test_readers_are_notified_of_new_records(tmp_path: Path) -> None:
     told = threading.Event()
     log = Log(tmp_path, 10**6, told=told.set)
     assert not log.has_more(START)

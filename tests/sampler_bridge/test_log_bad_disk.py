@@ -65,7 +65,7 @@ def test_a_bad_block_ends_no_process(disk: BadDisk) -> None:
 
 
 @needs_bad_disk
-def test_a_record_of_which_a_part_cannot_be_read_waits(disk: BadDisk) -> None:
+def test_a_partly_unreadable_record_waits(disk: BadDisk) -> None:
     """The last one: no other that cannot be read lies behind it."""
     log, file = filled(disk.folder / "log")
     disk.break_from(file, file.stat().st_size - 4096)

@@ -41,7 +41,7 @@ def test_it_takes_no_record_and_starts_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("appended", range(1, 200, 10))
-def test_who_appends_while_it_is_closed_leaves_nothing_behind(
+def test_appending_during_close_leaves_nothing_behind(
     tmp_path: Path, appended: int
 ) -> None:
     log = Log(tmp_path, LARGE, segment_bytes=300)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sampling.plan_file.notify import nudge
+from sampling.plan_file.notify import notify
 from tests.disk import fill, small_disk
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics
@@ -79,7 +79,7 @@ def test_no_point_is_lost_when_the_file_of_the_log_is_damaged(
     assert "by another process" in bridge.output()
 
 
-def test_a_killed_bridge_whose_log_was_deleted_sends_what_was_continued(
+def test_a_killed_bridge_sends_the_continuation_of_a_deleted_log(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
@@ -129,5 +129,5 @@ def test_a_deleted_pipe_is_made_again(
     bridge = new_bridge(pmcd.address, store.url)
     bridge.sample(FEW, 0.2)
     (bridge.state / "nudge").unlink()
-    bridge.wait_for(lambda _: nudge(bridge.state))
+    bridge.wait_for(lambda _: notify(bridge.state))
     assert bridge.end() == 0

@@ -18,7 +18,7 @@ from sampler_bridge.errors import NotLoggedError
 from sampler_bridge.log import live
 from sampler_bridge.log.batch import START, Position
 from sampler_bridge.log.log import Log
-from sampler_bridge.log.rows import Rows
+from sampler_bridge.log.rows import LogRows
 from sampler_bridge.sampling.labelled import Labelled
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sending.outbox import Outbox
@@ -141,7 +141,7 @@ def test_each_point_counts_once_when_some_were_taken(
     log.close()
 
 
-def test_a_batch_under_way_is_sent_again_and_counts_once(
+def test_a_batch_in_flight_is_sent_again_and_counts_once(
     tmp_path: Path, harm: Harm
 ) -> None:
     log = Log(tmp_path / "log", LARGE)
@@ -226,16 +226,16 @@ def test_a_deleted_file_gives_its_room_back(tmp_path: Path) -> None:
     """Else the copy of its last records would not fit on a full disk."""
     with small_disk(tmp_path / "disk", 512) as disk:
         log = Log(disk / "log", 10 * LARGE)
-        log.append(1, [Rows([b"x" * 200_000], np.array([1.0]))])
-        log.append(2, [Rows([b"y" * 100_000], np.array([2.0]))])
+        log.append(1, [LogRows([b"x" * 200_000], np.array([1.0]))])
+        log.append(2, [LogRows([b"y" * 100_000], np.array([2.0]))])
         fill(disk)
         newest(disk / "log").unlink()
-        log.append(3, [Rows([b"z"], np.array([3.0]))])
+        log.append(3, [LogRows([b"z"], np.array([3.0]))])
         assert [tick for tick, found in drain(log) if found] == [1, 2, 3]
         log.close()
 
 
-def test_a_shortened_file_is_no_endless_loop(tmp_path: Path) -> None:
+def test_a_shortened_file_does_not_loop_forever(tmp_path: Path) -> None:
     """Of a segment that an earlier process wrote nothing is in memory."""
     log = Log(tmp_path, LARGE)
     append(log, 1, 2, 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sampling.plan_file.notify import nudge
+from sampling.plan_file.notify import notify
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.sampler_bridge.test_graph_plan import BASE, PREFIX, put
@@ -61,21 +61,21 @@ def test_hosts_come_move_and_go_without_disturbing_others(
     put(graph, "n2", (METRIC, 0.1))
     put(graph, "n3", (METRIC, 0.1))
     place(graph, "n2", pmcd.address)
-    nudge(bridge.state)
+    notify(bridge.state)
     wait_for_process(bridge, {"n1", "n2"})
     bridge.wait_for(lambda status: status["written"] > 10, "n2")
     assert "no address" in bridge.process()["unreached"]["n3"]
     assert bridge.process()["unusable"] == []  # a bridge of its own may sample it
 
     place(graph, "n2", other.address)
-    nudge(bridge.state)
+    notify(bridge.state)
     bridge.wait_for(lambda s: s["pcp"]["address"] == other.address, "n2")
     written = bridge.status("n2")["written"]
     bridge.wait_for(lambda status: status["written"] > written + 10, "n2")
     moved = bridge.status("n2")
 
     place(graph, "n2", "")
-    nudge(bridge.state)
+    notify(bridge.state)
     wait_for_process(bridge, {"n1"})
     gone_ms = time.time_ns() // 1_000_000
     bridge.wait_for(lambda status: status["last_tick_ms"] > gone_ms + 2000)
@@ -91,7 +91,7 @@ def test_hosts_come_move_and_go_without_disturbing_others(
     assert store.label_values("hostname") == ["n1", "n2"]
 
 
-def test_without_the_graph_all_hosts_go_on_as_before(
+def test_without_the_graph_all_hosts_continue(
     pmcd: Pmcd, store: VictoriaMetrics, graph: Fuseki, new_bridge: NewBridge
 ) -> None:
     for host in ("n1", "n4"):

@@ -10,9 +10,9 @@ import pytest
 from sampler_bridge.log.batch import START
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.sampler import Sampler
-from sampler_bridge.sampling.writer_thread import Scribe
+from sampler_bridge.sampling.writer_thread import WriterThread
 from sampling.account.reasons import DOWN
-from sampling.plan_file.plan import Group
+from sampling.plan_file.plan import FetchGroup
 from sampling.sources.pcp_source import PcpSource
 from tests.cable import Cable
 from tests.sampler_bridge.heartbeat import Heartbeat
@@ -22,7 +22,7 @@ from tests.servers import Pmcd
 pytestmark = pytest.mark.serial
 
 PERIOD_MS = 1000
-CLOCK = Group({"sample.milliseconds": "ms"})
+CLOCK = FetchGroup({"sample.milliseconds": "ms"})
 
 
 def values(written: Written) -> Mapping[int, float]:
@@ -65,11 +65,11 @@ def hurt(pmcd: Pmcd, written: Written, hangs_ms: int) -> int:
     """Sample over a connection that hangs at a tick for so long, and is cut then; that
     tick.
     """
-    scribe = Scribe("n1")
-    scribe.start()
+    writer = WriterThread("n1")
+    writer.start()
     with Cable(pmcd.port) as cable:
         source, journal = PcpSource(cable.address), Journal("n1", written.recorder)
-        sampler = Sampler(PERIOD_MS, source, journal, scribe)
+        sampler = Sampler(PERIOD_MS, source, journal, writer)
         sampler.prepare(CLOCK)
         assert sampler.ready.wait(120.0)
         now_ms = time.time_ns() // 1_000_000
@@ -82,5 +82,5 @@ def hurt(pmcd: Pmcd, written: Written, hangs_ms: int) -> int:
         cable.cut(0)
         sleep_until(hurt_ms + 4 * PERIOD_MS + 100)
         sampler.stop(120.0)
-        scribe.stop(120.0, lambda: None)
+        writer.stop(120.0, lambda: None)
     return hurt_ms

@@ -14,14 +14,14 @@ MANY = """
 import os, resource, sys
 from pathlib import Path
 from core.linux import pmapi
-from sampling.plan_file.notify import Named, Nudges, nudge
+from sampling.plan_file.notify import PlanName, NotificationPipe, notify
 
 _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
 held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
 state, address = Path(sys.argv[1]), sys.argv[2]
-nudges = Nudges(state)
-nudge(state, Named("n1", "fast"))
+nudges = NotificationPipe(state)
+notify(state, PlanName("n1", "fast"))
 print(*nudges.wait(5.0))
 try:
     pmapi.Context(address)

@@ -37,7 +37,7 @@ _LEAST_FREE = "-storage.minFreeDiskSpaceBytes"
 
 
 @pytest.mark.parametrize("left", [4 * MIB, 0], ids=["little room", "no room"])
-def test_a_store_whose_disk_is_full_gets_every_tick_when_there_is_room(
+def test_a_full_store_gets_every_tick_once_it_has_space(
     pmcd: Pmcd,
     tmp_path: Path,
     new_bridge: NewBridge,
@@ -122,7 +122,7 @@ def test_a_killed_agent_is_a_gap_of_its_own_metrics_until_it_is_back(
     assert_all_stored(status, hurt | values)
 
 
-def test_who_may_not_read_processes_is_told_so_and_reads_the_rest(
+def test_missing_permission_for_processes_is_reported_and_the_rest_is_read(
     own_pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
-from sampler_bridge.log.rows import Rows
-from sampler_bridge.sending.remote_write import Requests, cut, labels
-from sampler_bridge.sending.store import Store
+from sampler_bridge.log.rows import LogRows
+from sampler_bridge.sending.remote_write import RequestWriter, cut, labels
+from sampler_bridge.sending.store import StoreConnection
 from tests.sampler_bridge.test_log import folder
 from tests.sampler_bridge.wire import points
 from tests.sampler_bridge.wire import request as request_of
@@ -28,7 +28,7 @@ TICKS = st.lists(st.dictionaries(st.sampled_from("abcdefg"), NUMBERS, min_size=1
 
 def append(log: Log, tick_ms: int, values: dict[str, float]) -> None:
     heads = [labels({"__name__": name, "hostname": "n1"}) for name in values]
-    log.append(tick_ms, [Rows(heads, np.array(list(values.values())))])
+    log.append(tick_ms, [LogRows(heads, np.array(list(values.values())))])
 
 
 @given(TICKS, st.integers(1, 2000))
@@ -36,7 +36,7 @@ def test_every_point_is_there_once_with_its_labels_and_time(
     ticks: list[dict[str, float]], at_once: int
 ) -> None:
     with folder() as path:
-        log, requests, found = Log(path, 10**6, segment_bytes=999), Requests(), []
+        log, requests, found = Log(path, 10**6, segment_bytes=999), RequestWriter(), []
         for at, values in enumerate(ticks):
             append(log, T0 + at, values)
         position = START
@@ -58,7 +58,7 @@ def test_a_series_is_told_once_for_all_its_ticks(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6)
     for at in range(100):
         append(log, T0 + at, {"long_name_of_a_series": at})
-    request = Requests().of(log.read(START, 10**6))
+    request = RequestWriter().of(log.read(START, 10**6))
     log.close()
     assert request.count(b"long_name_of_a_series") == 1
     assert len(points(request)) == 100
@@ -84,9 +84,9 @@ def test_the_store_understands_every_label_and_value(
     for text in texts:
         heads.append(labels({"__name__": "a", "hostname": "n1", "instname": text}))
     now_ms = time.time_ns() // 1_000_000
-    log.append(now_ms, [Rows(heads, np.array(numbers))])
-    client = Store(store.url)
-    assert client.write(Requests().of(log.read(START, 10**6))) is None
+    log.append(now_ms, [LogRows(heads, np.array(numbers))])
+    client = StoreConnection(store.url)
+    assert client.write(RequestWriter().of(log.read(START, 10**6))) is None
     client.close()
     log.close()
     assert store.values("a") == {
@@ -95,10 +95,10 @@ def test_the_store_understands_every_label_and_value(
     }
 
 
-def test_what_was_sent_is_let_go(store: VictoriaMetrics) -> None:
+def test_sent_records_are_removed(store: VictoriaMetrics) -> None:
     """The client keeps its requests until there is a collection; their bodies not."""
     request = request_of("a", 1.0, time.time_ns() // 1_000_000) * 100_000
-    client = Store(store.url)
+    client = StoreConnection(store.url)
     client.write(request)
     gc.collect()
     gc.disable()

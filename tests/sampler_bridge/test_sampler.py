@@ -12,8 +12,8 @@ from sampler_bridge.log.log import Log
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.samplers import Samplers
 from sampling.account.account import LATE, SLOW_SOURCE, Account
-from sampling.plan_file.plan import Plan, make_plan
-from sampling.sources.source import Column, Sample, Series
+from sampling.plan_file.plan import SamplingPlan, make_plan
+from sampling.sources.source import Sample, SampleColumn, Series
 from tests.servers import wait_until
 
 pytestmark = pytest.mark.serial
@@ -51,10 +51,10 @@ class SlowSource:
         self._ended = ended = time.time_ns()
         self.held_up += ended - began > 3 * SLOW * 1e9
         middle = np.array([(began + ended) // 2_000_000])
-        return Sample((Column(SERIES, middle),), {})
+        return Sample((SampleColumn(SERIES, middle),), {})
 
 
-def plan() -> Plan:
+def plan() -> SamplingPlan:
     row = {"samplerName": "slow.clock", "dbName": "slow_clock"}
     return make_plan([{**row, "period": PERIOD_MS / 1000}])
 

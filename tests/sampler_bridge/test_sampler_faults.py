@@ -14,7 +14,7 @@ from sampler_bridge.sampling.samplers import Samplers
 from sampling.account.account import Account
 from sampling.account.reasons import BROKE_OFF
 from sampling.plan_file.plan import make_plan
-from sampling.sources.source import Column, LateSample, Sample, Series
+from sampling.sources.source import LateSample, Sample, SampleColumn, Series
 from tests.servers import wait_until
 
 PERIOD_MS = 20
@@ -40,7 +40,7 @@ class BrokenSource:
 
     def fetch(self) -> Sample:
         self.fetches += 1
-        sample = Sample((Column(SERIES, np.array([self.fetches])),), {})
+        sample = Sample((SampleColumn(SERIES, np.array([self.fetches])),), {})
         if self.fetches not in self._broken:
             return sample
         if self._late:

@@ -57,7 +57,7 @@ def test_all_at_once_are_told_what_each_is_told_alone(pmcd: Pmcd) -> None:
     assert len(answers) - len(reasons) > 900
 
 
-def test_who_closes_waits_for_no_name_and_who_asks_gets_it(
+def test_closing_does_not_wait_for_names_that_are_being_read(
     pmcd: Pmcd, cable: Cable
 ) -> None:
     """A sample from before the end is read after it, and leaves nothing open."""
@@ -70,8 +70,8 @@ def test_who_closes_waits_for_no_name_and_who_asks_gets_it(
     second = source.fetch()
     cable.hold()
     asked = cable.requests
-    with ThreadPoolExecutor(1) as scribe:
-        points = scribe.submit(lambda: first.points)
+    with ThreadPoolExecutor(1) as writer:
+        points = writer.submit(lambda: first.points)
         wait_until(lambda: cable.requests > asked)
         source.close()
         assert not points.done()
@@ -81,7 +81,7 @@ def test_who_closes_waits_for_no_name_and_who_asks_gets_it(
     wait_until(lambda: cable.is_idle, what="the end of all connections")
 
 
-def test_names_are_asked_anew_when_their_connection_alone_broke(
+def test_names_are_read_again_when_only_their_connection_broke(
     pmcd: Pmcd, cable: Cable
 ) -> None:
     source = source_of(cable, "sample.many.int")

@@ -3,8 +3,8 @@
 import numpy as np
 
 from sampler_bridge.sampling.subset import ABSENT, Subset
-from sampling.plan_file.choice import Choice
-from sampling.sources.source import Column, Gap, Sample, Series
+from sampling.plan_file.choice import InstanceSelection
+from sampling.sources.source import Gap, Sample, SampleColumn, Series
 
 CPUS = tuple(Series("cpu", f"cpu{number}") for number in range(4))
 BOTH = (*CPUS, Series("load", None))
@@ -12,7 +12,7 @@ BOTH = (*CPUS, Series("load", None))
 
 def sample(series: tuple[Series, ...] = BOTH, **missing: Gap) -> Sample:
     values = np.arange(len(series), dtype=np.uint64)
-    return Sample((Column(series, values),), missing)
+    return Sample((SampleColumn(series, values),), missing)
 
 
 def kept(found: Sample) -> dict[Series, int]:
@@ -30,13 +30,16 @@ def test_without_choices_a_sample_is_left_as_it_is() -> None:
 
 def test_only_and_but_part_a_metric_and_leave_the_others() -> None:
     names = frozenset({"cpu1", "cpu3"})
-    fine, coarse = Subset({"cpu": Choice(names)}), Subset({"cpu": Choice(None, names)})
+    fine, coarse = (
+        Subset({"cpu": InstanceSelection(names)}),
+        Subset({"cpu": InstanceSelection(None, names)}),
+    )
     assert kept(fine.of(sample(CPUS))) == {CPUS[1]: 1, CPUS[3]: 3}
     assert kept(coarse.of(sample())) == {CPUS[0]: 0, CPUS[2]: 2, BOTH[4]: 4}
 
 
 def test_the_series_of_a_column_stay_the_same_object() -> None:
-    subset = Subset({"cpu": Choice(frozenset({"cpu0"}))})
+    subset = Subset({"cpu": InstanceSelection(frozenset({"cpu0"}))})
     first, second = subset.of(sample()), subset.of(sample())
     assert first.columns[0].series is second.columns[0].series
     other = subset.of(sample(CPUS[2:]))
@@ -44,7 +47,7 @@ def test_the_series_of_a_column_stay_the_same_object() -> None:
 
 
 def test_a_named_instance_that_is_not_there_is_a_gap() -> None:
-    subset = Subset({"cpu": Choice(frozenset({"cpu0", "cpu8", "cpu9"}))})
+    subset = Subset({"cpu": InstanceSelection(frozenset({"cpu0", "cpu8", "cpu9"}))})
     assert subset.expected(["cpu", "load"]) == 4
     found = subset.of(sample())
     assert found.missing == {"cpu": Gap(ABSENT, 2)}
@@ -53,9 +56,9 @@ def test_a_named_instance_that_is_not_there_is_a_gap() -> None:
 
 def test_a_gap_counts_what_is_chosen_and_no_more() -> None:
     down = Gap("no permission", 4)
-    only = Subset({"cpu": Choice(frozenset({"cpu0"}))})
+    only = Subset({"cpu": InstanceSelection(frozenset({"cpu0"}))})
     assert only.of(sample((), cpu=down)).missing == {"cpu": Gap("no permission", 1)}
-    but = Subset({"cpu": Choice(None, frozenset({"cpu0"}))})
+    but = Subset({"cpu": InstanceSelection(None, frozenset({"cpu0"}))})
     but.of(sample())
     assert but.of(sample((), cpu=down)).missing == {"cpu": Gap("no permission", 3)}
 
@@ -63,7 +66,7 @@ def test_a_gap_counts_what_is_chosen_and_no_more() -> None:
 def test_a_gap_of_instances_that_nobody_chose_is_none() -> None:
     """Of four there are three; the gap tells how many are missing, not which."""
     nameless = Gap("an instance without a name", 1)
-    only = Subset({"cpu": Choice(frozenset({"cpu0", "cpu3"}))})
+    only = Subset({"cpu": InstanceSelection(frozenset({"cpu0", "cpu3"}))})
     assert only.of(sample(CPUS, cpu=nameless)).missing == {}
     part = only.of(sample(CPUS[:3], cpu=nameless))
     assert part.missing == {"cpu": nameless}

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler_bridge.sampling.ticks import (
-    Pace,
+    FetchPace,
     first_tick,
     is_set_back,
     next_tick,
@@ -94,18 +94,18 @@ def test_a_late_fetch_of_a_quick_source_fills_none() -> None:
 
 
 def test_a_source_that_is_always_slow_is_not_held_up() -> None:
-    pace = Pace()
+    pace = FetchPace()
     assert not any(pace.is_held_up(took, 15) for took in (41, 60, 44, 120, 43))
 
 
 def test_a_fetch_that_hangs_for_once_is_held_up() -> None:
-    pace = Pace()
+    pace = FetchPace()
     assert not any(pace.is_held_up(3, 200) for _ in range(9))
     assert pace.is_held_up(2500, 200)
     assert not pace.is_held_up(390, 200)
 
 
 def test_a_source_that_became_slow_is_believed_after_some_fetches() -> None:
-    pace = Pace()
+    pace = FetchPace()
     assert not pace.is_held_up(3, 15)
     assert [pace.is_held_up(40, 15) for _ in range(9)] == [True] * 8 + [False]

@@ -11,11 +11,11 @@ import pytest
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
-from sampler_bridge.log.rows import Rows
+from sampler_bridge.log.rows import LogRows
 from sampler_bridge.sending.cursor import Cursor, load_cursor
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.remote_write import labels
-from sampler_bridge.sending.store import Refusal, Store
+from sampler_bridge.sending.store import Refusal, StoreConnection
 from sampler_bridge.sending.writer import Writer
 from sampling.account.account import REFUSED, Account
 from sampling.account.cost import Latency
@@ -28,20 +28,20 @@ T0 = time.time_ns() // 1_000_000 - 60_000
 BROKEN = b"\x0a\x7f"
 
 
-def row(tick: int, name: str = "a") -> tuple[int, list[Rows]]:
+def row(tick: int, name: str = "a") -> tuple[int, list[LogRows]]:
     """A value of its own at each tick."""
     return T0 + tick, rows_of(name, tick)
 
 
-def broken(points: int) -> list[Rows]:
+def broken(points: int) -> list[LogRows]:
     heads = [BROKEN + bytes([at]) for at in range(points)]
-    return [Rows(heads, np.ones(points))]
+    return [LogRows(heads, np.ones(points))]
 
 
 @contextmanager
 def sending(folder: Path, url: str) -> Iterator[tuple[Log, Account, Writer]]:
     """A log, its account and its running sender; the cursor stays in the folder."""
-    with writing(Store(url)) as writer:
+    with writing(StoreConnection(url)) as writer:
         box = Outbox(folder, 10**9, writer.told)
         writer.add(box)
         yield box.log, box.account, writer
@@ -49,7 +49,7 @@ def sending(folder: Path, url: str) -> Iterator[tuple[Log, Account, Writer]]:
 
 
 @contextmanager
-def writing(store: Store) -> Iterator[Writer]:
+def writing(store: StoreConnection) -> Iterator[Writer]:
     """A sender that has nothing to send yet."""
     writer = Writer(store, Latency())
     writer.start()
@@ -83,7 +83,7 @@ def test_stopping_sends_what_still_waits(
     assert len(store.values()["a"]) == 50
 
 
-class CountingStore(Store):
+class CountingStore(StoreConnection):
     """A store that counts the requests it was sent."""
 
     requests = 0
@@ -133,7 +133,7 @@ def test_a_refused_record_costs_itself_alone(
 def test_what_is_refused_of_one_host_costs_no_other_anything(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
-    with writing(Store(store.url)) as writer:
+    with writing(StoreConnection(store.url)) as writer:
         boxes = [Outbox(tmp_path / name, 10**9, writer.told) for name in "abc"]
         for tick in range(1, 6):
             for name, box in zip("abc", boxes, strict=True):
@@ -160,11 +160,11 @@ def test_a_tick_that_is_more_than_the_store_takes_at_once_is_sent_in_parts(
     monkeypatch.setattr("sampler_bridge.sending.writer._MOST_BYTES", 9_000)
     heads = [labels({"__name__": f"a{at}", "hostname": "n1"}) for at in range(1000)]
     boxes = [Outbox(tmp_path / name, 10**9, lambda: None) for name in "ab"]
-    boxes[0].log.append(T0, [Rows(heads, np.arange(1000.0))])
+    boxes[0].log.append(T0, [LogRows(heads, np.arange(1000.0))])
     boxes[1].log.append(*row(1, "b"))
     whole = boxes[0].request(boxes[0].log.read(START, 1))
     with VictoriaMetrics(tmp_path / "small", "-maxInsertRequestSize=10000") as store:
-        client = Store(store.url)
+        client = StoreConnection(store.url)
         assert client.write(whole) is not None
         with writing(client) as writer:
             for box in boxes:
@@ -191,7 +191,7 @@ def test_a_log_that_cannot_be_read_waits_and_delays_no_other(
     (file,) = (tmp_path / "a/log").iterdir()
     aside = file.rename(tmp_path / "aside")
     file.mkdir()
-    with writing(Store(store.url)) as writer:
+    with writing(StoreConnection(store.url)) as writer:
         for box in boxes:
             writer.add(box)
         wait_until(lambda: boxes[1].log.waiting == 0)
@@ -219,7 +219,7 @@ def test_an_address_without_a_store_loses_nothing(
     assert log.waiting == 1
 
 
-def test_a_store_started_anew_is_sent_the_last_minute_again(
+def test_a_restarted_store_gets_the_last_minute_again(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
     with sending(tmp_path, store.url) as (log, account, writer):
@@ -236,7 +236,7 @@ def test_a_store_started_anew_is_sent_the_last_minute_again(
     assert account.figures()["written"] == 21
 
 
-def test_a_store_started_anew_while_no_bridge_ran_is_noticed(
+def test_a_store_restart_without_a_bridge_is_noticed(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
     with sending(tmp_path, store.url) as (log, _, _):
@@ -265,7 +265,7 @@ def test_a_store_that_stayed_is_not_sent_anything_again(
 
 
 def test_a_store_says_which_run_it_is(store: VictoriaMetrics) -> None:
-    client = Store(store.url)
+    client = StoreConnection(store.url)
     first = client.started()
     assert first
     assert client.started() == first

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sampler_bridge.log.batch import START, Batch, Entry
-from sampler_bridge.log.rows import Read, Rows
-from sampler_bridge.sending.remote_write import Requests, labels
+from sampler_bridge.log.batch import START, Batch, LoggedRecord
+from sampler_bridge.log.rows import DecodedRecord, LogRows
+from sampler_bridge.sending.remote_write import RequestWriter, labels
 
 
 class Point(NamedTuple):
@@ -30,17 +30,19 @@ def named(head: bytes) -> dict[str, str]:
     return _named(content for _, content in fields(head))
 
 
-def rows_of(name: str, value: float, **more: str) -> list[Rows]:
+def rows_of(name: str, value: float, **more: str) -> list[LogRows]:
     """One value of one series."""
     head = labels({"__name__": name, "hostname": "n1", **more})
-    return [Rows([head], np.array([value], np.float64))]
+    return [LogRows([head], np.array([value], np.float64))]
 
 
 def request(name: str, value: float, ms: int) -> bytes:
     """A request with one point."""
     (row,) = rows_of(name, value)
-    read = Read(np.zeros(1, np.uint32), row.values)
-    return Requests().of(Batch([Entry(START, ms, read)], START, 0, row.heads))
+    read = DecodedRecord(np.zeros(1, np.uint32), row.values)
+    return RequestWriter().of(
+        Batch([LoggedRecord(START, ms, read)], START, 0, row.heads)
+    )
 
 
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from rdflib import URIRef
 
-from core.linux.cgroups.groups import Allowed
-from core.linux.cgroups.ledger import Ledger, Life
+from core.linux.cgroups.groups import CgroupLimits
+from core.linux.cgroups.ledger import CgroupLife, Ledger
 from ingest.describe.cgroup import cgroup_iri
 from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
-from ingest.load.publish import Store, publish
+from ingest.load.publish import TwinStores, publish
 from ontology.terms import ST
 from queries.catalogue import saved_query
 from sampling.cgroup_twins import CgroupTwins
@@ -23,20 +23,20 @@ from tests.ingest.documents import IRIS, PCP, document, synthetic
 
 HOST, USAGE, PIDS = "n1", PREFIX + "cpu.usage", PREFIX + "pids.current"
 JOB, STEP = "/slurm/uid_1000/job_7", "/slurm/uid_1000/job_7/step_0"
-ALLOWED = Allowed(("cpuset", "pids"), (0, 1), 1 << 28, 1.5, 64)
+ALLOWED = CgroupLimits(("cpuset", "pids"), (0, 1), 1 << 28, 1.5, 64)
 
 
-def life(path: str, began: int = 1_795_000_000_000, **known: Any) -> Life:
+def life(path: str, began: int = 1_795_000_000_000, **known: Any) -> CgroupLife:
     given = {"allowed": ALLOWED, "metrics": (USAGE, PIDS), **known}
-    return Life(path, began, (1,), {"/cg": began % 1000}, **given)
+    return CgroupLife(path, began, (1,), {"/cg": began % 1000}, **given)
 
 
-def listed(running: list[Life], ended: list[Life] | None = None) -> Ledger:
+def listed(running: list[CgroupLife], ended: list[CgroupLife] | None = None) -> Ledger:
     return Ledger("boot", {one.path: one for one in running}, ended or [])
 
 
 @pytest.fixture
-def twins(store: Store) -> CgroupTwins:
+def twins(store: TwinStores) -> CgroupTwins:
     facts = {"pcp": with_local(PCP, cgroups=True), "hwloc": hwloc()}
     described = describe(document(facts, HOST), IRIS, [USAGE, PIDS])
     publish(described, store, IRIS)
@@ -54,12 +54,12 @@ def write(twins: CgroupTwins, ledger: Ledger) -> bool:
     return change is not None
 
 
-def rows(store: Store, query: str, **params: str) -> list[list[Any]]:
+def rows(store: TwinStores, query: str, **params: str) -> list[list[Any]]:
     return store.twin.select(saved_query(query).bind(params)).values()
 
 
 def test_a_job_is_described_with_what_it_may_use_and_its_series(
-    twins: CgroupTwins, store: Store
+    twins: CgroupTwins, store: TwinStores
 ) -> None:
     assert write(twins, listed([life(JOB), life(STEP, metrics=(USAGE,))]))
     (job, step) = rows(store, "cgroups/running", host=HOST)
@@ -81,7 +81,7 @@ def test_a_job_is_described_with_what_it_may_use_and_its_series(
 
 
 def test_what_stands_is_not_written_again_not_even_by_another(
-    twins: CgroupTwins, store: Store
+    twins: CgroupTwins, store: TwinStores
 ) -> None:
     ledger = listed([life(JOB)], [life("/old", ended=1_795_000_000_500)])
     assert write(twins, ledger)
@@ -93,7 +93,7 @@ def test_what_stands_is_not_written_again_not_even_by_another(
     assert {*store.twin.construct("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }")} == {*before}
 
 
-def test_a_group_ends_and_the_oldest_go(twins: CgroupTwins, store: Store) -> None:
+def test_a_group_ends_and_the_oldest_go(twins: CgroupTwins, store: TwinStores) -> None:
     write(twins, listed([life(JOB)]))
     end = 1_795_000_009_000
     write(twins, listed([], [life(JOB, ended=end)]))
@@ -124,18 +124,20 @@ def test_a_group_ends_and_the_oldest_go(twins: CgroupTwins, store: Store) -> Non
     assert {(name, path) for name in (USAGE, PIDS) for path in (JOB, "/other")} <= names
 
 
-def test_limits_that_change_are_said_anew(twins: CgroupTwins, store: Store) -> None:
-    write(twins, listed([life(JOB, allowed=Allowed())]))
+def test_changed_limits_are_reported_again(
+    twins: CgroupTwins, store: TwinStores
+) -> None:
+    write(twins, listed([life(JOB, allowed=CgroupLimits())]))
     write(twins, listed([life(JOB)]))
     (row,) = rows(store, "cgroups/running", host=HOST)
     assert row[5:9] == [2, 1 << 28, 1.5, 64]
-    write(twins, listed([life(JOB, allowed=Allowed(cpus=(1,)))]))
+    write(twins, listed([life(JOB, allowed=CgroupLimits(cpus=(1,)))]))
     (row,) = rows(store, "cgroups/running", host=HOST)
     assert row[5:9] == [1, None, None, None]
 
 
 def test_added_plans_end_with_their_job_and_no_others(
-    twins: CgroupTwins, store: Store
+    twins: CgroupTwins, store: TwinStores
 ) -> None:
     other = life("/slurm/uid_1000/job_8")
     write(twins, listed([life(JOB), life(STEP), other]))
@@ -163,7 +165,7 @@ def test_added_plans_end_with_their_job_and_no_others(
     assert plan_names(HOST, store.twin) == ["cpu0", "monitor", "soon"]
 
 
-def test_a_host_that_is_not_in_the_twin_has_no_groups(store: Store) -> None:
+def test_a_host_that_is_not_in_the_twin_has_no_groups(store: TwinStores) -> None:
     twins = CgroupTwins(store.twin, IRIS, HOST, DOMAIN)
     assert not write(twins, listed([life(JOB)]))
     assert not store.twin.ask("ASK { ?s ?p ?o }")

@@ -1,6 +1,6 @@
 """Each shape file against its cases: what conforms, and what the rest is told.
 
-A case is judged by our certifier (`is_flawless`) and by pySHACL (`examine`).
+A case is judged by our certifier (`is_valid`) and by pySHACL (`examine`).
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from rdflib import SH, Graph
 
 from shapes.load import shape_paths
-from shapes.validate import examine, is_flawless
+from shapes.validate import examine, is_valid
 
 FOLDER = Path(__file__).parent
 STEMS = [path.stem for path in shape_paths()]
@@ -32,7 +32,7 @@ def test_case_is_reported_as_approved(case: Path) -> None:
     report = examine(data)
     assert report.lines == _approved(case)
     assert report.conforms == case.stem.startswith(("valid", "warning"))
-    assert is_flawless(data) == (not report.lines)
+    assert is_valid(data) == (not report.lines)
 
 
 def test_every_case_belongs_to_a_shape_file() -> None:

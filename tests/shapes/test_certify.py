@@ -13,7 +13,7 @@ from ontology.iris import Iris
 from ontology.terms import ST
 from shapes.certify import Certifier, Data, UnsureError
 from shapes.load import shapes_graph
-from shapes.validate import examine, is_flawless
+from shapes.validate import examine, is_valid
 
 TURTLE = """
 PREFIX sh: <http://www.w3.org/ns/shacl#>
@@ -23,7 +23,7 @@ PREFIX sh: <http://www.w3.org/ns/shacl#>
 
 def agrees(data: Graph) -> bool:
     """Nothing is called flawless that pySHACL objects to; whether it was."""
-    found = is_flawless(data)
+    found = is_valid(data)
     if found:
         report = examine(data)
         assert report.conforms
@@ -64,10 +64,10 @@ def test_of_what_stands_elsewhere_the_class_is_known() -> None:
     iris = Iris("http://localhost:8000")
     describe_sampling(triples, iris, "n1", "p", 0.1, "k.load", metric, {None: host})
     elsewhere = {ST.ComputeNode: {host, iris.host("n1")}, ST.Metric: {metric}}
-    assert is_flawless(triples, elsewhere)
+    assert is_valid(triples, elsewhere)
     for class_ in elsewhere:
-        assert not is_flawless(triples, {**elsewhere, class_: set()})
-    assert not is_flawless(triples, {ST.Metric: {metric, host, iris.host("n1")}})
+        assert not is_valid(triples, {**elsewhere, class_: set()})
+    assert not is_valid(triples, {ST.Metric: {metric, host, iris.host("n1")}})
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from rdflib import RDF, RDFS, SH, Graph, Literal, URIRef
 
 from ontology.terms import ST
-from shapes.errors import EmptyFolderError, ShapesError
+from shapes.errors import NoShapesError, ShapesError
 from shapes.load import shape_paths, shapes_graph
 from shapes.validate import validate
 from shapes.wording import short
@@ -100,9 +100,9 @@ def test_subclasses_need_no_inference(host: Graph) -> None:
 
 
 def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(EmptyFolderError, match="reinstall"):
+    with pytest.raises(NoShapesError, match="reinstall"):
         shape_paths(tmp_path)
-    assert issubclass(EmptyFolderError, ShapesError)
+    assert issubclass(NoShapesError, ShapesError)
 
 
 @pytest.mark.parametrize(

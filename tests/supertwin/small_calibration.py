@@ -6,16 +6,16 @@
 import sys
 
 from sampling.calibration.counters import EVENTS
-from sampling.cost.runs import Asking, Run
+from sampling.cost.runs import FetchRequest, SamplingRun
 from supertwin.stack.background_calibration import main
 
 CPUS = ("kernel.percpu.cpu.user", "kernel.percpu.cpu.sys")
 RSS = "proc.psinfo.rss"
 _EVENTS = tuple(name for e in EVENTS for name in (e.value, e.dutycycle))
 FEW = [
-    Run("idle", ()),
-    Run("few", (Asking(CPUS, 200), Asking(_EVENTS, 50))),
-    Run("more", (Asking(CPUS, 20), Asking((RSS,), 200))),
+    SamplingRun("idle", ()),
+    SamplingRun("few", (FetchRequest(CPUS, 200), FetchRequest(_EVENTS, 50))),
+    SamplingRun("more", (FetchRequest(CPUS, 20), FetchRequest((RSS,), 200))),
 ]
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.accounts import (
     fuseki_account,
     make_account,
@@ -87,7 +87,7 @@ def test_a_wrong_password_is_one_line(servers: Servers) -> None:
     assert SECRET not in line
 
 
-def test_refused_in_every_way(servers: Servers) -> None:
+def test_every_kind_of_refusal(servers: Servers) -> None:
     url = f"{servers.url('FUSEKI')}/twin"
     with Endpoint(url, account=("supertwin", SECRET)) as twin:
         for call in (
@@ -126,19 +126,19 @@ def test_children_are_handed_secrets_and_files_are_not(
 def test_a_password_comes_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     settings = Settings(fuseki_url="http://x", fuseki_password_file=path)
-    with pytest.raises(MendableError, match=f"FUSEKI_PASSWORD_FILE={path} cannot be"):
+    with pytest.raises(UserError, match=f"FUSEKI_PASSWORD_FILE={path} cannot be"):
         fuseki_account(settings)
     path.write_text(" \n")
-    with pytest.raises(MendableError, match="is empty"):
+    with pytest.raises(UserError, match="is empty"):
         fuseki_account(settings)
     path.write_text("n\0ne\n")
-    with pytest.raises(MendableError, match="printable ASCII"):
+    with pytest.raises(UserError, match="printable ASCII"):
         fuseki_account(settings)
     path.write_text(f"{SECRET}\n")
     assert fuseki_account(settings) == ("supertwin", SECRET)
 
 
-def test_what_is_no_file_of_a_password_is_refused_at_once(tmp_path: Path) -> None:
+def test_an_invalid_file_of_a_password_is_refused_at_once(tmp_path: Path) -> None:
     """A pipe may have no writer, and a device no end."""
     pipe, huge = tmp_path / "pipe", tmp_path / "huge"
     os.mkfifo(pipe)
@@ -149,7 +149,7 @@ def test_what_is_no_file_of_a_password_is_refused_at_once(tmp_path: Path) -> Non
         (tmp_path, "cannot be read: Is a directory"),
         (huge, "a password has at most 4096 characters"),
     ):
-        with pytest.raises(MendableError, match=reason):
+        with pytest.raises(UserError, match=reason):
             store_read_account(Settings(home=tmp_path, store_password_file=file))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from api.access.local_api import LocalApi, local_api_file
 from supertwin.cli import api_client
-from supertwin.cli.api_client import ApiAnswerError, ApiClient, AwayError
+from supertwin.cli.api_client import ApiAnswerError, ApiClient, ApiUnavailableError
 
 
 def answer(status: str, body: bytes, *more: str) -> bytes:
@@ -86,7 +86,7 @@ def asking(home: Path, server: Scripted) -> Iterator[ApiClient]:
         yield client
 
 
-def test_a_request_says_who_asks_and_what(tmp_path: Path) -> None:
+def test_a_request_names_its_user_and_command(tmp_path: Path) -> None:
     server = Scripted(answer("200 OK", b'{"a": 1}'))
     with asking(tmp_path, server) as client:
         assert client.ask("POST", "/observations?first=0", b'{"x": "\xc3\xa9"}') == {
@@ -104,7 +104,7 @@ def test_a_request_says_who_asks_and_what(tmp_path: Path) -> None:
     assert body == b'{"x": "\xc3\xa9"}'
 
 
-def test_an_answer_may_come_byte_by_byte_and_the_next_by_the_same_way(
+def test_an_answer_may_arrive_byte_by_byte_on_a_kept_connection(
     tmp_path: Path,
 ) -> None:
     texts = (answer("200 OK", b'{"a": 1}'), answer("202 Accepted", b'{"b": 2}'))
@@ -138,7 +138,7 @@ def test_events_that_break_off_are_told_as_such(tmp_path: Path) -> None:
     with asking(tmp_path, Scripted(whole[:-12])) as client:
         events = client.events("/events")
         assert next(events) == {"event": "started"}
-        with pytest.raises(AwayError, match="does not answer"):
+        with pytest.raises(ApiUnavailableError, match="does not answer"):
             list(events)
 
 
@@ -151,11 +151,11 @@ def test_events_that_break_off_are_told_as_such(tmp_path: Path) -> None:
         b"HTTP/1.1 OK\r\n\r\n",
     ],
 )
-def test_what_is_no_answer_is_named(tmp_path: Path, text: bytes) -> None:
+def test_an_invalid_answer_is_named(tmp_path: Path, text: bytes) -> None:
     server = Scripted(text)
     with (
         asking(tmp_path, server) as client,
-        pytest.raises(AwayError, match="make status") as error,
+        pytest.raises(ApiUnavailableError, match="make status") as error,
     ):
         client.ask("GET", "/health")
     assert server.url in str(error.value)
@@ -166,8 +166,8 @@ def test_what_is_no_answer_is_named(tmp_path: Path, text: bytes) -> None:
     ("status", "body", "kind", "said"),
     [
         ("404 Not Found", b'{"detail": "no host"}', ApiAnswerError, "no host"),
-        ("503 Away", b'{"detail": "no store"}', AwayError, "no store"),
-        ("502 Bad", b'["{}"]{}', AwayError, "answered with 502"),
+        ("503 Away", b'{"detail": "no store"}', ApiUnavailableError, "no store"),
+        ("502 Bad", b'["{}"]{}', ApiUnavailableError, "answered with 502"),
     ],
 )
 def test_a_refusal_is_passed_on(
@@ -181,7 +181,7 @@ def test_a_refusal_is_passed_on(
             list(client.ask("GET", "/x") if ask == "ask" else client.events("/x"))
 
 
-def test_an_api_that_was_started_anew_is_asked_with_its_key(tmp_path: Path) -> None:
+def test_a_restarted_api_is_asked_with_its_new_key(tmp_path: Path) -> None:
     refusal = answer("401 Unauthorized", b'{"detail": "another key"}')
     old, new = Scripted(refusal), Scripted(answer("200 OK", b'{"a": 1}'))
     with closing(new), asking(tmp_path, old) as client:
@@ -201,27 +201,30 @@ def test_a_key_that_nobody_knows_is_refused_once(tmp_path: Path) -> None:
 
 
 def test_without_an_api_the_cure_is_told(tmp_path: Path) -> None:
-    with pytest.raises(AwayError, match="`make up` starts one"):
+    with pytest.raises(ApiUnavailableError, match="`make up` starts one"):
         ApiClient(tmp_path)
     listens(tmp_path, LocalApi("http://127.0.0.1:9", "local_key"))
-    with closing(ApiClient(tmp_path)) as client, pytest.raises(AwayError, match="9 do"):
+    with (
+        closing(ApiClient(tmp_path)) as client,
+        pytest.raises(ApiUnavailableError, match="9 do"),
+    ):
         client.ask("GET", "/")
 
 
-def test_who_queues_is_answered_however_late(
+def test_a_queued_client_is_answered_however_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_client, "_SECONDS", 0.2)
     texts = [answer("200 OK", b'{"a": 1}')] * 2
     with asking(tmp_path, Scripted(*texts, seconds=0.5)) as client:
         assert client.ask("POST", "/observations", b"{}", queues=True) == {"a": 1}
-        with pytest.raises(AwayError, match="timed out"):
+        with pytest.raises(ApiUnavailableError, match="timed out"):
             client.ask("POST", "/observations", b"{}")
 
 
-def test_who_queues_is_told_that_the_api_died(tmp_path: Path) -> None:
+def test_a_queued_client_is_told_that_the_api_died(tmp_path: Path) -> None:
     with (
         asking(tmp_path, Scripted(b"", seconds=0.2)) as client,
-        pytest.raises(AwayError, match="without response"),
+        pytest.raises(ApiUnavailableError, match="without response"),
     ):
         client.ask("POST", "/observations", b"{}", queues=True)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from core.settings import audit
 from sampling.calibration.counters import EVENTS
-from sampling.cost.model import Model, load_model
+from sampling.cost.model import CostModel, load_model
 from supertwin.cli.main import main
 from tests.network import still_network
 from tests.sampler_bridge.servers import BridgeProcess, closes
@@ -28,7 +28,7 @@ class Calibrated:
     """A calibration by a supervisor, and what its status said before and after."""
 
     home: Path
-    model: Model
+    model: CostModel
     waiting: str
     before: str
     after: str
@@ -65,7 +65,7 @@ def home(calibrated: Calibrated) -> Path:
 
 
 @pytest.fixture(scope="module")
-def model(calibrated: Calibrated) -> Model:
+def model(calibrated: Calibrated) -> CostModel:
     return calibrated.model
 
 
@@ -81,7 +81,7 @@ def test_it_is_made_in_the_background_and_status_says_so(
     assert (event["thing"], event["outcome"]) == ("here", "done")
 
 
-def test_what_was_measured_is_kept(model: Model, home: Path) -> None:
+def test_what_was_measured_is_kept(model: CostModel, home: Path) -> None:
     assert [run.title for run in model.runs] == [run.title for run in FEW]
     assert model.host == "here"
     assert not model.is_default
@@ -90,7 +90,7 @@ def test_what_was_measured_is_kept(model: Model, home: Path) -> None:
     assert [*home.glob("cost*")] == [home / "cost.json"]
 
 
-def test_every_part_has_worked_more_the_more_was_asked(model: Model) -> None:
+def test_every_part_has_worked_more_the_more_was_asked(model: CostModel) -> None:
     idle, few, more = model.runs
     for part in ("pmcd", "linux", "proc", "bridge", "store"):
         assert idle.cpu[part] < more.cpu[part], part
@@ -102,7 +102,7 @@ def test_every_part_has_worked_more_the_more_was_asked(model: Model) -> None:
         assert run.others >= 0
 
 
-def test_events_have_a_pmcd_of_their_own(model: Model) -> None:
+def test_events_have_a_pmcd_of_their_own(model: CostModel) -> None:
     """Each of them has a value and a dutycycle for each CPU."""
     idle, events, _ = model.runs
     cpus = len(os.sched_getaffinity(0))
@@ -117,7 +117,7 @@ def test_events_have_a_pmcd_of_their_own(model: Model) -> None:
         assert idle.cpu[part] < events.cpu[part], part
 
 
-def test_bytes_are_of_real_points(model: Model) -> None:
+def test_bytes_are_of_real_points(model: CostModel) -> None:
     """Coarse truths: no point takes more than it would without compression."""
     a_day = model.disk.a_day(86_400 * 100, 100)
     assert 0 < a_day.value / (86_400 * 100) < 16
@@ -138,7 +138,7 @@ def servers(
 
 
 def test_an_estimate_is_what_the_bridge_then_writes(
-    model: Model,
+    model: CostModel,
     home: Path,
     servers: tuple[Fuseki, Pmcd, VictoriaMetrics],
     tmp_path: Path,

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from api.error_report import error_lines, exit_code
-from core.errors import MendableError, StartError
+from core.errors import StartError, UserError
 from core.settings.settings import Settings
 from core.stores.errors import EndpointUnreachableError
 from ingest.errors import HostNameError, NotConformingError
@@ -29,7 +29,7 @@ def full_disk() -> OSError:
 @pytest.mark.parametrize(
     ("error", "status", "line"),
     [
-        (MendableError("mend it"), 2, "mend it"),
+        (UserError("mend it"), 2, "mend it"),
         (StartError("fuseki died"), 1, "fuseki died"),
         (HostNameError("no\nname"), 2, "no name"),
         (ParameterError("--cpu zero"), 2, "--cpu zero"),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from observations.comparison.compare import estimate
-from observations.comparison.comparing import Comparison, Group, Measure, compare
+from observations.comparison.comparing import Measure, RunComparison, RunGroup, compare
 from supertwin.cli.compare import lines
 
 _RUN = {"command": "true", "host": "n1", "policy": "", "outcome": "completed"}
@@ -28,18 +28,20 @@ _FLAGS = "-O3 " * 40
     ],
 )
 def test_what_differs_is_seen(values: Sequence[Sequence[str]], told: list[str]) -> None:
-    groups = [Group("one", [_RUN], {}, {}), Group("other", [_RUN], {}, {})]
-    found = list(lines(Comparison(groups, 0.05, [], {"http://here/ns#flags": values})))
+    groups = [RunGroup("one", [_RUN], {}, {}), RunGroup("other", [_RUN], {}, {})]
+    found = list(
+        lines(RunComparison(groups, 0.05, [], {"http://here/ns#flags": values}))
+    )
     assert found[-3:] == ["  flags", *(f"    {n}: {t}" for n, t in enumerate(told, 1))]
 
 
 def test_each_verdict_has_its_tolerance_and_context_has_none() -> None:
-    def group(seconds: Sequence[float]) -> Group:
+    def group(seconds: Sequence[float]) -> RunGroup:
         load = [
             {"run": f"r{n}", "total": None, "mean": 0.5, "unit": None} for n in range(3)
         ]
         runs = [{**_RUN, "run": f"r{n}", "seconds": s} for n, s in enumerate(seconds)]
-        return Group("g", runs, {("kernel.all.load", "1 minute"): load}, {})
+        return RunGroup("g", runs, {("kernel.all.load", "1 minute"): load}, {})
 
     groups = [group(g) for g in ((1.8, 2.0, 2.2), (2.2, 2.7, 3.35), (4.0, 4.1, 3.9))]
     told = list(lines(compare(groups, 0.03)))
@@ -71,9 +73,9 @@ def test_each_verdict_has_its_tolerance_and_context_has_none() -> None:
 def test_values_have_units_that_people_read(
     unit: str | None, values: list[float], told: str
 ) -> None:
-    groups = [Group("one", [_RUN], {}, {}), Group("other", [_RUN], {}, {})]
+    groups = [RunGroup("one", [_RUN], {}, {}), RunGroup("other", [_RUN], {}, {})]
     iri = unit and f"http://qudt.org/vocab/unit/{unit}"
     found = estimate(values)
     measure = Measure("m", None, "mean", iri, False, [found, found], [None])
-    shown = list(lines(Comparison(groups, 0.03, [measure], {})))
+    shown = list(lines(RunComparison(groups, 0.03, [measure], {})))
     assert f"  1: {told}" in shown and f"  2: {told}" in shown

@@ -14,7 +14,7 @@ import pytest
 
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
-from core.stores.errors import CutShortError, EndpointUnreachableError
+from core.stores.errors import EndpointUnreachableError, IncompleteAnswerError
 from supertwin.stack.compaction import bytes_on_disk, compact, drop_old, keep_small
 from supertwin.stack.tdb2 import check_dataset
 from tests.command_line import run
@@ -75,7 +75,10 @@ def readers(twin: str, number: int = 3) -> Iterator[None]:
         while not stop.is_set():
             try:
                 answer = endpoint.select(COUNT).values()
-            except (EndpointUnreachableError, CutShortError):  # Fuseki starts again
+            except (
+                EndpointUnreachableError,
+                IncompleteAnswerError,
+            ):  # Fuseki starts again
                 time.sleep(0.1)
             else:
                 assert answer == [[4000]]

@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from core.settings.settings import Settings
-from observations.record import Asked, Run
-from observations.session.counter_snapshots import Mark, Marks
-from observations.session.run_sampling import Meanwhile
+from observations.record import Run, RunSpec
+from observations.session.counter_snapshots import CounterSnapshot, RunSnapshots
+from observations.session.run_sampling import RunSampling
 from observations.statistics import Span
 from tests.queries.cases import FOLDER
 from tests.servers import Fuseki, VictoriaMetrics
@@ -34,8 +34,8 @@ def test_time_of_all_cpus_is_at_most_that_of_all(
             store_read_url=store.url,
         )
         span = Span(1000.0 * start, 1000.0 * (start + SECONDS))
-        meanwhile = Meanwhile(settings, Asked("n1", ("x",)), "monitor")
-        run, marks = Run({}, span), Marks(Mark(), Mark())
+        meanwhile = RunSampling(settings, RunSpec("n1", ("x",)), "monitor")
+        run, marks = Run({}, span), RunSnapshots(CounterSnapshot(), CounterSnapshot())
         (found,) = meanwhile.summaries(run, marks, set())
     assert found.metric == "kernel.all.cpu.user"
     assert (found.figures.maximum, found.figures.bounded) == (2000, 1)

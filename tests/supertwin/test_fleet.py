@@ -101,7 +101,7 @@ MENDABLE = [
 ]
 
 
-def test_one_line_for_what_the_user_can_mend(run: Run, tmp_path: Path) -> None:
+def test_one_line_for_what_the_user_can_fix(run: Run, tmp_path: Path) -> None:
     ingest(run, tmp_path)
     for words, said in MENDABLE:
         done = run(*words)

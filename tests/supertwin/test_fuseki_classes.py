@@ -30,7 +30,7 @@ def archive(jar: Path) -> Path:
     return make_archive()
 
 
-def test_one_archive_is_kept_beside_the_jar(jar: Path, archive: Path) -> None:
+def test_one_archive_is_kept_next_to_the_jar(jar: Path, archive: Path) -> None:
     assert sorted(jar.parent.iterdir()) == [archive, jar]
     assert archive == tools.fuseki_classes(tools.java())
 

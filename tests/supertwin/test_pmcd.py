@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.pmcd import choose, running_address, without_root
 from core.settings.settings import Settings
 from sampling.counters import private_pmcd
-from sampling.events.choice import Choice, Counted
+from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.conf import configuration
-from sampling.events.event import Event
+from sampling.events.event import PmuEvent
 from sampling.events.host import HostPmus
 from supertwin.stack import children
 from tests.servers import Pmcd, Server, wait_until
@@ -31,7 +31,7 @@ allow "local:*" : all;
 """
 
 
-def test_without_root_agents_are_told_who_they_are() -> None:
+def test_without_root_agents_get_their_user_by_environment() -> None:
     lines = without_root(CONFIG, "ada").splitlines()
     assert not [line for line in lines if line.startswith("root")]
     assert [line for line in lines if line.endswith("pmdaproc -d 3 -U ada")]
@@ -59,7 +59,7 @@ def test_a_running_one_is_found_by_its_greeting(
     assert running_address(tmp_path / "none") is None
 
 
-def test_a_socket_that_nobody_serves_is_no_pmcd(tmp_path: Path) -> None:
+def test_a_socket_that_nobody_serves_is_not_a_pmcd(tmp_path: Path) -> None:
     unix = tmp_path / "dead.socket"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(unix))
@@ -94,7 +94,9 @@ def agents_below(pid: int) -> set[int]:
 
 def counting(settings: Settings) -> children.ChildSpec | None:
     """The PMCD for PMU events, with one to count."""
-    choice = Choice("node9", (Counted(Event("software", "page-faults"), "device"),))
+    choice = EventSelection(
+        "node9", (SelectedEvent(PmuEvent("software", "page-faults"), "device"),)
+    )
     text = configuration(HostPmus("node9", {}), choice)
     private_pmcd.keep_configuration(children.counting_home(settings), text)
     return children.counting(settings)
@@ -121,7 +123,7 @@ def test_no_agent_is_started_by_another_pmcd(
 
 def test_a_home_with_too_long_a_name_is_refused_with_its_cure(tmp_path: Path) -> None:
     home = tmp_path / ("x" * 100)
-    with pytest.raises(MendableError, match="bytes .*: set SUPERTWIN_HOME to a folder"):
+    with pytest.raises(UserError, match="bytes .*: set SUPERTWIN_HOME to a folder"):
         choose(Settings(pmcd="own", home=home))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux.ports import try_bind
 from core.settings import tools
 from core.settings.settings import Settings
@@ -36,7 +36,7 @@ def test_a_port_that_is_taken(env: dict[str, str], name: str) -> None:
         refused(env, port, f"(pid {os.getpid()})", f"SUPERTWIN_{name}_PORT")
 
 
-def test_who_looks_at_the_same_moment_is_not_in_the_way() -> None:
+def test_concurrent_readers_do_not_block() -> None:
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(("127.0.0.1", free_port()))
@@ -134,13 +134,13 @@ def test_java_is_looked_for_beyond_the_path(
 
 
 def test_no_java(tmp_path: Path) -> None:
-    with pytest.raises(MendableError, match=r"^no Java, .* 17 or newer.*make up"):
+    with pytest.raises(UserError, match=r"^no Java, .* 17 or newer.*make up"):
         tools.find_java([tmp_path / "java"])
 
 
 def test_a_java_that_is_too_old(path_with: dict[str, Path]) -> None:
     old = fake_java(path_with["java"], "11.0.2")
-    with pytest.raises(MendableError, match=r"^Java 11 .* too old.*JAVA_HOME"):
+    with pytest.raises(UserError, match=r"^Java 11 .* too old.*JAVA_HOME"):
         tools.find_java([old])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.linux import lock
 from core.linux.private_folder import close_home
 from tests.command_line import run
@@ -90,7 +90,7 @@ def test_a_folder_of_others_is_not_closed(tmp_path: Path, names: list[str]) -> N
     for name in names:
         (home / name).mkdir(parents=True)
     home.chmod(0o755)
-    with pytest.raises(MendableError, match="holds other files"):
+    with pytest.raises(UserError, match="holds other files"):
         close_home(home)
     assert stat.S_IMODE(home.stat().st_mode) == 0o755
 
@@ -104,10 +104,10 @@ def test_a_state_folder_is_closed(tmp_path: Path, mark: str) -> None:
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 
-def test_a_folder_that_all_users_share_is_no_home(tmp_path: Path) -> None:
+def test_a_folder_that_all_users_share_is_not_a_home(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
     (tmp_path / "up.lock").touch()
-    with pytest.raises(MendableError, match="open to other users"):
+    with pytest.raises(UserError, match="open to other users"):
         close_home(tmp_path)
 
 

@@ -49,7 +49,7 @@ def link_to_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, link_to_folder, link_to_file])
-def test_what_is_no_file_is_refused(backup: Path, make: Callable[[Path], None]) -> None:
+def test_an_invalid_file_is_refused(backup: Path, make: Callable[[Path], None]) -> None:
     make(backup / "state" / "more")
     done = restore(backup)
     assert done.returncode == 2
@@ -73,7 +73,7 @@ def test_a_dataset_must_be_in_the_manifest(backup: Path, name: str) -> None:
     assert f"{MANIFEST} has no {name}" in done.stderr
 
 
-def test_the_line_of_a_dataset_that_is_no_n_quads_is_named(backup: Path) -> None:
+def test_the_line_of_a_dataset_that_is_not_n_quads_is_named(backup: Path) -> None:
     (backup / "twin.nq").write_text(QUAD + "x y\n")
     write_manifest(backup, {})
     done = restore(backup)

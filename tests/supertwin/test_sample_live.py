@@ -132,7 +132,7 @@ def spans(ticks: Sequence[int]) -> tuple[int, int]:
     return (beside[-1] - beside[0], ticks[-1] - beside[-1]) if beside else (0, 0)
 
 
-def test_a_plan_at_10_ms_comes_and_goes_beside_one_at_1_s(
+def test_a_plan_at_10_ms_is_added_and_removed_next_to_one_at_1_s(
     run: Run,
     bridge: BridgeProcess,
     servers: tuple[Fuseki, Pmcd, VictoriaMetrics],

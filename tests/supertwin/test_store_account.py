@@ -12,7 +12,7 @@ import pytest
 from core.settings import tools
 from core.settings.accounts import Account, store_write_account
 from core.settings.settings import Settings
-from sampler_bridge.sending.store import Store
+from sampler_bridge.sending.store import StoreConnection
 from sampling.calibration.measuring import count_series
 from supertwin.backup.snapshot import copy_snapshot
 from supertwin.stack import children
@@ -175,7 +175,7 @@ def test_no_web_page_reads_the_series(store: OwnStore, method: str) -> None:
 
 
 def test_our_clients_are_let_in(store: OwnStore) -> None:
-    client = Store(store.url, store.account)
+    client = StoreConnection(store.url, store.account)
     assert client.write(b"") is None
     client.show()
     assert client.started()

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core.errors import MendableError
+from core.errors import UserError
 from supertwin.stack.tdb2 import check_dataset
 from tests.command_line import run
 from tests.servers import Fuseki
@@ -130,7 +130,7 @@ def test_a_dataset_that_was_emptied_is_not_damaged(tmp_path: Path) -> None:
     check_dataset(tmp_path / "twin")
 
 
-def test_trees_may_differ_by_what_the_journal_will_mend(dataset: Path) -> None:
+def test_trees_may_differ_by_what_the_journal_repairs(dataset: Path) -> None:
     older(file(dataset, "GPOS.bpt"))
     file(dataset, "journal.jrnl").write_bytes(b"a transaction")
     check_dataset(dataset)
@@ -140,7 +140,7 @@ def test_trees_may_differ_by_what_the_journal_will_mend(dataset: Path) -> None:
 def test_damaged_file_is_named(dataset: Path, name: str) -> None:
     damaged, damage = DAMAGES[name]
     damage(file(dataset, damaged))
-    with pytest.raises(MendableError) as refused:
+    with pytest.raises(UserError) as refused:
         check_dataset(dataset)
     said = str(refused.value)
     # What a record leads to is as wrong as the record.

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from api.access import tokens
 from api.access.token_file import TokenFileError
-from api.access.tokens import Role, Token
-from core.errors import MendableError
+from api.access.tokens import AccessToken, TokenRole
+from core.errors import UserError
 from supertwin.cli.main import main
 
 Run = Callable[..., Result]
@@ -215,8 +215,8 @@ def test_many_at_once_lose_nothing(home: Path) -> None:
     names = [f"t{n}" for n in range(8)]
 
     def change(name: str) -> None:
-        tokens.add_token(home, name, Role.READER, None)
-        tokens.add_token(home, f"{name}-gone", Role.READER, None)
+        tokens.add_token(home, name, TokenRole.READER, None)
+        tokens.add_token(home, f"{name}-gone", TokenRole.READER, None)
         tokens.revoke_token(home, f"{name}-gone")
 
     threads = [threading.Thread(target=change, args=(name,)) for name in names]
@@ -228,7 +228,7 @@ def test_many_at_once_lose_nothing(home: Path) -> None:
 
 
 def test_the_roles_include_each_other_in_order() -> None:
-    assert [[role.includes(other) for other in Role] for role in Role] == [
+    assert [[role.includes(other) for other in TokenRole] for role in TokenRole] == [
         [True, False, False],
         [True, True, False],
         [True, True, True],
@@ -240,15 +240,15 @@ def test_the_roles_include_each_other_in_order() -> None:
     [(1000, ""), (1999.9, ""), (2000, "expired at 1970-01-01T00:33:20Z"), (1e12, "ex")],
 )
 def test_a_token_ends(now: float, words: str) -> None:
-    token = Token("0" * 12, "ci", Role.READER, 1000, 2000, HASH)
+    token = AccessToken("0" * 12, "ci", TokenRole.READER, 1000, 2000, HASH)
     assert words in token.refusal(now) and bool(words) == bool(token.refusal(now))
 
 
 def test_a_clock_that_was_set_back_wakes_no_token() -> None:
     """One that ends would else last for as long as the clock is set back."""
-    token = Token("0" * 12, "ci", Role.READER, 1000, 2000, HASH)
+    token = AccessToken("0" * 12, "ci", TokenRole.READER, 1000, 2000, HASH)
     assert "set the clock" in token.refusal(500)
-    endless = Token("0" * 12, "ci", Role.READER, 1000, None, HASH)
+    endless = AccessToken("0" * 12, "ci", TokenRole.READER, 1000, None, HASH)
     assert endless.refusal(500) == ""
 
 
@@ -256,6 +256,6 @@ def test_there_is_an_end_to_how_many_there_are(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tokens, "_MOST_TOKENS", 1)
-    tokens.add_token(home, "a", Role.READER, None)
-    with pytest.raises(MendableError, match="revoke some"):
-        tokens.add_token(home, "b", Role.READER, None)
+    tokens.add_token(home, "a", TokenRole.READER, None)
+    with pytest.raises(UserError, match="revoke some"):
+        tokens.add_token(home, "b", TokenRole.READER, None)

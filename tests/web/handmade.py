@@ -17,8 +17,16 @@ from fastapi.responses import StreamingResponse
 from api.app import create_app
 from api.web import pages
 from core.settings.settings import Settings
-from dashboards.spec import Column as TableColumn
-from dashboards.spec import Dashboard, Panel, Picture, Section, Series, Table, Unit
+from dashboards.spec import (
+    Dashboard,
+    Panel,
+    PanelSeries,
+    Picture,
+    Section,
+    TableData,
+    Unit,
+)
+from dashboards.spec import TableColumn as TableColumn
 from tests.ports import LOOPBACK
 from tests.servers import wait_until
 
@@ -30,10 +38,10 @@ BROKEN = "saved query pmu/events: line 3: unexpected '}'"
 DEAD = "no value of dead.metric has arrived yet"
 
 
-def series(count: int, group: int = 2) -> tuple[Series, ...]:
+def series(count: int, group: int = 2) -> tuple[PanelSeries, ...]:
     """So many series of threads of which neighbours share a core."""
     return tuple(
-        Series(
+        PanelSeries(
             label=f"thread {i}",
             component=f"{BASE}/twin/n1/thread/{i}",
             metric="m",
@@ -72,7 +80,7 @@ PANELS = (
         "table",
         "table",
         unit=None,
-        table=Table(
+        table=TableData(
             (TableColumn("name"), TableColumn("memorySize", True, _BYTE)),
             (("b10", 3 * 2.0**30), ("b9", None), ("b1", 2.0**20)),
             "SELECT …",

@@ -47,7 +47,7 @@ def test_points_come_by_themselves(visit: Open) -> None:
     assert drawn >= 1
 
 
-def test_what_is_drawn_is_no_empty_canvas(visit: Open) -> None:
+def test_what_is_drawn_is_not_an_empty_canvas(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     colours = """canvas => {

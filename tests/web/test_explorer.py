@@ -38,7 +38,7 @@ def test_from_the_host_down_to_a_thread(visit: Open) -> None:
     expect(page.locator("h1")).to_have_text(BIG)
 
 
-def test_who_shares_which_cache(visit: Open) -> None:
+def test_threads_that_share_each_cache(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/thread/97").page
     row = page.locator(".sharing tr")
     expect(row.filter(has=page.get_by_text("L1d", exact=True))).to_contain_text(
@@ -216,7 +216,7 @@ def test_what_stands_in_no_hierarchy_has_its_facts(visit: Open) -> None:
         ("parts", 422, "iri"),
     ],
 )
-def test_what_is_no_component_is_refused(
+def test_an_invalid_component_is_refused(
     site: Site, path: str, status: int, said: str
 ) -> None:
     answer = site.get(f"/explorer/{path.replace('{url}', site.url)}")

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, expect
 
-from api.access.tokens import Role
+from api.access.tokens import TokenRole
 from tests.api.servers import Api, Closed
 from tests.browser import watched_page
 from tests.web.site import BIG, Site
@@ -34,7 +34,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory, site: Site) -> Iterator[Clo
 
 
 def test_a_dashboard_by_token_and_out_again(browser: Browser, closed: Closed) -> None:
-    token = closed.add("person", Role.READER)
+    token = closed.add("person", TokenRole.READER)
     with watched_page(browser, closed.url) as watched:
         page = watched.page
         page.goto(f"{closed.url}/dashboards/monitor?host={BIG}")
@@ -64,6 +64,6 @@ def test_a_wrong_token_is_said(browser: Browser, closed: Closed) -> None:
         page.get_by_label("Token").fill("supertwin_")
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_contain_text("supertwin token add")
-        page.get_by_label("Token").fill(closed.add("again", Role.READER))
+        page.get_by_label("Token").fill(closed.add("again", TokenRole.READER))
         page.keyboard.press("Enter")
         page.wait_for_url("**/queries")

@@ -124,7 +124,7 @@ def test_endings_that_a_table_has(site: Site, ending: str, status: int) -> None:
     assert site.get(f"/queries/cache/groups.{ending}").status_code == status
 
 
-def test_a_value_that_does_not_fit_is_said_beside_its_field(visit: Open) -> None:
+def test_an_invalid_value_is_reported_next_to_its_field(visit: Open) -> None:
     watched = visit("/queries/cache/sharing?host=big&cpu=abc&level=2.5")
     page = watched.page
     for name, given in (("cpu", "abc"), ("level", "2.5")):

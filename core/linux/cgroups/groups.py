@@ -37,7 +37,7 @@ def _mount(hierarchy: Hierarchy, root: Path) -> Mount:
 
 
 @dataclass(frozen=True)
-class Group:
+class Cgroup:
     """A control group: its path below the mounts, in one or more hierarchies.
 
     ``folders`` maps each controller of version 1, and ``v2`` for version 2, to the
@@ -56,16 +56,18 @@ class Group:
         return None if folder is None else f"{folder}/{name}"
 
 
-def make_group(path: str, numbers: Mapping[str, int], mounts: Sequence[Mount]) -> Group:
+def make_group(
+    path: str, numbers: Mapping[str, int], mounts: Sequence[Mount]
+) -> Cgroup:
     """Build a group from the folder numbers found per mount."""
     here = [mount for mount in mounts if mount.path in numbers]
     folders = {key: f"{m.path}{path}" for m in here for key in m.keys}
     versions = tuple(sorted({mount.version for mount in here}))
-    return Group(path, folders, dict(numbers), versions)
+    return Cgroup(path, folders, dict(numbers), versions)
 
 
 @dataclass(frozen=True)
-class Allowed:
+class CgroupLimits:
     """The limits of a group: CPU numbers, memory (bytes), CPU time (CPUs), tasks.
 
     A field is None if nothing limits it or the limit is unknown.
@@ -78,7 +80,7 @@ class Allowed:
     tasks: int | None = None
 
 
-def read_allowed(group: Group) -> Allowed:
+def read_allowed(group: Cgroup) -> CgroupLimits:
     """Read a group's current limits; if the group has gone, none are known."""
     own = {key for key in group.folders if key != UNIFIED}
     own |= {*_read(group, (UNIFIED, "cgroup.controllers")).split()}
@@ -86,7 +88,7 @@ def read_allowed(group: Group) -> Allowed:
     memory = _number(
         _read(group, ("memory", "memory.limit_in_bytes"), (UNIFIED, "memory.max"))
     )
-    return Allowed(
+    return CgroupLimits(
         tuple(sorted(own)),
         parse_cpus(cpus),
         None if memory is None or memory >= _NO_LIMIT else memory,
@@ -114,7 +116,7 @@ def parent_of(path: str, paths: Mapping[str, object]) -> str | None:
     return next((one for one in above if one in paths), None)
 
 
-def _share(group: Group) -> float | None:
+def _share(group: Cgroup) -> float | None:
     """Return the maximum CPU time that the group may use, in CPUs."""
     unified = _read(group, (UNIFIED, "cpu.max")).split()
     quota, period = unified if len(unified) == 2 else ("", "")
@@ -129,7 +131,7 @@ def _number(text: str) -> int | None:
     return int(text) if text.strip().isdecimal() else None
 
 
-def _read(group: Group, *places: tuple[str, str]) -> str:
+def _read(group: Cgroup, *places: tuple[str, str]) -> str:
     """Return the text of the first of these files that exists and is not empty."""
     for key, name in places:
         path = group.file(key, name)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from core.linux.cgroups.errors import CgroupError
-from core.linux.cgroups.groups import Allowed, Group
+from core.linux.cgroups.groups import Cgroup, CgroupLimits
 
 N = TypeVar("N", int, float)
 
@@ -18,7 +18,7 @@ _FORMAT = "supertwin-cgroups/1"
 
 
 @dataclass(frozen=True)
-class Life:
+class CgroupLife:
     """One group from its discovery to its end, in Unix ms.
 
     ``metrics`` are the metrics for which the group has values.
@@ -28,11 +28,11 @@ class Life:
     began: int
     versions: tuple[int, ...]
     numbers: Mapping[str, int]
-    allowed: Allowed = field(default_factory=Allowed)
+    allowed: CgroupLimits = field(default_factory=CgroupLimits)
     metrics: tuple[str, ...] = ()
     ended: int | None = None
 
-    def is_of(self, group: Group) -> bool:
+    def is_of(self, group: Cgroup) -> bool:
         """Whether this life is the group's, not that of another at the same path."""
         return bool(self.numbers.items() & group.numbers.items())
 
@@ -42,8 +42,8 @@ class Ledger:
     """All recorded lives; folder numbers are valid for one boot only."""
 
     boot: str
-    running: Mapping[str, Life]
-    ended: Sequence[Life] = ()
+    running: Mapping[str, CgroupLife]
+    ended: Sequence[CgroupLife] = ()
     problems: Sequence[str] = ()
 
     def at(self, now_ms: int, boot: str) -> "Ledger":
@@ -72,7 +72,7 @@ def read_ledger(document: object) -> Ledger:
         raise CgroupError(f"it is no list of cgroups: {error}") from None
 
 
-def _row(life: Life) -> dict[str, Any]:
+def _row(life: CgroupLife) -> dict[str, Any]:
     return {**asdict(life), "numbers": dict(life.numbers)}
 
 
@@ -88,14 +88,14 @@ def _read(document: object) -> Ledger:
     raise ValueError("not of its form")
 
 
-def _made(boot: str, lives: Iterable[Life], problems: Sequence[str]) -> Ledger:
+def _made(boot: str, lives: Iterable[CgroupLife], problems: Sequence[str]) -> Ledger:
     every = list(lives)
     running = {life.path: life for life in every if life.ended is None}
     ended = [life for life in every if life.ended is not None]
     return Ledger(boot, running, ended, problems)
 
 
-def _life(row: object) -> Life:
+def _life(row: object) -> CgroupLife:
     match row:
         case {
             "path": str(path),
@@ -106,7 +106,7 @@ def _life(row: object) -> Life:
             "metrics": [*metrics],
             "ended": int() | None as ended,
         }:
-            return Life(
+            return CgroupLife(
                 path,
                 began,
                 tuple(map(int, versions)),
@@ -118,9 +118,9 @@ def _life(row: object) -> Life:
     raise ValueError("a group is not of its form")
 
 
-def _allowed(row: Mapping[Any, Any]) -> Allowed:
+def _allowed(row: Mapping[Any, Any]) -> CgroupLimits:
     cpus = row["cpus"]
-    return Allowed(
+    return CgroupLimits(
         tuple(map(str, row["controllers"])),
         None if cpus is None else tuple(map(int, cpus)),
         _number(row["memory"], int),

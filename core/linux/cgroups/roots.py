@@ -28,7 +28,7 @@ MOST_FOUND = 20_000
 
 
 @dataclass(frozen=True)
-class Root:
+class CgroupRoot:
     """A pattern below every mount: ``a/*/c``; ``a/**`` is everything below ``a``."""
 
     text: str
@@ -41,7 +41,7 @@ class Root:
         return not any(_WILD.search(name) for name in self.names)
 
 
-def parse_roots(text: str) -> tuple[Root, ...]:
+def parse_roots(text: str) -> tuple[CgroupRoot, ...]:
     """Parse a comma-separated list of patterns; an empty list watches nothing.
 
     A pattern without ``*``, ``?`` and ``[`` matches everything below its folder. Raises
@@ -50,7 +50,7 @@ def parse_roots(text: str) -> tuple[Root, ...]:
     return tuple(_root(part.strip()) for part in text.split(",") if part.strip())
 
 
-def _root(text: str) -> Root:
+def _root(text: str) -> CgroupRoot:
     names = text.strip("/").split("/")
     below = names[-1] == "**"
     names = names[:-1] if below else names
@@ -62,11 +62,11 @@ def _root(text: str) -> Root:
     if any("**" in name for name in names):
         raise CgroupError(f"cgroup root {text[:80]!r}: ** can stand at the end only")
     plain = not any(_WILD.search(name) for name in names)
-    return Root(text, tuple(names), below or plain)
+    return CgroupRoot(text, tuple(names), below or plain)
 
 
 @dataclass
-class Found:
+class RootMatches:
     """The folders found: path below the mount → mount → inode number (st_ino).
 
     ``odd`` are names that cannot be a series label. ``unread`` maps folders that could
@@ -97,9 +97,9 @@ class Found:
             self.unread[folder] = error.errno or 0
 
 
-def find_groups(mounts: Sequence[str], roots: Sequence[Root]) -> Found:
+def find_groups(mounts: Sequence[str], roots: Sequence[CgroupRoot]) -> RootMatches:
     """Find every folder below the mounts that matches a root."""
-    found = Found()
+    found = RootMatches()
     for mount in mounts:
         for root in roots:
             for path, number in _matching(mount, "", root.names, root.below, found):
@@ -111,7 +111,7 @@ def find_groups(mounts: Sequence[str], roots: Sequence[Root]) -> Found:
 
 
 def _matching(
-    mount: str, path: str, names: Sequence[str], below: bool, found: Found
+    mount: str, path: str, names: Sequence[str], below: bool, found: RootMatches
 ) -> Iterator[tuple[str, int]]:
     if not names:
         yield from _below(mount, path, found) if below else ()
@@ -125,7 +125,7 @@ def _matching(
             yield from _matching(mount, inner, names[1:], below, found)
 
 
-def _below(mount: str, path: str, found: Found) -> Iterator[tuple[str, int]]:
+def _below(mount: str, path: str, found: RootMatches) -> Iterator[tuple[str, int]]:
     for name, number in _children(mount, path, found):
         inner = f"{path}/{name}"
         yield inner, number
@@ -133,7 +133,9 @@ def _below(mount: str, path: str, found: Found) -> Iterator[tuple[str, int]]:
             yield from _below(mount, inner, found)
 
 
-def _named(mount: str, path: str, name: str, found: Found) -> Iterator[tuple[str, int]]:
+def _named(
+    mount: str, path: str, name: str, found: RootMatches
+) -> Iterator[tuple[str, int]]:
     if _WILD.search(name):
         fits = re.compile(translate(name)).match
         yield from (one for one in _children(mount, path, found) if fits(one[0]))
@@ -148,7 +150,7 @@ def _named(mount: str, path: str, name: str, found: Found) -> Iterator[tuple[str
     yield name, number
 
 
-def _children(mount: str, path: str, found: Found) -> list[tuple[str, int]]:
+def _children(mount: str, path: str, found: RootMatches) -> list[tuple[str, int]]:
     """Return the subfolders of a folder with their inode numbers."""
     found.looked.add(f"{mount}{path}")
     try:

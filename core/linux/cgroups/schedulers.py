@@ -14,7 +14,7 @@ _SLURM = re.compile(
 _OAR = re.compile(r"/oar/(?P<user>[^/]{1,64})_(?P<job>[0-9]{1,20})(?=/|$)")
 
 
-class Job(NamedTuple):
+class SchedulerJob(NamedTuple):
     """The parts that a path names; None for any other."""
 
     job: str | None = None
@@ -23,11 +23,11 @@ class Job(NamedTuple):
     user: str | None = None
 
 
-def parse_job(path: str) -> Job:
+def parse_job(path: str) -> SchedulerJob:
     """Return the job that a group belongs to, from its path below the mount."""
     if found := _SLURM.search(path):
         uid = None if found["uid"] is None else int(found["uid"])
-        return Job(found["job"], found["step"], uid)
+        return SchedulerJob(found["job"], found["step"], uid)
     if found := _OAR.match(path):
-        return Job(found["job"], user=found["user"])
-    return Job()
+        return SchedulerJob(found["job"], user=found["user"])
+    return SchedulerJob()

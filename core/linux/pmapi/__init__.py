@@ -21,7 +21,7 @@ from core.linux.pmapi.binding import (
     error_text,
     read_settings,
 )
-from core.linux.pmapi.context import Context, Descriptor, Result, pmid_array
+from core.linux.pmapi.context import Context, MetricDescriptor, Result, pmid_array
 
 __all__ = [
     "NO_INDOM",
@@ -36,7 +36,7 @@ __all__ = [
     "UNKNOWN_NAME",
     "BindingMissingError",
     "Context",
-    "Descriptor",
+    "MetricDescriptor",
     "PmError",
     "PmapiError",
     "Result",

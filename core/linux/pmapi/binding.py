@@ -36,7 +36,7 @@ class PmError(PmapiError):
         self.code = code
 
     @property
-    def is_silence(self) -> bool:
+    def is_timeout(self) -> bool:
         """Whether PMCD itself may have stopped answering."""
         return self.code in NO_ANSWER or self.code > ERROR_BASE
 
@@ -65,7 +65,7 @@ def read_settings() -> None:
         binding().pmContext.pmGetConfig("PCP_DIR")
 
 
-def asked(ask: Callable[..., Any], *parameters: Any, **options: Any) -> Any:
+def call_pcp(ask: Callable[..., Any], *parameters: Any, **options: Any) -> Any:
     """Call a function of the binding and return its result; raises PmError."""
     try:
         return ask(*parameters, **options)
@@ -73,7 +73,7 @@ def asked(ask: Callable[..., Any], *parameters: Any, **options: Any) -> Any:
         raise PmError(error.code) from None
 
 
-def checked(status: int) -> int:
+def check_status(status: int) -> int:
     """Return the status; raises PmError if it is negative."""
     if status < 0:
         raise PmError(status)

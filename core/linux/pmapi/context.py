@@ -12,9 +12,9 @@ from core.linux.pmapi.binding import (
     NO_METRIC,
     TIMEOUT,
     PmError,
-    asked,
     binding,
-    checked,
+    call_pcp,
+    check_status,
 )
 from core.linux.pmapi.fd_limit import ROOM
 
@@ -24,7 +24,7 @@ _Answer = TypeVar("_Answer")
 _THREAD = local()  # the handle that is PMAPI's current context in each thread
 
 
-class Descriptor(NamedTuple):
+class MetricDescriptor(NamedTuple):
     """PCP's description of a metric: id, type, instance domain, semantics and units.
 
     All but the units are PCP's own numbers.
@@ -46,7 +46,7 @@ class Context:
     def __init__(self, address: str) -> None:
         module = binding()
         with ROOM.for_one():
-            self._pcp = asked(module.pmContext, CONTEXT_HOST, address)
+            self._pcp = call_pcp(module.pmContext, CONTEXT_HOST, address)
         _THREAD.handle = self._handle = self._pcp.ctx
         self._lib, self._free = module.LIBPCP, module.LIBC.free
         self._closed = module.c_api.PM_ERR_NOCONTEXT
@@ -73,14 +73,14 @@ class Context:
         self._use()
         found: list[bytes] = []
         # The binding's own method holds the GIL while it waits for PMCD.
-        checked(self._lib.pmTraversePMNS(b"", self._name_seen(found.append)))
+        check_status(self._lib.pmTraversePMNS(b"", self._name_seen(found.append)))
         return [name.decode(errors="replace") for name in found]
 
-    def describe(self, name: str) -> Descriptor:
+    def describe(self, name: str) -> MetricDescriptor:
         """Look a metric up by its name."""
         return self.descriptor(self.identifier(name))
 
-    def describe_all(self, names: Sequence[str]) -> list[Descriptor | PmError]:
+    def describe_all(self, names: Sequence[str]) -> list[MetricDescriptor | PmError]:
         """Look metrics up by their names; a lookup that fails gives its error.
 
         All lookups together take two round trips, and each failed one takes one or two
@@ -97,24 +97,26 @@ class Context:
     def identifier(self, name: str) -> int:
         """Return the identifier of one metric."""
         self._use()
-        return int(asked(self._pcp.pmLookupName, name)[0])
+        return int(call_pcp(self._pcp.pmLookupName, name)[0])
 
     def identifiers(self, names: Sequence[str]) -> list[int]:
         """Return the identifier of each metric; NO_METRIC if PMCD does not give it."""
         self._use()
-        found = self._or_why(partial(asked, self._pcp.pmLookupName, names, relaxed=1))
+        found = self._or_why(
+            partial(call_pcp, self._pcp.pmLookupName, names, relaxed=1)
+        )
         # If the request fails as a whole, each name is looked up separately.
         return [NO_METRIC] * len(names) if isinstance(found, PmError) else list(found)
 
-    def descriptor(self, pmid: int) -> Descriptor:
+    def descriptor(self, pmid: int) -> MetricDescriptor:
         """Return the descriptor of one identifier."""
         self._use()
-        return _descriptor(asked(self._pcp.pmLookupDesc, pmid).contents)
+        return _descriptor(call_pcp(self._pcp.pmLookupDesc, pmid).contents)
 
-    def descriptors(self, pmids: Sequence[int]) -> list[Descriptor | PmError]:
+    def descriptors(self, pmids: Sequence[int]) -> list[MetricDescriptor | PmError]:
         """Return the descriptor of each identifier, or the error."""
         self._use()
-        answer = self._or_why(partial(asked, self._pcp.pmLookupDescs, pmids))
+        answer = self._or_why(partial(call_pcp, self._pcp.pmLookupDescs, pmids))
         found = [] if isinstance(answer, PmError) else answer
         given = {one.contents.pmid: _descriptor(one.contents) for one in found}
         given.pop(NO_METRIC, None)
@@ -148,14 +150,14 @@ class Context:
         try:
             self.describe(_ALWAYS_THERE)
         except PmError as error:
-            if error.is_silence:
+            if error.is_timeout:
                 raise
 
     def instances(self, indom: int) -> dict[int, str]:
         """Return an instance domain's external names by internal number, in order."""
         self._use()
         numbers, names = POINTER(c_int)(), POINTER(c_char_p)()
-        count = checked(self._lib.pmGetInDom(indom, byref(numbers), byref(names)))
+        count = check_status(self._lib.pmGetInDom(indom, byref(numbers), byref(names)))
         try:
             # The binding leaves out non-ASCII names. Bytes that are not UTF-8 are
             # escaped, so they stay visible and distinct.
@@ -183,7 +185,7 @@ class Context:
         self._use()
         result = self._result()
         # The binding's own method does not report whether agents changed.
-        changed = checked(self._lib.pmFetch(len(pmids), pmids, byref(result)))
+        changed = check_status(self._lib.pmFetch(len(pmids), pmids, byref(result)))
         return Result(result, changed)
 
     def _or_why(self, ask: Callable[[], _Answer]) -> _Answer | PmError:
@@ -199,7 +201,7 @@ class Context:
             # The answer may still arrive and would be taken for the answer to the next
             # request.
             raise PmError(status)
-        if PmError(status).is_silence:
+        if PmError(status).is_timeout:
             # It may be an agent's error that PMCD passes on.
             self.check()
 
@@ -207,7 +209,7 @@ class Context:
         # Each library call releases the GIL and must take it again, so avoid needless
         # calls.
         if getattr(_THREAD, "handle", None) != self._handle:
-            checked(self._lib.pmUseContext(self._handle))
+            check_status(self._lib.pmUseContext(self._handle))
             _THREAD.handle = self._handle
 
 
@@ -237,5 +239,5 @@ def pmid_array(pmids: Sequence[int]) -> "ctypes.Array[c_uint]":
     return (c_uint * len(pmids))(*pmids)
 
 
-def _descriptor(desc: Any) -> Descriptor:
-    return Descriptor(desc.pmid, desc.type, desc.indom, desc.sem, str(desc.units))
+def _descriptor(desc: Any) -> MetricDescriptor:
+    return MetricDescriptor(desc.pmid, desc.type, desc.indom, desc.sem, str(desc.units))

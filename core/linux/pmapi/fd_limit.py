@@ -17,7 +17,7 @@ _OPENED_MEANWHILE = 64  # by other code
 _OPEN = Path("/proc/self/fd")
 
 
-class Room:
+class FdLimit:
     """The descriptors that the library can use; threads share them."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Room:
                 self._opening -= 1
 
 
-ROOM = Room()
+ROOM = FdLimit()
 
 
 def _low() -> int:

@@ -64,7 +64,7 @@ class Ssh:
     """An ssh process; the end of its stderr is kept in ``complaints``.
 
     If ``program`` is given, it is written to the process's standard input, which is
-    then closed. With ``hold`` the input stays open until `let_go`. The process ends
+    then closed. With ``hold`` the input stays open until `release`. The process ends
     when the thread that started it ends. Raises SshMissingError, SshNotStartedError.
     """
 
@@ -127,7 +127,7 @@ class Ssh:
             self.process.stdin.write(words)
             self.process.stdin.flush()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Close the standard input."""
         assert self.process.stdin  # noqa: S101
         with suppress(BrokenPipeError):
@@ -167,7 +167,7 @@ class Ssh:
             self.process.stdin.write(program)
             self.process.stdin.flush()
         if not self._hold:
-            self.let_go()
+            self.release()
 
 
 def _environment() -> dict[str, str]:

@@ -69,8 +69,8 @@ def explain(address: Address, complaints: list[str]) -> str:
     for pattern, reason in _REASONS:
         if found := re.search(f".*({pattern}).*", text):
             return reason.format(address, printable(found[0]))
-    said = [line for line in complaints if not _SAYS_LITTLE.match(line)]
-    why = printable(said[-1]) if said else "it gives no reason"
+    lines = [line for line in complaints if not _SAYS_LITTLE.match(line)]
+    why = printable(lines[-1]) if lines else "it gives no reason"
     return f"ssh could not connect to {address} ({why}): try `ssh {address}`"
 
 

@@ -4,13 +4,13 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.linux.cgroups.roots import GONE, Found
+from core.linux.cgroups.roots import GONE, RootMatches
 
 # By path below the mounts: the inode number of the group's folder in each mount.
 Folders = Mapping[str, Mapping[str, int]]
 
 
-def with_hidden(found: Found, known: Folders) -> Folders:
+def with_hidden(found: RootMatches, known: Folders) -> Folders:
     """The folders that were found, and known ones that the scan may have missed."""
     if found.is_whole:
         return found.folders
@@ -23,17 +23,17 @@ def with_hidden(found: Found, known: Folders) -> Folders:
 
 
 def _hidden(
-    found: Found, path: str, numbers: Mapping[str, int], seen: Mapping[str, int]
+    found: RootMatches, path: str, numbers: Mapping[str, int], seen: Mapping[str, int]
 ) -> dict[str, int]:
     # The path has another folder now: the known numbers are of an earlier group.
     if seen and not seen.items() & numbers.items():
         return {}
-    there = {
+    present = {
         mount: _number(f"{mount}{path}", number)
         for mount, number in numbers.items()
         if mount not in seen and found.may_hide(f"{mount}{path}")
     }
-    return {mount: number for mount, number in there.items() if number is not None}
+    return {mount: number for mount, number in present.items() if number is not None}
 
 
 def _number(folder: str, known: int) -> int | None:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from core.linux.cgroups.files import parser_of, read_file
-from core.linux.cgroups.groups import Group
-from sampling.sources.cgroup_metrics import BY_NAME, Place
+from core.linux.cgroups.groups import Cgroup
+from sampling.sources.cgroup_metrics import BY_NAME, CgroupFileKey
 
 
-class Read(NamedTuple):
+class GroupReading(NamedTuple):
     """Values by metric, and the metrics that may not be read."""
 
     values: Mapping[str, int]
@@ -25,20 +25,20 @@ class GroupReader:
     """
 
     def __init__(
-        self, group: Group, metrics: Iterable[str], before: "GroupReader | None" = None
+        self, group: Cgroup, metrics: Iterable[str], before: "GroupReader | None" = None
     ) -> None:
         self.group = group
-        self._kept: dict[str, Place] = {}
+        self._kept: dict[str, CgroupFileKey] = {}
         if before and before.group.numbers.items() & group.numbers.items():
             self._kept = dict(before._kept)
-        self._files: dict[str, list[tuple[str, Place]]] = defaultdict(list)
+        self._files: dict[str, list[tuple[str, CgroupFileKey]]] = defaultdict(list)
         for metric in metrics:
             for place in BY_NAME[metric]:
                 path = group.file(place.controller, place.file)
                 if path is not None and self._kept.get(metric, place) == place:
                     self._files[path].append((metric, place))
 
-    def read(self) -> Read:
+    def read(self) -> GroupReading:
         """The current values; of a metric's several places, the first with a value."""
         values: dict[str, int] = {}
         refused: set[str] = set()
@@ -57,9 +57,9 @@ class GroupReader:
                     continue
                 if self._kept.setdefault(metric, place) == place:
                     values[metric] = figures[place.key] * place.factor
-        return Read(values, frozenset(refused - values.keys()))
+        return GroupReading(values, frozenset(refused - values.keys()))
 
 
-def given(group: Group) -> tuple[str, ...]:
+def given(group: Cgroup) -> tuple[str, ...]:
     """The metrics that a group has values of now."""
     return tuple(sorted(GroupReader(group, BY_NAME).read().values))

@@ -5,20 +5,20 @@ from typing import Protocol
 
 import numpy as np
 
-from core.linux.cgroups.groups import Group
+from core.linux.cgroups.groups import Cgroup
 from sampler_bridge.sources.cgroup.reader import GroupReader
 from sampling.sources.cgroup_metrics import BY_NAME
-from sampling.sources.source import Column, Gap, Sample, Series
+from sampling.sources.source import Gap, Sample, SampleColumn, Series
 
 _DENIED = "Permission denied: the bridge may not read the files of the cgroup"
 _LARGEST = 2**63 - 1
 _TOO_LARGE = "numbers of 2^63 and more are not stored"
 
 
-class Watch(Protocol):
+class CgroupProvider(Protocol):
     """Knows the groups that run."""
 
-    def look(self) -> Mapping[str, Group]:
+    def look(self) -> Mapping[str, Cgroup]:
         """The groups that run now, by path."""
 
 
@@ -31,7 +31,7 @@ class CgroupSource:
 
     connected = True
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: CgroupProvider) -> None:
         self._watch = watch
         self._chosen: tuple[str, ...] = ()
         self._unknown: dict[str, Gap] = {}
@@ -69,7 +69,7 @@ class CgroupSource:
         self._forget()
         return Sample(self._columns(found), {**self._unknown, **gaps})
 
-    def _reader(self, path: str, group: Group) -> GroupReader:
+    def _reader(self, path: str, group: Cgroup) -> GroupReader:
         reader = self._readers.get(path)
         if reader is None or reader.group is not group:
             reader = GroupReader(group, self._chosen, reader)
@@ -82,7 +82,7 @@ class CgroupSource:
         if len(self._readers) > 2 * len(running) + 16:
             self._readers = {p: r for p, r in self._readers.items() if p in running}
 
-    def _columns(self, found: Mapping[Series, int]) -> tuple[Column, ...]:
+    def _columns(self, found: Mapping[Series, int]) -> tuple[SampleColumn, ...]:
         if not found:
             return ()
         series = tuple(found)
@@ -90,7 +90,7 @@ class CgroupSource:
             self._series = series
         # Not a type of the bridge's own metrics, which are in the same samples: the
         # caches for columns use the type as key.
-        return (Column(self._series, np.array(list(found.values()), np.int64)),)
+        return (SampleColumn(self._series, np.array(list(found.values()), np.int64)),)
 
 
 def _add(gaps: dict[str, Gap], metric: str, reason: str) -> None:

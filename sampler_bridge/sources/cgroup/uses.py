@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from core.linux.cgroups.files import parse_flat, read_file
-from core.linux.cgroups.groups import UNIFIED, Group
+from core.linux.cgroups.groups import UNIFIED, Cgroup
 
 _FILE, _KEY = "cgroup.events", "populated"
 
 
-class Uses:
+class CgroupActivity:
     """Which groups had processes, and since when they have none; not thread-safe.
 
     A scheduler removes the folder of a job some time after its last process. Groups
@@ -21,7 +21,7 @@ class Uses:
         self._used: set[str] = set()
         self._empty: dict[str, int] = {}
 
-    def files(self, groups: Mapping[str, Group]) -> Iterable[str]:
+    def files(self, groups: Mapping[str, Cgroup]) -> Iterable[str]:
         """Return the files that report on groups, to be read when they are written."""
         self._files = {
             file: path

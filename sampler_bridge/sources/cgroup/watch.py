@@ -12,7 +12,7 @@ from threading import Lock
 
 from core.linux.cgroups.errors import CgroupError
 from core.linux.cgroups.groups import (
-    Group,
+    Cgroup,
     Mount,
     make_group,
     read_allowed,
@@ -20,18 +20,18 @@ from core.linux.cgroups.groups import (
 )
 from core.linux.cgroups.ledger import (
     LEDGER_FILE,
+    CgroupLife,
     Ledger,
-    Life,
     read_ledger,
     to_document,
 )
 from core.linux.cgroups.mounts import read_mounts
-from core.linux.cgroups.roots import Found, Root, find_groups
+from core.linux.cgroups.roots import CgroupRoot, RootMatches, find_groups
 from core.linux.files import read_json, write_whole
 from sampler_bridge.sources.cgroup.hidden import Folders, with_hidden
 from sampler_bridge.sources.cgroup.inotify import FolderWatch
 from sampler_bridge.sources.cgroup.reader import given
-from sampler_bridge.sources.cgroup.uses import Uses
+from sampler_bridge.sources.cgroup.uses import CgroupActivity
 from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
@@ -64,7 +64,11 @@ class CgroupWatch(Worker):
     """
 
     def __init__(
-        self, roots: tuple[Root, ...], keep: int, state: Path, root: Path = Path("/")
+        self,
+        roots: tuple[CgroupRoot, ...],
+        keep: int,
+        state: Path,
+        root: Path = Path("/"),
     ) -> None:
         super().__init__("cgroups")
         self._roots = roots
@@ -75,12 +79,12 @@ class CgroupWatch(Worker):
         self._stopping = False
         self._folders = FolderWatch()
         self._saved, self._saved_at = _SAVED_SECONDS, time.monotonic()
-        self._uses = Uses()
+        self._uses = CgroupActivity()
         self._mounts: list[Mount] | None = None
         boot = _boot(root)
         kept = _kept(self._path) or Ledger(boot, {})
         self._ledger = kept.at(_now_ms(), boot)
-        self._groups: dict[str, Group] = {}
+        self._groups: dict[str, Cgroup] = {}
         self._asked: dict[str, int] = {}
         self._looked: set[str] = set()
         self._look_after = 0.0
@@ -92,7 +96,7 @@ class CgroupWatch(Worker):
         """What is not watched, and why."""
         return tuple(self._ledger.problems)
 
-    def look(self) -> Mapping[str, Group]:
+    def look(self) -> Mapping[str, Cgroup]:
         """The groups that run now, by path; scans are limited, see _SHARE."""
         with self._lock:
             began = time.monotonic()
@@ -190,17 +194,17 @@ class CgroupWatch(Worker):
         self._groups = groups
         self._folders.wake()
 
-    def _is_known(self, groups: Mapping[str, Group]) -> bool:
+    def _is_known(self, groups: Mapping[str, Cgroup]) -> bool:
         known = self._groups
         return groups.keys() == known.keys() == self._ledger.running.keys() and all(
             group.numbers == known[path].numbers for path, group in groups.items()
         )
 
-    def _chosen(self, folders: Folders, mounts: Sequence[Mount]) -> dict[str, Group]:
+    def _chosen(self, folders: Folders, mounts: Sequence[Mount]) -> dict[str, Cgroup]:
         """The groups to watch; if there are too many, known groups come first."""
         known = [path for path in folders if path in self._ledger.running]
         new = [path for path in folders if path not in self._ledger.running]
-        made: dict[str, Group] = {}
+        made: dict[str, Cgroup] = {}
         for path in (known + new)[:MOST]:
             numbers, old = folders[path], self._groups.get(path)
             same = old is not None and old.numbers == numbers
@@ -226,7 +230,7 @@ class CgroupWatch(Worker):
             self._asked |= dict.fromkeys(known, now)
             self._learn(known.values())
 
-    def _learn(self, lives: Iterable[Life]) -> None:
+    def _learn(self, lives: Iterable[CgroupLife]) -> None:
         """Add what was read about groups, if they are still the same."""
         running = dict(self._ledger.running)
         for life in lives:
@@ -238,7 +242,7 @@ class CgroupWatch(Worker):
         if running != self._ledger.running:
             self._ledger = replace(self._ledger, running=running)
 
-    def _is_due(self, life: Life, now_ms: int) -> bool:
+    def _is_due(self, life: CgroupLife, now_ms: int) -> bool:
         young = now_ms - life.began < _YOUNG_MS
         return young or now_ms - self._asked.get(life.path, 0) >= _SELDOM_MS
 
@@ -279,16 +283,16 @@ def _kept(path: Path) -> Ledger | None:
     return None
 
 
-def _continued(life: Life | None, group: Group, now_ms: int) -> Life:
+def _continued(life: CgroupLife | None, group: Cgroup, now_ms: int) -> CgroupLife:
     if life is None:
-        return Life(group.path, now_ms, group.versions, group.numbers)
+        return CgroupLife(group.path, now_ms, group.versions, group.numbers)
     # Its folders disappear one after another: keep what is known of it meanwhile.
     versions = tuple(sorted({*life.versions, *group.versions}))
     return replace(life, versions=versions, numbers={**life.numbers, **group.numbers})
 
 
 def _problems(
-    found: Found, roots: tuple[Root, ...], mounts: Sequence[Mount]
+    found: RootMatches, roots: tuple[CgroupRoot, ...], mounts: Sequence[Mount]
 ) -> tuple[str, ...]:
     where = ", ".join(mount.path for mount in mounts) or "anything: none is mounted"
     said = [
@@ -311,7 +315,7 @@ def _unread(path: str, number: int) -> str:
     )
 
 
-def _is_there(root: Root, mounts: Sequence[Mount], found: Found) -> bool:
+def _is_there(root: CgroupRoot, mounts: Sequence[Mount], found: RootMatches) -> bool:
     folders = ["/".join((mount.path, *root.names)) for mount in mounts]
     return any(found.may_hide(one) or Path(one).is_dir() for one in folders)
 

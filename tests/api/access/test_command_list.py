@@ -156,7 +156,7 @@ def test_an_empty_list_allows_nothing() -> None:
         ("cwd: /scratch/../etc", "line 1: a folder is a path from /"),
     ],
 )
-def test_what_is_no_list_is_refused(text: str, words: str) -> None:
+def test_an_invalid_list_is_refused(text: str, words: str) -> None:
     with pytest.raises(CommandListError) as caught:
         parse_command_list(text, "x")
     assert str(caught.value).startswith("x, ") and words in str(caught.value)

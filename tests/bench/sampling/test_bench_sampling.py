@@ -55,7 +55,7 @@ def test_idle_processes_end_with_the_block() -> None:
         (["bench.sampling.busy:busy_loops"], LOOPS),
     ],
 )
-def test_processes_end_when_who_started_them_is_killed(
+def test_processes_end_when_their_parent_is_killed(
     words: list[str], count: int
 ) -> None:
     command = [*ENDS_WITH_US, sys.executable, "-c", _HOLD, *words]

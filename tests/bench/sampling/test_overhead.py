@@ -58,7 +58,7 @@ def test_a_repetition_has_every_cell_once_and_nothing_in_each_stretch() -> None:
     assert met == Counter(cell for cell in CELLS if cell)
 
 
-def test_the_order_is_drawn_anew_and_known_again() -> None:
+def test_the_order_is_random_and_reproducible() -> None:
     orders = [stretches(CELLS, 4, repetition) for repetition in range(1, 6)]
     assert stretches(CELLS, 4, 3) == orders[2]
     assert all(a != b for a, b in zip(orders, orders[1:], strict=False))
@@ -71,7 +71,7 @@ def test_steps_name_repetition_and_stretch() -> None:
     assert len(OverheadPart().steps(FULL)) == 7 * 30
 
 
-def test_more_runs_are_no_other_settings() -> None:
+def test_more_runs_do_not_change_the_settings() -> None:
     part = OverheadPart()
     assert part.settings(FULL.with_runs(3)) == part.settings(FULL)
     assert part.settings(QUICK) != part.settings(FULL)

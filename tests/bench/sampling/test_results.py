@@ -47,7 +47,7 @@ def test_steps_that_were_measured_are_taken_up_again(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.new"))
 
 
-def test_without_resume_a_part_starts_anew(tmp_path: Path) -> None:
+def test_without_resume_a_part_starts_from_the_beginning(tmp_path: Path) -> None:
     path = tmp_path / "ticks.json"
     Results(TicksPart(), QUICK, path).keep("nobody", TICKS)
     anew = Results(TicksPart(), QUICK, path)
@@ -57,7 +57,7 @@ def test_without_resume_a_part_starts_anew(tmp_path: Path) -> None:
     assert list(kept.found) == ["bridge"]
 
 
-def test_other_settings_are_no_part_of_the_same_run(
+def test_other_settings_start_another_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Report(tmp_path).results(TicksPart(), FULL).keep("nobody", TICKS)
@@ -69,7 +69,7 @@ def test_other_settings_are_no_part_of_the_same_run(
     assert said.count("\n") == 1
 
 
-def test_a_damaged_file_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_a_damaged_file_cannot_be_resumed(tmp_path: Path) -> None:
     path = tmp_path / "ticks.json"
     Results(TicksPart(), QUICK, path).keep("nobody", TICKS)
     text = path.read_text()
@@ -204,7 +204,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
     assert 0.93 < hits / 2000 < 0.98
 
 
-def test_what_only_scatters_is_no_change() -> None:
+def test_noise_is_not_a_change() -> None:
     there_and_back = changes([math.log(2.0), math.log(0.5)])
     assert there_and_back.value == pytest.approx(0.0)
     assert changes([math.log(1.01)] * 3).value == pytest.approx(1.0)

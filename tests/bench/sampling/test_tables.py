@@ -189,7 +189,7 @@ def test_cpu_is_of_calm_stretches_and_says_when_it_is_scaled() -> None:
     assert cpu_at_pace(0.0, 0.0) == []
 
 
-def test_what_was_predicted_stands_beside_what_was_measured() -> None:
+def test_predictions_are_listed_next_to_measurements() -> None:
     rows = _cells_of(table_predicted(COST).partition("\n\n")[0])[2:]
     assert rows == [
         ["CPU of bridge", "%", "1.5", "1 to 2", "1.2", "yes"],

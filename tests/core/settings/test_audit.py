@@ -200,7 +200,7 @@ def test_readers_miss_no_event_of_files_that_were_rotated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit, "_MAX_BYTES", 1000)
-    trail = audit.Trail(tmp_path)
+    trail = audit.AuditTrail(tmp_path)
     assert [*trail.news()] == []
     read, written = [], 0
     for more in (1, 2, 12, 0, 25):

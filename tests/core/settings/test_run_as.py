@@ -5,18 +5,18 @@ import os
 
 import pytest
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.run_as import other_user
 from core.settings.settings import Settings
 
 
-def test_own_user_is_no_other() -> None:
+def test_the_own_user_is_not_another_user() -> None:
     assert other_user(Settings()) == ""
     assert other_user(Settings(run_as=getpass.getuser())) == ""
 
 
 def test_user_must_exist() -> None:
-    with pytest.raises(MendableError, match="this machine has no user 'no-such-user'"):
+    with pytest.raises(UserError, match="this machine has no user 'no-such-user'"):
         other_user(Settings(run_as="no-such-user"))
 
 
@@ -24,7 +24,7 @@ def test_only_root_runs_commands_as_another_user() -> None:
     assert other_user(Settings(run_as="nobody")) == "nobody"
     os.seteuid(65533)
     try:
-        with pytest.raises(MendableError, match="only root may run commands"):
+        with pytest.raises(UserError, match="only root may run commands"):
             other_user(Settings(run_as="nobody"))
     finally:
         os.seteuid(0)

@@ -34,7 +34,7 @@ def test_the_environment_is_read_where_no_argument_is_given(
     assert Settings(api_port=8002).api_port == 8002
 
 
-def test_an_argument_that_is_no_setting_is_refused() -> None:
+def test_an_argument_that_is_not_a_setting_is_refused() -> None:
     with pytest.raises(SettingsError, match="no_such_setting"):
         Settings(no_such_setting=1)  # type: ignore[call-arg]
 

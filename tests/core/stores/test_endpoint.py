@@ -91,12 +91,12 @@ def test_a_syntax_error_in_an_update(endpoint):
         endpoint.update("INSERT DATA { <a:b> <a:c> ?x }")
 
 
-def test_an_update_is_no_query(endpoint):
+def test_an_update_is_not_a_query(endpoint):
     with pytest.raises(QuerySyntaxError):
         endpoint.select("INSERT DATA { <a:b> <a:c> 1 }")
 
 
-def test_a_query_is_no_update(endpoint):
+def test_a_query_is_not_an_update(endpoint):
     with pytest.raises(QuerySyntaxError):
         endpoint.update("SELECT * { ?s ?p ?o }")
 

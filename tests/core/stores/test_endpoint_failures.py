@@ -10,10 +10,10 @@ import pytest
 
 from core.stores.endpoint import Endpoint
 from core.stores.errors import (
-    CutShortError,
     EndpointError,
     EndpointTimeoutError,
     EndpointUnreachableError,
+    IncompleteAnswerError,
     TooLargeError,
 )
 from core.stores.results import read_rows
@@ -50,16 +50,16 @@ def test_a_query_that_takes_too_long_is_stopped(endpoint, fuseki):
     assert time.monotonic() - start < 20
 
 
-def test_rows_cut_short_by_the_time_are_no_answer(endpoint, fuseki):
+def test_rows_cut_short_by_the_timeout_are_not_an_answer(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
     # Longer where the store was held up until no row came in time.
     for seconds in (0.3, 3, 30):
         with (
             Endpoint(f"{fuseki.url}/twin", timeout=seconds) as hasty,
-            pytest.raises((CutShortError, EndpointTimeoutError)) as caught,
+            pytest.raises((IncompleteAnswerError, EndpointTimeoutError)) as caught,
         ):
             hasty.select(f"SELECT * {{ {ENDLESS} }}")
-        if caught.type is CutShortError:
+        if caught.type is IncompleteAnswerError:
             break
     assert caught.match("ends before it is complete")
 
@@ -90,7 +90,7 @@ def test_every_cut_of_an_answer_is_noticed(endpoint):
     ).rstrip()
     assert len(read_rows(body).rows) == 3
     for end in range(len(body)):
-        with pytest.raises(CutShortError):
+        with pytest.raises(IncompleteAnswerError):
             read_rows(body[:end])
 
 
@@ -110,12 +110,12 @@ def test_a_connection_that_breaks_off(reply):
     with (
         server(reply) as url,
         Endpoint(url) as endpoint,
-        pytest.raises(CutShortError, match="broke its answer off"),
+        pytest.raises(IncompleteAnswerError, match="broke its answer off"),
     ):
         endpoint.select("SELECT * {}")
 
 
-def test_a_server_that_is_no_graph_store():
+def test_a_server_that_is_not_a_graph_store():
     page = HEAD % b"text/html" + b"Content-Length: 13\r\n\r\n<html></html>"
     with server(page) as url, Endpoint(url) as endpoint, pytest.raises(EndpointError):
         endpoint.select("SELECT * {}")

@@ -9,15 +9,15 @@ import pytest
 from api.observations.comparing import TOLERANCE
 from observations.comparison.compare import (
     DEFAULT_TOLERANCE,
-    Verdict,
-    Word,
+    ComparisonVerdict,
+    VerdictWord,
     estimate,
     judge,
 )
 from observations.comparison.decisive_runs import POWER, decisive_runs
 
 COMPARISONS = 1000
-Draw = Callable[[], Verdict]
+Draw = Callable[[], ComparisonVerdict]
 
 
 def simulated(
@@ -26,10 +26,10 @@ def simulated(
     sizes: tuple[int, int] = (8, 8),
     spreads: tuple[float, float] = (0.01, 0.01),
     tolerance: float = DEFAULT_TOLERANCE,
-) -> Counter[Word]:
+) -> Counter[VerdictWord]:
     """Verdicts on groups whose true means differ by a part of the first one's."""
     rng = np.random.default_rng(18)
-    found: Counter[Word] = Counter()
+    found: Counter[VerdictWord] = Counter()
     for _ in range(COMPARISONS):
         was = rng.normal(1, spreads[0], sizes[0]).tolist()
         now = rng.normal(1 + change, spreads[1], sizes[1]).tolist()
@@ -59,16 +59,16 @@ def test_equal_values_have_interval_of_width_zero(value: float) -> None:
 @pytest.mark.parametrize(
     ("values", "less", "word"),
     [
-        ([2.0, 2.1, 1.9], True, Word.BETTER),
-        ([2.0, 2.1, 1.9], False, Word.WORSE),
-        ([2.0, 2.1, 1.9], None, Word.LESS),
-        ([4.0, 4.1, 3.9], True, Word.WORSE),
-        ([4.0, 4.1, 3.9], None, Word.MORE),
-        ([3.0, 3.01, 2.99], True, Word.EQUIVALENT),
-        ([3.0, 3.5, 2.6], True, Word.UNDECIDED),
+        ([2.0, 2.1, 1.9], True, VerdictWord.BETTER),
+        ([2.0, 2.1, 1.9], False, VerdictWord.WORSE),
+        ([2.0, 2.1, 1.9], None, VerdictWord.LESS),
+        ([4.0, 4.1, 3.9], True, VerdictWord.WORSE),
+        ([4.0, 4.1, 3.9], None, VerdictWord.MORE),
+        ([3.0, 3.01, 2.99], True, VerdictWord.EQUIVALENT),
+        ([3.0, 3.5, 2.6], True, VerdictWord.UNDECIDED),
     ],
 )
-def test_verdicts(values: list[float], less: bool, word: Word) -> None:
+def test_verdicts(values: list[float], less: bool, word: VerdictWord) -> None:
     found = judge([3.0, 3.02, 2.99], values, less_is_better=less)
     assert found.word is word
     assert found.low is not None
@@ -81,16 +81,16 @@ def test_slowdown_that_may_be_chance_is_undecided() -> None:
     found = judge([1.8, 2.0, 2.2], [2.2, 2.7, 3.35])
     assert found.change == pytest.approx(0.375)
     assert found.p == pytest.approx(0.14, abs=0.01)
-    assert found.word is Word.UNDECIDED
+    assert found.word is VerdictWord.UNDECIDED
     assert found.needed == "9 runs in each group would decide it"
 
 
 def test_change_within_tolerance_is_equivalent() -> None:
     reference, values = [100.0, 100.1, 99.9], [103.0, 103.1, 102.9]
-    assert judge(reference, values).word is Word.EQUIVALENT
-    assert judge(reference, values, tolerance=0.02).word is Word.WORSE
-    assert judge(reference, values, tolerance=0).word is Word.WORSE
-    assert judge(reference, values, tolerance=0.03).word is Word.UNDECIDED
+    assert judge(reference, values).word is VerdictWord.EQUIVALENT
+    assert judge(reference, values, tolerance=0.02).word is VerdictWord.WORSE
+    assert judge(reference, values, tolerance=0).word is VerdictWord.WORSE
+    assert judge(reference, values, tolerance=0.03).word is VerdictWord.UNDECIDED
 
 
 def test_tolerance_is_that_of_the_api() -> None:
@@ -115,15 +115,15 @@ def test_change_of_the_tolerance_is_rarely_called_equivalent(
     found = simulated(
         sign * tolerance, sizes=sizes, spreads=spreads, tolerance=tolerance
     )
-    assert found[Word.EQUIVALENT] <= 0.05 * COMPARISONS
-    assert found[Word.WORSE] + found[Word.BETTER] <= 0.05 * COMPARISONS
-    assert found[Word.UNDECIDED] > 0.9 * COMPARISONS
+    assert found[VerdictWord.EQUIVALENT] <= 0.05 * COMPARISONS
+    assert found[VerdictWord.WORSE] + found[VerdictWord.BETTER] <= 0.05 * COMPARISONS
+    assert found[VerdictWord.UNDECIDED] > 0.9 * COMPARISONS
 
 
 def test_no_change_is_rarely_called_a_difference() -> None:
     found = simulated(0, spreads=(0.1, 0.1), tolerance=0)
-    assert 0.03 < 1 - found[Word.UNDECIDED] / COMPARISONS < 0.07
-    assert simulated(0, spreads=(0.1, 0.1))[Word.UNDECIDED] > 0.97 * COMPARISONS
+    assert 0.03 < 1 - found[VerdictWord.UNDECIDED] / COMPARISONS < 0.07
+    assert simulated(0, spreads=(0.1, 0.1))[VerdictWord.UNDECIDED] > 0.97 * COMPARISONS
 
 
 @pytest.mark.parametrize(
@@ -133,15 +133,15 @@ def test_runs_that_would_decide_do(change: float, spread: float) -> None:
     runs, _ = decisive_runs(1, 1 + change, spread**2, DEFAULT_TOLERANCE)
     assert runs is not None
     found = simulated(change, sizes=(runs, runs), spreads=(spread, spread))
-    assert 1 - found[Word.UNDECIDED] / COMPARISONS > POWER - 0.03
+    assert 1 - found[VerdictWord.UNDECIDED] / COMPARISONS > POWER - 0.03
     few = simulated(change, sizes=(runs // 2, runs // 2), spreads=(spread, spread))
-    assert 1 - few[Word.UNDECIDED] / COMPARISONS < POWER - 0.1
+    assert 1 - few[VerdictWord.UNDECIDED] / COMPARISONS < POWER - 0.1
 
 
 def test_runs_that_did_not_decide_are_not_asked_for_again() -> None:
     """The pooled variance has more degrees of freedom than Welch's test."""
     found = judge([1.0, 1.0], [1.0, 2.0])
-    assert found.word is Word.UNDECIDED
+    assert found.word is VerdictWord.UNDECIDED
     assert found.runs is not None
     assert found.runs > 2
 
@@ -164,19 +164,23 @@ def test_reason_for_an_unknown_number_of_runs(
     reference: list[float], values: list[float], reason: str
 ) -> None:
     found = judge(reference, values, tolerance=0.5)
-    assert (found.word, found.runs, found.needed) == (Word.UNDECIDED, None, reason)
+    assert (found.word, found.runs, found.needed) == (
+        VerdictWord.UNDECIDED,
+        None,
+        reason,
+    )
 
 
 def test_reference_of_zero_has_no_relative_change() -> None:
     found = judge([0.0, 0.0], [1.0, 1.1])
-    assert (found.word, found.change, found.low) == (Word.WORSE, None, None)
-    assert judge([0.0, 0.0], [0.0, 0.0]).word is Word.EQUIVALENT
-    assert judge([0.0, 0.1, -0.1], [5.0, 5.0, 5.1]).word is Word.WORSE
+    assert (found.word, found.change, found.low) == (VerdictWord.WORSE, None, None)
+    assert judge([0.0, 0.0], [0.0, 0.0]).word is VerdictWord.EQUIVALENT
+    assert judge([0.0, 0.1, -0.1], [5.0, 5.0, 5.1]).word is VerdictWord.WORSE
 
 
 def test_change_of_negative_values_has_the_right_sign() -> None:
     found = judge([-3.0, -3.1, -2.9], [-6.0, -6.1, -5.9])
-    assert found.word is Word.BETTER
+    assert found.word is VerdictWord.BETTER
     assert found.change == pytest.approx(-1)
     assert found.low is not None and found.high is not None
     assert found.low < -1 < found.high < 0
@@ -184,8 +188,8 @@ def test_change_of_negative_values_has_the_right_sign() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_equal_values_are_judged_without_warnings() -> None:
-    assert judge([1.0, 1.0], [1.0, 1.0]).word is Word.EQUIVALENT
-    assert judge([1.0, 1.0], [2.0, 2.0]).word is Word.WORSE
-    assert judge([0.1] * 3, [0.1] * 3, tolerance=0).word is Word.EQUIVALENT
-    assert judge([1.0] * 3, [2.0, 2.1, 2.2]).word is Word.WORSE
-    assert judge([1e9] * 3, [1e9, 1e9, 1e9 + 1e-6]).word is Word.EQUIVALENT
+    assert judge([1.0, 1.0], [1.0, 1.0]).word is VerdictWord.EQUIVALENT
+    assert judge([1.0, 1.0], [2.0, 2.0]).word is VerdictWord.WORSE
+    assert judge([0.1] * 3, [0.1] * 3, tolerance=0).word is VerdictWord.EQUIVALENT
+    assert judge([1.0] * 3, [2.0, 2.1, 2.2]).word is VerdictWord.WORSE
+    assert judge([1e9] * 3, [1e9, 1e9, 1e9 + 1e-6]).word is VerdictWord.EQUIVALENT

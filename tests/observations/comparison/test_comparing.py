@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from observations.comparison.compare import Word
-from observations.comparison.comparing import Group, compare
+from observations.comparison.compare import VerdictWord
+from observations.comparison.comparing import RunGroup, compare
 
 
 def run(number: int, seconds: float, outcome: str = "completed") -> dict[str, Any]:
@@ -14,28 +14,31 @@ def figure(number: int, total: float | None, mean: float = 1.0) -> dict[str, Any
     return {"run": f"r{number}", "total": total, "mean": mean, "unit": None}
 
 
-def group(seconds: list[float], figures: dict[Any, Any] | None = None) -> Group:
-    return Group("g", [run(*each) for each in enumerate(seconds)], figures or {}, {})
+def group(seconds: list[float], figures: dict[Any, Any] | None = None) -> RunGroup:
+    return RunGroup("g", [run(*each) for each in enumerate(seconds)], figures or {}, {})
 
 
 def test_the_first_is_what_others_are_judged_by() -> None:
     found = compare([group([2, 2.1, 1.9]), group([1, 1.1, 0.9]), group([3, 3.1, 2.9])])
     (duration,) = found.measures
-    assert [v.word for v in duration.verdicts if v] == [Word.BETTER, Word.WORSE]
+    assert [v.word for v in duration.verdicts if v] == [
+        VerdictWord.BETTER,
+        VerdictWord.WORSE,
+    ]
 
 
 def test_what_was_broken_off_proves_nothing() -> None:
-    quick = Group("g", [run(0, 2.0), run(1, 2.1), run(2, 0.1, "killed")], {}, {})
+    quick = RunGroup("g", [run(0, 2.0), run(1, 2.1), run(2, 0.1, "killed")], {}, {})
     assert quick.durations == [2.0, 2.1]
     (duration,) = compare([group([2, 2.1, 1.9]), quick]).measures
-    assert [v.word for v in duration.verdicts if v] == [Word.UNDECIDED]
-    nothing = Group("g", [run(0, 0.1, "timed out")], {}, {})
+    assert [v.word for v in duration.verdicts if v] == [VerdictWord.UNDECIDED]
+    nothing = RunGroup("g", [run(0, 0.1, "timed out")], {}, {})
     (duration,) = compare([group([2, 2.1]), nothing]).measures
     assert (duration.estimates[1], duration.verdicts) == (None, [None])
 
 
 def test_state_of_the_machine_gets_no_verdict() -> None:
-    def measured(by: float) -> Group:
+    def measured(by: float) -> RunGroup:
         series = {
             ("kernel.all.load", "1 minute"): [figure(n, None, by) for n in range(3)],
             ("proc.memory.rss", None): [figure(n, None, by) for n in range(3)],
@@ -57,10 +60,10 @@ def test_state_of_the_machine_gets_no_verdict() -> None:
         for one in results
         if not one.is_context
     } == {
-        "duration": [Word.UNDECIDED],
-        "IPC": [Word.BETTER],
-        "disk.all.read": [Word.MORE],
-        "proc.memory.rss": [Word.MORE],
+        "duration": [VerdictWord.UNDECIDED],
+        "IPC": [VerdictWord.BETTER],
+        "disk.all.read": [VerdictWord.MORE],
+        "proc.memory.rss": [VerdictWord.MORE],
     }
     assert before.is_context("kernel.all.load")
     assert not before.is_context("disk.all.read")
@@ -68,11 +71,11 @@ def test_state_of_the_machine_gets_no_verdict() -> None:
 
 
 def test_tolerance_holds_for_every_measure() -> None:
-    def counted(by: float) -> Group:
+    def counted(by: float) -> RunGroup:
         series = {("disk.read", "sda"): [figure(n, by * (1000 + n)) for n in range(3)]}
         return group([1, 1.01, 0.99], series)
 
-    for tolerance, word in ((0.3, Word.EQUIVALENT), (0.1, Word.MORE)):
+    for tolerance, word in ((0.3, VerdictWord.EQUIVALENT), (0.1, VerdictWord.MORE)):
         found = compare([counted(1), counted(1.2)], tolerance)
         assert found.tolerance == tolerance
         assert {v.tolerance for m in found.measures for v in m.verdicts if v} == {
@@ -82,17 +85,17 @@ def test_tolerance_holds_for_every_measure() -> None:
 
 
 def test_whether_more_of_a_metric_is_better_is_unknown() -> None:
-    def counted(by: float) -> Group:
+    def counted(by: float) -> RunGroup:
         series = {("disk.read", "sda"): [figure(n, by * (100 + n)) for n in range(3)]}
         return group([1, 1.1, 0.9], series)
 
     _, read = compare([counted(1), counted(2)]).measures
     assert (read.metric, read.instance, read.what) == ("disk.read", "sda", "total")
-    assert [v.word for v in read.verdicts if v] == [Word.MORE]
+    assert [v.word for v in read.verdicts if v] == [VerdictWord.MORE]
 
 
 def test_all_processes_of_a_run_are_one_figure() -> None:
-    def faults(of: list[dict[str, Any]]) -> Group:
+    def faults(of: list[dict[str, Any]]) -> RunGroup:
         return group([1, 1.1], {("proc.psinfo.minflt", None): of})
 
     before = faults([figure(0, 10.0), figure(0, 5.0), figure(1, 16.0)])
@@ -102,6 +105,6 @@ def test_all_processes_of_a_run_are_one_figure() -> None:
     assert before.totals("proc.psinfo.minflt") == [15.0, 16.0]
 
 
-def test_what_one_group_alone_has_is_no_measure() -> None:
+def test_figures_of_a_single_group_are_not_compared() -> None:
     figures = {("m", None): [figure(0, 1.0)]}
     assert len(compare([group([1, 2], figures), group([1, 2])]).measures) == 1

@@ -9,10 +9,16 @@ import pytest
 from rocrate.rocrate import ROCrate
 
 from observations.errors import CrateError
-from observations.exchange.crate import METADATA, Told, base_of, metadata, write_crate
+from observations.exchange.crate import (
+    METADATA,
+    RunMetadata,
+    base_of,
+    metadata,
+    write_crate,
+)
 from tests.crates import contents
 
-TOLD = Told(
+TOLD = RunMetadata(
     "http://localhost:8000/observation/a",
     "http://localhost:8000",
     "./solver -n 4",
@@ -31,7 +37,7 @@ TOLD = Told(
 FILES = {"observation.ttl": b"", "series.csv": b"", "run.py": b"", "stdout.txt": b"hi"}
 
 
-def entities(told: Told = TOLD) -> dict[str, Any]:
+def entities(told: RunMetadata = TOLD) -> dict[str, Any]:
     return {one["@id"]: one for one in metadata(told, FILES)["@graph"]}
 
 

@@ -19,10 +19,10 @@ from ingest.triples import Triples, insertion
 from observations.comparison.comparing import find_group
 from observations.errors import CrateError
 from observations.exchange.crate import write_crate
-from observations.exchange.export import carried, crate_files
-from observations.exchange.import_ import FILES, bring
+from observations.exchange.export import crate_files, export_run
+from observations.exchange.import_ import FILES, import_run
 from observations.program import program
-from observations.record import Asked, Observation, Run, Summary
+from observations.record import Observation, Run, RunSpec, Summary
 from observations.statistics import Span, Statistics
 from observations.store import keep_observation
 from ontology.iris import Iris, series_name
@@ -44,7 +44,7 @@ ENDED = {
     **{"event": "ended", "exit": 0, "signal": None, "timed_out": False},
     **{"cancelled": False, "left": []},
 }
-ASKED = Asked("n1", ("solve", "-n", "4"), (0,), environment=ENVIRONMENT)
+ASKED = RunSpec("n1", ("solve", "-n", "4"), (0,), environment=ENVIRONMENT)
 FIGURES = Statistics(1, 1.0, 1.0, 1.0, 1.0, 1.0, None, None)
 
 
@@ -98,7 +98,7 @@ def printed(text: bytes) -> Mapping[str, Any]:
 
 def exported(settings: Settings, twin: Endpoint, id_: str) -> dict[str, bytes]:
     """The files of a crate, as somebody else reads them."""
-    found = carried(settings, twin, id_)
+    found = export_run(settings, twin, id_)
     path = settings.home / f"{uuid4()}.zip"
     write_crate(path, found.told, crate_files(found))
     return contents(path, {*FILES, "stdout.txt"})
@@ -108,7 +108,7 @@ def bring_bytes(
     settings: Settings, twin: Endpoint, files: Mapping[str, bytes], **more: bool
 ) -> URIRef:
     folder = settings.home / str(uuid4())
-    return bring(settings, twin, unpacked(folder, files), **more)
+    return import_run(settings, twin, unpacked(folder, files), **more)
 
 
 def forget(settings: Settings, twin: Endpoint, *ids: str) -> None:
@@ -185,7 +185,7 @@ SIGNS = ("product-uuid:1-2", "machine-id:ab")
         ((), "nothing tells whether it is the same machine"),
     ],
 )
-def test_a_known_name_is_no_known_machine(
+def test_a_known_name_does_not_identify_a_machine(
     settings: Settings, twin: Endpoint, here: tuple[str, ...], why: str
 ) -> None:
     describe_host(twin, *SIGNS)
@@ -233,7 +233,7 @@ def test_a_run_of_another_machine_gets_another_name(
     assert hosts(twin) == {"a": "n1-of-ana"}
     (event,) = events(tmp_path)
     assert (event["what"], event["thing"]) == ("run.imported", done.stdout.strip())
-    told = carried(settings, twin, "a").graph.serialize(format="nt")
+    told = export_run(settings, twin, "a").graph.serialize(format="nt")
     ours = IRIS.host("n1")
     assert [line for line in told.splitlines() if f"{ours}>" in line] == []
     assert f"<{ours}/" not in told

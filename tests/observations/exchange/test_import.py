@@ -10,7 +10,7 @@ from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from observations.errors import CrateError
 from observations.exchange.crate import METADATA
-from observations.exchange.import_ import bring
+from observations.exchange.import_ import import_run
 from tests.crates import unpacked
 from tests.ports import free_port
 
@@ -54,7 +54,7 @@ def refused(settings: Settings, files: Mapping[str, bytes]) -> str:
         Endpoint(settings.fuseki + "/twin") as twin,
         pytest.raises(CrateError) as error,
     ):
-        bring(settings, twin, unpacked(settings.home / "crate", files))
+        import_run(settings, twin, unpacked(settings.home / "crate", files))
     return str(error.value)
 
 

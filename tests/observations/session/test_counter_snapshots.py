@@ -12,20 +12,25 @@ import pytest
 
 from core.settings import tools
 from observations.session import counter_snapshots
-from observations.session.counter_snapshots import Mark, Marks, marking, read_mark
+from observations.session.counter_snapshots import (
+    CounterSnapshot,
+    RunSnapshots,
+    counter_reader,
+    read_snapshot,
+)
 from sampling.counters import local, private_pmcd
-from sampling.counters.perfevent import Prepared
+from sampling.counters.perfevent import CountingSetup
 from sampling.errors import PerfeventError
-from sampling.events.choice import Choice, Counted
+from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.conf import configuration
-from sampling.events.event import Event
+from sampling.events.event import PmuEvent
 from sampling.events.host import HostPmus
 from sampling.events.live import absent_metrics
 from tests.ports import free_port
 from tests.servers import Pmcd, Server
 
-EVENT = Event("software", "page-faults", kernel=True)
-CHOICE = Choice("node9", (Counted(EVENT, "device"),))
+EVENT = PmuEvent("software", "page-faults", kernel=True)
+CHOICE = EventSelection("node9", (SelectedEvent(EVENT, "device"),))
 PMUS = HostPmus("node9", {})
 FAULTS, DUTY = EVENT.value, EVENT.dutycycle
 PAGES = 2000
@@ -65,8 +70,8 @@ def test_what_the_bridge_said_of_events_before_is_not_taken(
     with Pmcd(tmp_path / "other") as other, Counting(tmp_path / "own") as counting:
         says(tmp_path, other.address)
         Timer(0.5, says, (tmp_path, counting.address)).start()
-        with marking(tmp_path, "node9", [FAULTS]) as marker:
-            found = marker.mark().values
+        with counter_reader(tmp_path, "node9", [FAULTS]) as marker:
+            found = marker.snapshot().values
     assert found and {name for name, _ in found} == {FAULTS}
 
 
@@ -77,8 +82,8 @@ def test_events_that_cannot_be_reached_hold_no_run_up_for_good(
     with Pmcd(tmp_path / "other") as other:
         for address in (other.address, "", f"unix://{tmp_path}/nobody"):
             says(tmp_path, address)
-            with marking(tmp_path, "node9", [FAULTS]) as marker:
-                assert not marker.mark().values
+            with counter_reader(tmp_path, "node9", [FAULTS]) as marker:
+                assert not marker.snapshot().values
 
 
 def touch_pages() -> None:
@@ -91,62 +96,72 @@ def test_all_is_counted_from_when_an_event_is_there(tmp_path: Path) -> None:
     with Counting(tmp_path / "own") as counting:
         for number in range(3):
             text = f"{configuration(PMUS, CHOICE)}# {number}\n"
-            local.count(counting.folder, Prepared(PMUS, CHOICE, text), counting.pid)
-            with marking(tmp_path, "node9", [FAULTS, DUTY], counting.address) as marker:
-                before = marker.mark().values
+            local.count(
+                counting.folder, CountingSetup(PMUS, CHOICE, text), counting.pid
+            )
+            with counter_reader(
+                tmp_path, "node9", [FAULTS, DUTY], counting.address
+            ) as marker:
+                before = marker.snapshot().values
                 touch_pages()
-                after = marker.mark().values
+                after = marker.snapshot().values
             assert {x for (name, _), x in after.items() if name == DUTY} == {1.0}
             grown = [after[key] - before[key] for key in after if key[0] == FAULTS]
             assert sum(grown) >= PAGES
 
 
-def test_a_mark_tells_what_was_counted_anew_since_the_one_before(
+def test_a_snapshot_lists_counters_that_restarted_since_the_last_one(
     tmp_path: Path,
 ) -> None:
     with Counting(tmp_path / "own") as counting:
         address = counting.address
-        with marking(tmp_path, "node9", [FAULTS, DUTY], address) as marker:
-            assert not marker.mark().anew
-            assert not marker.mark().anew
+        with counter_reader(tmp_path, "node9", [FAULTS, DUTY], address) as marker:
+            assert not marker.snapshot().anew
+            assert not marker.snapshot().anew
             text = f"{configuration(PMUS, CHOICE)}# other\n"
-            local.count(counting.folder, Prepared(PMUS, CHOICE, text), counting.pid)
-            assert marker.mark().anew == {FAULTS, DUTY}
-            assert not marker.mark().anew
+            local.count(
+                counting.folder, CountingSetup(PMUS, CHOICE, text), counting.pid
+            )
+            assert marker.snapshot().anew == {FAULTS, DUTY}
+            assert not marker.snapshot().anew
 
 
-def marked(folder: Path, counting: Counting) -> Mark:
+def marked(folder: Path, counting: Counting) -> CounterSnapshot:
     """What an API that starts now says, from a file as its runs keep it."""
-    with marking(folder, "node9", [FAULTS, DUTY], counting.address) as marker:
-        (folder / "mark.json").write_text(marker.mark().text)
-    mark = read_mark(folder / "mark.json")
+    with counter_reader(folder, "node9", [FAULTS, DUTY], counting.address) as marker:
+        (folder / "mark.json").write_text(marker.snapshot().text)
+    mark = read_snapshot(folder / "mark.json")
     assert mark
     assert {name for name, _ in mark.values} == {FAULTS, DUTY}, "and nothing of PMCD's"
     return mark
 
 
-def test_marks_of_two_apis_tell_whether_all_was_counted_on(tmp_path: Path) -> None:
+def test_snapshots_of_two_apis_show_whether_counters_restarted(tmp_path: Path) -> None:
     with Counting(tmp_path / "own") as counting:
         before, after = marked(tmp_path, counting), marked(tmp_path, counting)
         assert before.marker != after.marker
-        assert Marks(before, after).doubt(FAULTS) == ""
+        assert RunSnapshots(before, after).doubt_about(FAULTS) == ""
         text = f"{configuration(PMUS, CHOICE)}# other\n"
-        local.count(counting.folder, Prepared(PMUS, CHOICE, text), counting.pid)
+        local.count(counting.folder, CountingSetup(PMUS, CHOICE, text), counting.pid)
         anew = marked(tmp_path, counting)
         assert not anew.anew, "it has seen nothing of it"
-        assert "were counted anew" in Marks(after, anew).doubt(FAULTS)
-        assert Marks(after, anew).doubt("kernel.all.pswitch") == ""
+        assert "were counted anew" in RunSnapshots(after, anew).doubt_about(FAULTS)
+        assert RunSnapshots(after, anew).doubt_about("kernel.all.pswitch") == ""
     with Counting(tmp_path / "other") as counting:
         other = marked(tmp_path, counting)
-    assert "were counted anew" in Marks(before, other).doubt(DUTY), "another PMCD"
+    assert "were counted anew" in RunSnapshots(before, other).doubt_about(DUTY), (
+        "another PMCD"
+    )
 
 
-def test_marks_that_know_no_agent_are_in_doubt_where_two_apis_made_them() -> None:
-    before = Mark(1.0, {(FAULTS, "cpu0"): 1.0}, marker="one")
+def test_snapshots_of_two_apis_without_agents_are_doubtful() -> None:
+    before = CounterSnapshot(1.0, {(FAULTS, "cpu0"): 1.0}, marker="one")
     after = replace(before, at_ms=2.0)
-    assert Marks(before, after).doubt(FAULTS) == ""
+    assert RunSnapshots(before, after).doubt_about(FAULTS) == ""
     for known in "", "7 3":  # or only one of them does
         other = replace(after, marker="two", agents=known)
-        assert "API was started anew" in Marks(before, other).doubt(FAULTS)
-        assert Marks(before, other).doubt("kernel.all.pswitch") == ""
-    assert Marks(before, Mark(marker="two")).doubt(FAULTS) == "", "it has no values"
+        assert "API was started anew" in RunSnapshots(before, other).doubt_about(FAULTS)
+        assert RunSnapshots(before, other).doubt_about("kernel.all.pswitch") == ""
+    assert (
+        RunSnapshots(before, CounterSnapshot(marker="two")).doubt_about(FAULTS) == ""
+    ), "it has no values"

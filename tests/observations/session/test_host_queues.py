@@ -6,22 +6,22 @@ from threading import Event
 
 import pytest
 
-from observations.session.host_queues import Lanes
+from observations.session.host_queues import HostQueues
 from tests.servers import wait_until
 
 
 def test_a_host_that_hangs_holds_up_its_own_work_alone() -> None:
-    lanes, go, done = Lanes(), Event(), list[str]()
-    lanes.submit("away", lambda: assert_set(go))
+    queues, go, done = HostQueues(), Event(), list[str]()
+    queues.submit("away", lambda: assert_set(go))
     for number in range(50):
         for host in "away", "near", "other":
-            lanes.submit(host, partial(done.append, f"{host}{number}"))
-    assert lanes.wait(0.5) == ["away"]
+            queues.submit(host, partial(done.append, f"{host}{number}"))
+    assert queues.wait(0.5) == ["away"]
     expected = [f"near{number}" for number in range(50)]
     assert [one for one in done if one.startswith("near")] == expected
     assert not [one for one in done if one.startswith("away")]
     go.set()
-    assert lanes.wait(120) == []
+    assert queues.wait(120) == []
     expected = [f"away{number}" for number in range(50)]
     assert [one for one in done if one.startswith("away")] == expected
     wait_until(lambda: not [t for t in threading.enumerate() if "recorder-" in t.name])
@@ -34,13 +34,13 @@ def assert_set(go: Event) -> None:
 def test_what_fails_is_logged_and_what_follows_is_done(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    lanes, done = Lanes(), list[str]()
+    queues, done = HostQueues(), list[str]()
 
     def fail() -> None:
         raise OSError("no room")
 
-    lanes.submit("near", fail)
-    lanes.submit("near", lambda: done.append("after"))
-    assert lanes.wait(120) == []
+    queues.submit("near", fail)
+    queues.submit("near", lambda: done.append("after"))
+    assert queues.wait(120) == []
     assert done == ["after"]
     assert "no room" in caplog.text

@@ -5,21 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from observations.record import Asked
+from observations.record import RunSpec
 from observations.session import repetition
-from observations.session.counter_snapshots import Mark, read_mark
-from observations.session.event_log import Said
-from observations.session.repetition import begun, discard_unrun, left_of
-from observations.session.run_request import Wish
+from observations.session.counter_snapshots import CounterSnapshot, read_snapshot
+from observations.session.event_log import EventLog
+from observations.session.repetition import (
+    begin_run,
+    discard_unstarted,
+    unfinished_runs,
+)
+from observations.session.run_request import RunRequest
 from observations.session.session_journal import (
-    forget_open,
-    keep_open,
-    left_open,
     note_failure,
+    open_requests,
+    record_open,
+    remove_open,
 )
 
-WISH = Wish(
-    Asked(
+WISH = RunRequest(
+    RunSpec(
         "n1",
         ("echo", 'a "b"'),
         (0, 3),
@@ -34,78 +38,85 @@ WISH = Wish(
 )
 
 
-def test_a_wish_is_found_again_until_it_is_forgotten(tmp_path: Path) -> None:
-    other = Wish(Asked("n2", ("true",)))
-    keep_open(tmp_path, "one", WISH)
-    keep_open(tmp_path, "two", other)
+def test_a_request_is_read_back_until_it_is_removed(tmp_path: Path) -> None:
+    other = RunRequest(RunSpec("n2", ("true",)))
+    record_open(tmp_path, "one", WISH)
+    record_open(tmp_path, "two", other)
     (tmp_path / "observing" / "torn.json").write_text('{"asked": {')
     (tmp_path / "observing" / "strange.json").write_text('{"asked": {"colour": 1}}')
-    assert dict(left_open(tmp_path)) == {"one": WISH, "two": other}
-    forget_open(tmp_path, "one")
-    forget_open(tmp_path, "one")
-    assert dict(left_open(tmp_path)) == {"two": other}
+    assert dict(open_requests(tmp_path)) == {"one": WISH, "two": other}
+    remove_open(tmp_path, "one")
+    remove_open(tmp_path, "one")
+    assert dict(open_requests(tmp_path)) == {"two": other}
 
 
-def test_what_fails_at_each_start_is_set_aside_and_not_lost(tmp_path: Path) -> None:
-    keep_open(tmp_path, "one", WISH)
+def test_a_session_that_fails_twice_is_set_aside(tmp_path: Path) -> None:
+    record_open(tmp_path, "one", WISH)
     note_failure(tmp_path, "one")
-    assert dict(left_open(tmp_path)) == {"one": WISH}
+    assert dict(open_requests(tmp_path)) == {"one": WISH}
     note_failure(tmp_path, "one")
-    assert dict(left_open(tmp_path)) == {}
+    assert dict(open_requests(tmp_path)) == {}
     (aside,) = (tmp_path / "observing").iterdir()
     aside.rename(aside.with_suffix(".json"))
     note_failure(tmp_path, "one")
-    assert dict(left_open(tmp_path)) == {"one": WISH}
-    forget_open(tmp_path, "one")
+    assert dict(open_requests(tmp_path)) == {"one": WISH}
+    remove_open(tmp_path, "one")
     assert not [*(tmp_path / "observing").iterdir()]
 
 
 def test_nothing_is_left_where_nothing_was(tmp_path: Path) -> None:
-    assert list(left_open(tmp_path)) == []
-    assert left_of(tmp_path, WISH, "one") == []
+    assert list(open_requests(tmp_path)) == []
+    assert unfinished_runs(tmp_path, WISH, "one") == []
 
 
-def test_a_mark_is_read_as_it_was(tmp_path: Path) -> None:
+def test_a_snapshot_is_read_as_it_was_written(tmp_path: Path) -> None:
     values = {("k.a", None): 1.5, ("k.b", "cpu0"): 2.0**60, ("k.b", "ü, b"): 0.0}
     path = tmp_path / "mark.json"
-    mark = Mark(1700000000123.5, values, frozenset({"k.b"}), "7 3", "one")
+    mark = CounterSnapshot(1700000000123.5, values, frozenset({"k.b"}), "7 3", "one")
     path.write_text(mark.text)
-    assert read_mark(path) == mark
+    assert read_snapshot(path) == mark
     # As runs that are still open had it before.
     path.write_text('{"at_ms": 1.5, "values": [["k.a", null, 2.0]]}')
-    assert read_mark(path) == Mark(1.5, {("k.a", None): 2.0})
+    assert read_snapshot(path) == CounterSnapshot(1.5, {("k.a", None): 2.0})
     path.write_text("{")
-    assert read_mark(path) is None
+    assert read_snapshot(path) is None
 
 
 def test_runs_are_found_with_all_that_was_said_whole(tmp_path: Path) -> None:
-    before = Mark(5.0, {("k.a", None): 1.0})
-    first = begun(tmp_path, WISH, "one", 1, before)
+    before = CounterSnapshot(5.0, {("k.a", None): 1.0})
+    first = begin_run(tmp_path, WISH, "one", 1, before)
     started, alive = {"event": "started"}, {"event": "alive"}
     first.take(started)
     first.take(alive)
-    first.look_after(Mark(6.0, {("k.a", None): 2.0}))
+    first.snapshot_after(CounterSnapshot(6.0, {("k.a", None): 2.0}))
     with (first.folder / "events.jsonl").open("a") as events:
         events.write('{"event": "ov')
     # A folder that was made, and nothing more.
     (tmp_path / "observations" / "one-2").mkdir()
-    (found,) = left_of(tmp_path, WISH, "one")
-    assert (found.id, found.wish, found.before) == ("one-1", first.wish, before)
-    assert (found.wish.asked.group, found.wish.asked.repetition) == ("one", 1)
-    assert found.said.events == [started, alive]
-    assert found.after == Mark(6.0, {("k.a", None): 2.0})
+    (found,) = unfinished_runs(tmp_path, WISH, "one")
+    assert (found.id, found.run_request, found.before) == (
+        "one-1",
+        first.run_request,
+        before,
+    )
+    assert (found.run_request.spec.group, found.run_request.spec.repetition) == (
+        "one",
+        1,
+    )
+    assert found.log.events == [started, alive]
+    assert found.after == CounterSnapshot(6.0, {("k.a", None): 2.0})
     assert not found.is_over
     # What comes next is a line of its own.
     found.take({"event": "ended"})
-    begun(tmp_path, WISH, "one", 2, before)
-    again, second = left_of(tmp_path, WISH, "one")
-    assert [event["event"] for event in again.said.events] == [
+    begin_run(tmp_path, WISH, "one", 2, before)
+    again, second = unfinished_runs(tmp_path, WISH, "one")
+    assert [event["event"] for event in again.log.events] == [
         "started",
         "alive",
         "ended",
     ]
     assert again.is_over
-    assert (second.id, second.said.events, second.is_recorded) == ("one-2", [], True)
+    assert (second.id, second.log.events, second.is_recorded) == ("one-2", [], True)
 
 
 def beat(number: int, *pids: int) -> dict[str, object]:
@@ -113,7 +124,7 @@ def beat(number: int, *pids: int) -> dict[str, object]:
 
 
 def test_of_beats_the_last_is_kept_and_all_are_counted() -> None:
-    said = Said([{"event": "started"}, beat(1, 7, 8)])
+    said = EventLog([{"event": "started"}, beat(1, 7, 8)])
     assert said.since(1) == [(2, beat(1, 7, 8))]
     said.add({"event": "output"})
     said.add(beat(2, 7, 9))
@@ -131,40 +142,42 @@ def test_of_beats_the_last_is_kept_and_all_are_counted() -> None:
 
 def test_a_process_is_written_down_once(tmp_path: Path) -> None:
     """Beats of a thousand processes that go on for a day are 600 MB else."""
-    run = begun(tmp_path, WISH, "one", 1, Mark())
+    run = begin_run(tmp_path, WISH, "one", 1, CounterSnapshot())
     run.take({"event": "started", "pid": 7})
     many = range(7, 1007)
     for number in range(100):
         run.take(beat(number, *many))
     run.take(beat(100, 7, 2000))
-    assert len(run.said.events) == 2
+    assert len(run.log.events) == 2
     assert (run.folder / "events.jsonl").stat().st_size < 20_000
-    (found,) = left_of(tmp_path, WISH, "one")
-    assert found.said.count == run.said.count == 102
-    assert found.said.pids == run.said.pids == dict.fromkeys((*many, 2000))
+    (found,) = unfinished_runs(tmp_path, WISH, "one")
+    assert found.log.count == run.log.count == 102
+    assert found.log.pids == run.log.pids == dict.fromkeys((*many, 2000))
     # Until the next one it tells of all that there were, the command before others.
-    assert found.said.last == {**beat(100), "pids": [*many, 2000]}
+    assert found.log.last == {**beat(100), "pids": [*many, 2000]}
 
 
-def test_what_is_not_on_disk_was_not_heard(tmp_path: Path) -> None:
-    run = begun(tmp_path, WISH, "one", 1, Mark())
+def test_an_event_that_cannot_be_written_is_not_counted(tmp_path: Path) -> None:
+    run = begin_run(tmp_path, WISH, "one", 1, CounterSnapshot())
     (run.folder / "events.jsonl").mkdir()
     with pytest.raises(OSError, match="events"):
         run.take({"event": "started"})
-    assert run.said.count == 0
+    assert run.log.count == 0
 
 
 def test_only_runs_that_started_are_kept(tmp_path: Path) -> None:
-    wish = replace(WISH, asked=replace(WISH.asked, repeat=4))
+    run_request = replace(WISH, spec=replace(WISH.spec, repeat=4))
     for events in (["started", "ended"], ["refused"], []):
         number = len([*tmp_path.glob("observations/*")]) + 1
-        run = begun(tmp_path, wish, "one", number, Mark())
+        run = begin_run(tmp_path, run_request, "one", number, CounterSnapshot())
         for event in events:
             run.take({"event": event, "reason": "no such command"})
     torn = tmp_path / "observations" / "one-4"
     torn.mkdir()
     (torn / "wish.json").write_text("{}")
-    discard_unrun(tmp_path, wish, "one", left_of(tmp_path, wish, "one"))
+    discard_unstarted(
+        tmp_path, run_request, "one", unfinished_runs(tmp_path, run_request, "one")
+    )
     (kept,) = (tmp_path / "observations").iterdir()
     assert kept.name == "one-1"
 
@@ -177,5 +190,5 @@ def test_run_that_cannot_be_prepared_leaves_nothing(
 
     monkeypatch.setattr(repetition, "program", full)
     with pytest.raises(OSError, match="No space"):
-        begun(tmp_path, WISH, "one", 1, Mark())
+        begin_run(tmp_path, WISH, "one", 1, CounterSnapshot())
     assert not [*(tmp_path / "observations").iterdir()]

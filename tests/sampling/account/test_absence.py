@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sampling.account.absence import DIED, STOPPED, Counted
+from sampling.account.absence import DIED, STOPPED, AbsenceTracker
 
 
 @pytest.fixture
@@ -14,32 +14,32 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_nobody_was_there_before(path: Path) -> None:
-    assert Counted(path, 1000.0).absence is None
+    assert AbsenceTracker(path, 1000.0).absence is None
 
 
 @pytest.mark.parametrize(("stopped", "reason"), [(True, STOPPED), (False, DIED)])
 def test_points_follow_from_the_last_seconds(
     path: Path, stopped: bool, reason: str
 ) -> None:
-    counted = Counted(path, 900.0)
+    counted = AbsenceTracker(path, 900.0)
     for second in range(100):
         counted.keep(1000.0 + second, 50 * second)
     counted.keep(1100.0, 5000, stopped)
-    absence = Counted(path, 1110.5).absence
+    absence = AbsenceTracker(path, 1110.5).absence
     assert absence is not None
     assert (absence.since, absence.seconds, absence.points) == (1100.0, 10.5, 525)
     assert absence.reason == reason
 
 
 def test_one_look_knows_no_rate(path: Path) -> None:
-    Counted(path, 900.0).keep(1000.0, 50)
-    absence = Counted(path, 1001.0).absence
+    AbsenceTracker(path, 900.0).keep(1000.0, 50)
+    absence = AbsenceTracker(path, 1001.0).absence
     assert absence is not None and absence.points == 0
 
 
 def test_a_clock_that_was_set_back_knows_nothing(path: Path) -> None:
-    Counted(path, 900.0).keep(1000.0, 50)
-    assert Counted(path, 999.0).absence is None
+    AbsenceTracker(path, 900.0).keep(1000.0, 50)
+    assert AbsenceTracker(path, 999.0).absence is None
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_a_damaged_file_is_named_once(
 ) -> None:
     path.write_text(text)
     with caplog.at_level(logging.WARNING):
-        counted = Counted(path, 1000.0)
+        counted = AbsenceTracker(path, 1000.0)
     assert counted.absence is None
     assert len(caplog.messages) == 1 and "is no account" in caplog.messages[0]
     counted.keep(1000.0, 5)
-    assert Counted(path, 1001.0).absence is not None
+    assert AbsenceTracker(path, 1001.0).absence is not None

@@ -50,7 +50,7 @@ def test_lost_points_count_for_ten_seconds() -> None:
         "what nobody foresaw",
     ],
 )
-def test_each_loss_on_the_way_counts(reason: str) -> None:
+def test_each_loss_in_transit_counts(reason: str) -> None:
     losses = Losses()
     losses.add(1, reason)
     assert losses.figures()["points"] == 1

@@ -1,25 +1,27 @@
 """Calibrations whose coefficients are known, as a machine without noise would give."""
 
-from sampling.cost.disk import Part
-from sampling.cost.load import Asked, Load
-from sampling.cost.model import Disk, Measured, Model
+from sampling.cost.disk import DiskBlocks
+from sampling.cost.load import AgentLoad, SamplingLoad
+from sampling.cost.model import CalibrationRun, CostModel, DiskModel
 
 BYTES_A_POINT, BYTES_A_BLOCK, LABELS, SENT = 0.5, 20, 100.0, 80.0
 
 
-def load(fetches: float, values: float, points: float, processes: float = 0) -> Load:
+def load(
+    fetches: float, values: float, points: float, processes: float = 0
+) -> SamplingLoad:
     """A load of the linux agent, and of the proc agent where it has processes."""
-    agents = {"linux": Asked(fetches, values, values)} if fetches else {}
+    agents = {"linux": AgentLoad(fetches, values, values)} if fetches else {}
     if processes:
-        agents["proc"] = Asked(fetches, 2 * processes, 3 * processes)
-    return Load(fetches, values, points, int(points), agents=agents)
+        agents["proc"] = AgentLoad(fetches, 2 * processes, 3 * processes)
+    return SamplingLoad(fetches, values, points, int(points), agents=agents)
 
 
 def measured(
-    title: str, of: Load, others: float = 1.0, missing: float = 0.0
-) -> Measured:
+    title: str, of: SamplingLoad, others: float = 1.0, missing: float = 0.0
+) -> CalibrationRun:
     """CPU of one core in %: as the coefficients here have it."""
-    linux, proc = (of.agents.get(name, Asked()) for name in ("linux", "proc"))
+    linux, proc = (of.agents.get(name, AgentLoad()) for name in ("linux", "proc"))
     cpu = {
         "pmcd": 0.1 + 0.01 * of.fetches + 1e-5 * of.values,
         "linux": 0.02 * linux.fetches + 1e-4 * linux.reads,
@@ -30,14 +32,14 @@ def measured(
         "store": 0.4 + 0.05 * _sends(of.fetches) + 2e-4 * of.points,
     }
     rss = {"bridge": 50_000_000 + 1000 * of.series, "store": 40_000_000}
-    return Measured(title, of, cpu, rss, others, missing)
+    return CalibrationRun(title, of, cpu, rss, others, missing)
 
 
 def _sends(fetches: float) -> float:
     return 1 / (0.2 + 1 / fetches) if fetches else 0.0
 
 
-def calibration(host: str = "n1", others: float = 1.0) -> Model:
+def calibration(host: str = "n1", others: float = 1.0) -> CostModel:
     """A dozen runs up to 100 fetches and 6,000 values a second."""
     loads = [
         load(fetches, values, values * share, processes)
@@ -55,9 +57,11 @@ def calibration(host: str = "n1", others: float = 1.0) -> Model:
     loads.sort(key=lambda of: of.series)  # memory is that of the most series so far
     runs = [measured(f"run {at}", of, others) for at, of in enumerate(loads)]
     parts = [
-        Part(points, blocks, int(BYTES_A_POINT * points + BYTES_A_BLOCK * blocks))
+        DiskBlocks(points, blocks, int(BYTES_A_POINT * points + BYTES_A_BLOCK * blocks))
         for points, blocks in ((10_000, 100), (50_000, 100), (20_000, 2000), (900, 90))
     ]
-    disk = Disk(parts, LABELS, SENT)
+    disk = DiskModel(parts, LABELS, SENT)
     versions = {"supertwin": "0.1.0", "kernel": "6.1"}
-    return Model(host, "2026-11-21T19:00:00+00:00", versions, 2, ("jbd2",), disk, runs)
+    return CostModel(
+        host, "2026-11-21T19:00:00+00:00", versions, 2, ("jbd2",), disk, runs
+    )

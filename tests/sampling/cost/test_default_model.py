@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from core.settings.settings import Settings
 from ontology.iris import series_name
 from sampling.cost.estimate import estimate_all
-from sampling.cost.load import Load, Size, load_of
+from sampling.cost.load import FetchSize, SamplingLoad, load_of
 from sampling.cost.model import BUSY, DEFAULT, default_model, save_model
 from sampling.plan_file.monitor import load_monitor
 from sampling.plan_file.plan import make_plan
@@ -193,7 +193,9 @@ def on_a_terminal(env: dict[str, str], *words: str) -> tuple[int, str]:
 def test_the_monitor_set_is_within_the_limits(cpus: int) -> None:
     """Also by the upper end: what every host samples is no reason to ask."""
     names = [name.replace("*", "x") for name in load_monitor()]
-    sizes = {name: Size("linux", cpus if ".percpu." in name else 16) for name in names}
+    sizes = {
+        name: FetchSize("linux", cpus if ".percpu." in name else 16) for name in names
+    }
     row = {"period": "1.000", "some": False, "instname": None}
     plan = make_plan(
         [{**row, "samplerName": n, "dbName": series_name(n)} for n in names]
@@ -204,4 +206,7 @@ def test_the_monitor_set_is_within_the_limits(cpus: int) -> None:
     limits = Settings()
     assert cost.cpu_total.high < limits.sample_max_cpu
     assert cost.disk.high < limits.sample_max_bytes
-    assert estimate_all(default_model(), Load()).cpu_total.high < limits.sample_max_cpu
+    assert (
+        estimate_all(default_model(), SamplingLoad()).cpu_total.high
+        < limits.sample_max_cpu
+    )

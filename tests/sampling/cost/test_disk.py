@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from sampling.cost.disk import Part, index_bytes, parts_in
+from sampling.cost.disk import DiskBlocks, index_bytes, parts_in
 
 FILES = {"values.bin": 100, "timestamps.bin": 20, "index.bin": 7, "metaindex.bin": 3}
 
@@ -22,10 +22,13 @@ def test_parts_tell_points_blocks_and_bytes(tmp_path: Path) -> None:
     told = json.dumps({"RowsCount": 500, "BlocksCount": 9, "MinTimestamp": 1})
     part(tmp_path, "18EA273C320F35D7", told=told)
     part(tmp_path, "600_10_20261121190000000_20261121200000000_18EA27", "big")
-    assert sorted(parts_in(tmp_path)) == [Part(500, 9, 130), Part(600, 10, 130)]
+    assert sorted(parts_in(tmp_path)) == [
+        DiskBlocks(500, 9, 130),
+        DiskBlocks(600, 10, 130),
+    ]
 
 
-def test_what_is_no_whole_part_is_left_out(tmp_path: Path) -> None:
+def test_an_invalid_whole_part_is_left_out(tmp_path: Path) -> None:
     part(tmp_path, "a", told="{")
     part(tmp_path, "b", told="[]")
     part(tmp_path, "c", told='{"RowsCount": 5}')

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sampling.cost.fit import Range, _t, fit
+from sampling.cost.fit import PredictionInterval, _t, fit
 
 TERMS = ("fetches", "values")
 
@@ -67,9 +67,9 @@ def test_what_never_varied_costs_nothing_and_is_beyond() -> None:
     assert found.beyond((0.0, 0.0)) == 0
 
 
-def test_idle_measurements_alone_are_no_division_by_zero() -> None:
+def test_idle_measurements_alone_do_not_divide_by_zero() -> None:
     found = fit(TERMS, [(0.0, 0.0), (1.0, 5.0)], [0.0, 0.0])
-    assert found.predict((10.0, 10.0)) == Range(0.0, 0.0, 0.0)
+    assert found.predict((10.0, 10.0)) == PredictionInterval(0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(("freedom", "known"), [(4, 2.776), (10, 2.228), (60, 2.0)])

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from sampling.cost.load import Asked, Load, Size, load_of, terms_of
+from sampling.cost.load import AgentLoad, FetchSize, SamplingLoad, load_of, terms_of
 from sampling.plan_file.plan import make_plan
 
 SIZES = {
-    "kernel.percpu.cpu.user": Size("linux", 4),
-    "perfevent.hwcounters.msr.tsc.value": Size("perfevent", 4),
-    "kernel.percpu.cpu.sys": Size("linux", 4),
-    "mem.util.free": Size("linux", 1),
-    "proc.psinfo.rss": Size("proc", 100),
-    "proc.io.rchar": Size("proc", 100),
-    "supertwin.bridge.points.missing": Size("unknown", 15),
+    "kernel.percpu.cpu.user": FetchSize("linux", 4),
+    "perfevent.hwcounters.msr.tsc.value": FetchSize("perfevent", 4),
+    "kernel.percpu.cpu.sys": FetchSize("linux", 4),
+    "mem.util.free": FetchSize("linux", 1),
+    "proc.psinfo.rss": FetchSize("proc", 100),
+    "proc.io.rchar": FetchSize("proc", 100),
+    "supertwin.bridge.points.missing": FetchSize("unknown", 15),
 }
 
 
@@ -25,7 +25,7 @@ def asked(metric: str, period: str, *instances: str) -> list[dict[str, Any]]:
     return [{**row, "some": True, "instname": name} for name in instances]
 
 
-def load(*plans: list[dict[str, Any]]) -> Load:
+def load(*plans: list[dict[str, Any]]) -> SamplingLoad:
     return load_of(make_plan([row for plan in plans for row in plan]), SIZES)
 
 
@@ -54,8 +54,8 @@ def test_of_two_plans_of_one_series_the_finer_counts() -> None:
 def test_families_of_a_process_are_files() -> None:
     one = load(asked("proc.psinfo.rss", "1"))
     both = load(asked("proc.psinfo.rss", "1"), asked("proc.io.rchar", "1"))
-    assert one.agents["proc"] == Asked(1, 100, 100)
-    assert both.agents["proc"] == Asked(1, 200, 200)
+    assert one.agents["proc"] == AgentLoad(1, 100, 100)
+    assert both.agents["proc"] == AgentLoad(1, 200, 200)
 
 
 def test_the_bridges_own_metrics_are_fetched_from_nobody() -> None:
@@ -69,7 +69,7 @@ def test_counters_are_fetched_from_a_pmcd_of_their_own() -> None:
         asked("perfevent.hwcounters.msr.tsc.value", "1"), asked("mem.util.free", "1")
     )
     assert (found.points, found.fetches, found.values) == (5, 2, 5)
-    assert found.agents["perfevent"] == Asked(1, 4, 4)
+    assert found.agents["perfevent"] == AgentLoad(1, 4, 4)
 
 
 def test_what_nobody_counted_is_named() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from sampling.cost.errors import ModelError
 from sampling.cost.estimate import DAY, estimate_added, estimate_all
-from sampling.cost.load import Asked, Load
+from sampling.cost.load import AgentLoad, SamplingLoad
 from sampling.cost.model import load_model, save_model
 from tests.sampling.cost.calibrations import (
     BYTES_A_BLOCK,
@@ -83,11 +83,11 @@ def test_a_plan_costs_what_it_adds() -> None:
 
 
 def test_a_day_on_disk_is_points_blocks_and_labels() -> None:
-    found = estimate_all(calibration(), Load(10, 1000, 1000, 100))
+    found = estimate_all(calibration(), SamplingLoad(10, 1000, 1000, 100))
     blocks = 1000 * DAY / 8192
     known = BYTES_A_POINT * 1000 * DAY + BYTES_A_BLOCK * blocks + LABELS * 100
     assert found.disk.value == pytest.approx(known, rel=1e-3)
-    slow = estimate_all(calibration(), Load(1, 1, 0.01, 100))
+    slow = estimate_all(calibration(), SamplingLoad(1, 1, 0.01, 100))
     # Each series has a block of its own, few as its points are.
     known = BYTES_A_POINT * 0.01 * DAY + (BYTES_A_BLOCK + LABELS) * 100
     assert slow.disk.value == pytest.approx(known, rel=1e-3)
@@ -108,7 +108,9 @@ def test_what_is_beyond_is_said_by_how_much() -> None:
 
 
 def test_agents_that_nobody_measured_are_named() -> None:
-    asked = Load(1, 3, 3, 3, agents={name: Asked(1, 1, 1) for name in ("jbd2", "gpu")})
+    asked = SamplingLoad(
+        1, 3, 3, 3, agents={name: AgentLoad(1, 1, 1) for name in ("jbd2", "gpu")}
+    )
     found = estimate_all(calibration(), asked)
     assert found.unmeasured == ("gpu",)  # jbd2 works inside PMCD
     assert found.cpu.keys() == {"pmcd", "bridge", "store"}

@@ -149,7 +149,7 @@ def test_it_is_told_in_words(run: Run, calibrated: Path) -> None:
     assert "10 × beyond what was measured" in fast
 
 
-def test_of_another_host_it_says_the_network_and_whose_cpu_it_is(
+def test_for_a_remote_host_it_shows_the_network_and_the_owner_of_the_cpu(
     run: Run, calibrated: Path
 ) -> None:
     words = ("estimate", USER, "--period", "20ms", "--host", "n1")

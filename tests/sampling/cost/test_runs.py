@@ -6,22 +6,22 @@ import pytest
 from sampling.cost.errors import CalibrationError
 from sampling.cost.live import sizes_now, value_counts
 from sampling.cost.load import load_of
-from sampling.cost.runs import Run, designed_runs
+from sampling.cost.runs import SamplingRun, designed_runs
 from sampling.plan_file.plan import make_plan
 from tests.servers import Pmcd
 
 
-def rows(run: Run) -> list[dict[str, object]]:
+def rows(run: SamplingRun) -> list[dict[str, object]]:
     return [
         {
             "samplerName": name,
             "dbName": name.replace(".", "_"),
-            "period": asking.period_ms / 1000,
-            "some": asking.instance is not None,
-            "instname": asking.instance,
+            "period": request.period_ms / 1000,
+            "some": request.instance is not None,
+            "instname": request.instance,
         }
-        for asking in run.asked
-        for name in asking.metrics
+        for request in run.requests
+        for name in request.metrics
     ]
 
 
@@ -29,7 +29,7 @@ def test_it_tells_fetches_files_and_values_apart(pmcd: Pmcd) -> None:
     """Else no fit could say which of them costs."""
     sizes, process = sizes_now(pmcd.address)
     runs = designed_runs(sizes, process)
-    assert not runs[0].asked and not runs[-1].asked
+    assert not runs[0].requests and not runs[-1].requests
     loads = [load_of(make_plan(rows(run)), sizes) for run in runs]
     assert not any(load.unknown for load in loads)
     for part in ("pmcd", "linux", "proc", "bridge", "store"):
@@ -37,7 +37,9 @@ def test_it_tells_fetches_files_and_values_apart(pmcd: Pmcd) -> None:
         assert np.linalg.matrix_rank(x / x.max(axis=0)) == x.shape[1], part
     assert any(load.points < load.values / 2 for load in loads)
     # All periods fit a window of three seconds.
-    assert all(3000 % asking.period_ms == 0 for run in runs for asking in run.asked)
+    assert all(
+        3000 % request.period_ms == 0 for run in runs for request in run.requests
+    )
 
 
 def test_every_process_has_the_values_that_a_fetch_gives(pmcd: Pmcd) -> None:

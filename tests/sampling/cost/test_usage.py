@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from sampling.cost.usage import Meter, cpu_seconds, machine_seconds, rss_bytes
+from sampling.cost.usage import CpuMeter, cpu_seconds, machine_seconds, rss_bytes
 
 SPIN = """
 import time
@@ -37,7 +37,7 @@ def test_of_a_process_that_ended_nothing_is_said() -> None:
 
 
 def test_a_meter_parts_ours_from_others() -> None:
-    before, meter = machine_seconds(), Meter({"us": os.getpid()})
+    before, meter = machine_seconds(), CpuMeter({"us": os.getpid()})
     until = time.process_time() + 0.2
     while time.process_time() < until:
         pass

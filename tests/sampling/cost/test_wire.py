@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sampling.cost.wire import Fetch
+from sampling.cost.wire import FetchBytes
 from sampling.sources.pcp_source import PcpSource
 from tests.servers import Pmcd
 
@@ -81,10 +81,10 @@ def test_a_fetch_takes_the_bytes_that_are_said(
     counts = Counter(
         series.metric for column in sample.columns for series in column.series
     )
-    assert taken == Fetch.of(counts.values())
+    assert taken == FetchBytes.of(counts.values())
 
 
 def test_ssh_adds_its_own_to_each_message() -> None:
-    small, large = Fetch.of([1]), Fetch.of([1000] * 6)
+    small, large = FetchBytes.of([1]), FetchBytes.of([1000] * 6)
     assert small.secured > 2 * small.bare
     assert large.bare < large.secured < 1.05 * large.bare

@@ -4,25 +4,25 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.settings.settings import Settings
 from core.settings.state import ChildState, StackState
-from sampling.counters.local import counting_here, counting_process
-from sampling.counters.perfevent import Prepared
-from sampling.events.choice import Choice, Counted
-from sampling.events.event import Event
+from sampling.counters.local import counting_locally, counting_process
+from sampling.counters.perfevent import CountingSetup
+from sampling.events.choice import EventSelection, SelectedEvent
+from sampling.events.event import PmuEvent
 from sampling.events.host import HostPmus
 from tests.command_line import run
 
-ONE = Counted(Event("msr", "tsc", kernel=True), "device")
+ONE = SelectedEvent(PmuEvent("msr", "tsc", kernel=True), "device")
 
 
 def test_without_a_stack_there_is_nobody_to_configure(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, host="h")
-    prepared = Prepared(HostPmus("h", {}), Choice("h", (ONE,)), "[perf]\n")
+    prepared = CountingSetup(HostPmus("h", {}), EventSelection("h", (ONE,)), "[perf]\n")
     with (
-        pytest.raises(MendableError, match="the stack is not running"),
-        counting_here(settings, prepared, print),
+        pytest.raises(UserError, match="the stack is not running"),
+        counting_locally(settings, prepared, print),
     ):
         pass
     assert not list(tmp_path.iterdir())
@@ -30,7 +30,7 @@ def test_without_a_stack_there_is_nobody_to_configure(tmp_path: Path) -> None:
 
 def test_a_stack_that_counts_nothing() -> None:
     state = StackState(1, 0.0, "running", pmcd="unix:///run/pcp/pmcd.socket")
-    with pytest.raises(MendableError, match="`make down.*make up`"):
+    with pytest.raises(UserError, match="`make down.*make up`"):
         counting_process(state)
     state.children["pmu"] = ChildState(pid=7, state="waiting", reason="it was killed")
     with pytest.raises(SuperTwinError, match="PMU events is waiting: it was killed"):

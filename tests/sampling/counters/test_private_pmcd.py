@@ -12,7 +12,7 @@ import pytest
 
 from sampling.counters import private_pmcd, remote_daemon
 from sampling.counters.private_pmcd import (
-    RefusedError,
+    CountingError,
     check_can_count,
     check_permission,
     keep_configuration,
@@ -71,14 +71,14 @@ def test_the_names_stand_under_the_root(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a b", "x" * 100])
 def test_a_folder_that_pmcd_cannot_use(tmp_path: Path, name: str) -> None:
-    with pytest.raises(RefusedError, match="needs a shorter name, without blanks"):
+    with pytest.raises(CountingError, match="needs a shorter name, without blanks"):
         socket_of(tmp_path / name)
 
 
 def test_only_root_counts_whole_cpus_unless_all_may() -> None:
     for level, user in ((2, 0), (0, 1000), (-1, 1000)):
         check_permission(level, user)
-    with pytest.raises(RefusedError, match="sysctl kernel.perf_event_paranoid=0"):
+    with pytest.raises(CountingError, match="sysctl kernel.perf_event_paranoid=0"):
         check_permission(1, 1000)
 
 
@@ -86,7 +86,7 @@ def test_a_machine_without_the_agent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(private_pmcd, "AGENTS", tmp_path)
-    with pytest.raises(RefusedError, match="apt-get install pcp"):
+    with pytest.raises(CountingError, match="apt-get install pcp"):
         check_can_count()
 
 
@@ -120,14 +120,14 @@ def test_a_request_that_is_refused_leaves_nothing() -> None:
     assert not list((Path.home() / ".supertwin").glob("x*"))
 
 
-def test_whose_turn_never_comes_is_told_so(
+def test_a_request_that_never_gets_the_lock_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote_daemon, "_WAITS", 0.1)
     with (tmp_path / "lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with (
-            pytest.raises(RefusedError, match="another command holds .*: try again"),
+            pytest.raises(CountingError, match="another command holds .*: try again"),
             remote_daemon._locked(tmp_path),
         ):
             raise AssertionError

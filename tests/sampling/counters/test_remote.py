@@ -16,17 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import MendableError, SuperTwinError
+from core.errors import SuperTwinError, UserError
 from core.linux.signals import ended_in_order
 from core.linux.ssh.errors import SocketNameError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.errors import RemoteError
 from sampling.counters.counters import resume
-from sampling.counters.perfevent import Prepared
-from sampling.counters.remote import counting_there, folder_there
+from sampling.counters.perfevent import CountingSetup
+from sampling.counters.remote import counting_remotely, folder_there
 from sampling.counters.remote_daemon import ANSWER
-from sampling.events.choice import Choice
+from sampling.events.choice import EventSelection
 from sampling.events.host import HostPmus
 from tests.servers import Fuseki, wait_until
 from tests.sshd import Sshd
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 HOST = "node9"
-NOTHING = Prepared(HostPmus(HOST, {}), Choice(HOST), "[perf]\n")
+NOTHING = CountingSetup(HostPmus(HOST, {}), EventSelection(HOST), "[perf]\n")
 PREFIX = "PREFIX st: <https://w3id.org/supertwin/ns#>"
 
 
@@ -78,7 +78,7 @@ def refusal(settings: Settings, twin: Endpoint) -> Exception:
     """Why nothing is counted there: one line that may be shown."""
     with (
         pytest.raises((SuperTwinError, SocketNameError, RemoteError)) as caught,
-        counting_there(settings, HOST, NOTHING, twin, print),
+        counting_remotely(settings, HOST, NOTHING, twin, print),
     ):
         pass
     assert str(caught.value).isprintable()
@@ -132,7 +132,7 @@ def test_what_it_says_is_shown_without_controls(
     settings = settings_of(there, tmp_path)
     says(there, ANSWER + json.dumps({"refused": "\x1b]0;x\x07no\nmore"}))
     refused = refusal(settings, twin)
-    assert isinstance(refused, MendableError)
+    assert isinstance(refused, UserError)
     assert str(refused) == "ssh://twin-node: ]0;x no more"
     there.set_shell("cat >/dev/null; printf 'no \\033[31mway\\n' >&2")
     assert "gave no answer (no [31mway): try again" in str(refusal(settings, twin))
@@ -160,7 +160,7 @@ def begin(
         meanwhile(interrupt),
         pytest.raises(ended),
         ended_in_order(),
-        counting_there(settings, HOST, NOTHING, roots, print),
+        counting_remotely(settings, HOST, NOTHING, roots, print),
     ):
         raise AssertionError
 
@@ -196,7 +196,7 @@ def test_what_was_begun_is_undone(
 
 
 @pytest.mark.serial
-def test_who_has_left_is_not_served_later(
+def test_a_client_that_left_is_not_served_later(
     there: Sshd, roots: Endpoint, tmp_path: Path
 ) -> None:
     """What waits there for its turn, while its end is undone here."""
@@ -249,7 +249,7 @@ def test_an_sshd_that_forwards_no_sockets(fuseki: Fuseki, tmp_path: Path) -> Non
         known(twin, there.url())
         refused = refusal(settings_of(there, tmp_path), twin)
         assert not (there.folder / "root/.supertwin").exists()
-    assert isinstance(refused, MendableError)
+    assert isinstance(refused, UserError)
     assert "forwards no sockets: set `AllowStreamLocalForwarding yes` in" in str(
         refused
     )

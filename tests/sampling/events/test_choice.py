@@ -5,11 +5,11 @@ from decimal import Decimal
 import pytest
 
 from sampling.errors import PerfeventError
-from sampling.events.choice import Choice, choose
+from sampling.events.choice import EventSelection, choose
 from sampling.events.conf import configuration
 from sampling.events.counters import check_counters, needs
-from sampling.events.event import Event, split_event
-from sampling.events.host import HostPmus, Place, Pmu, RoleTerm
+from sampling.events.event import PmuEvent, split_event
+from sampling.events.host import CounterLocation, HostPmu, HostPmus, RoleTerm
 
 CODES = {
     ("skx", "INST_RETIRED:ANY_P"): "0x5300c0",
@@ -22,7 +22,12 @@ CODES = {
     ("skx_unc_imc1", "CAS:RD"): "0x304",
     ("perf", "PERF_COUNT_SW_PAGE_FAULTS"): "0x2",
 }
-PLACES = {"socket": [Place("s/socket-0", 0, True), Place("s/socket-16", 16, True)]}
+PLACES = {
+    "socket": [
+        CounterLocation("s/socket-0", 0, True),
+        CounterLocation("s/socket-16", 16, True),
+    ]
+}
 
 
 def encode(pmu: str, event: str) -> list[str]:
@@ -31,12 +36,12 @@ def encode(pmu: str, event: str) -> list[str]:
 
 def sky(**changed: object) -> HostPmus:
     pmus = [
-        Pmu("ix86arch", "core", "thread", 0, 0, 2, True),
-        Pmu("perf", "os", "host", 0, 0, 2, True),
-        Pmu("skx", "core", "thread", 8, 3, 2, True),
-        Pmu("skx_unc_imc0", "uncore", "socket", 4, 1, 2, True),
-        Pmu("skx_unc_imc1", "uncore", "socket", 4, 1, 2, True),
-        Pmu("skx_unc_imc2", "uncore", "socket", 4, 1, 2, False),
+        HostPmu("ix86arch", "core", "thread", 0, 0, 2, True),
+        HostPmu("perf", "os", "host", 0, 0, 2, True),
+        HostPmu("skx", "core", "thread", 8, 3, 2, True),
+        HostPmu("skx_unc_imc0", "uncore", "socket", 4, 1, 2, True),
+        HostPmu("skx_unc_imc1", "uncore", "socket", 4, 1, 2, True),
+        HostPmu("skx_unc_imc2", "uncore", "socket", 4, 1, 2, False),
     ]
     given: dict[str, object] = {
         "host": "sky",
@@ -52,7 +57,7 @@ def term(pmu: str, event: str, reason: str | None = None, scope: str = "socket")
     return RoleTerm(pmu, event, Decimal(64), code, scope, "unit:BYTE", reason)
 
 
-def chosen(*events: str, host: HostPmus | None = None) -> Choice:
+def chosen(*events: str, host: HostPmus | None = None) -> EventSelection:
     return choose(host or sky(), {}, events, encode)
 
 
@@ -63,17 +68,17 @@ def refusal(*events: str, host: HostPmus | None = None) -> str:
 
 
 def test_names_are_the_agents() -> None:
-    event = Event("skx_unc_imc0", "UNC_M_CAS_COUNT:RD")
+    event = PmuEvent("skx_unc_imc0", "UNC_M_CAS_COUNT:RD")
     name = "perfevent.hwcounters.skx_unc_imc0__UNC_M_CAS_COUNT_RD"
     assert (event.value, event.dutycycle) == (f"{name}.value", f"{name}.dutycycle")
     assert event.value_series == f"{name}.value".replace(".", "_")
-    tsc = Event("software", "page-faults", kernel=True)
+    tsc = PmuEvent("software", "page-faults", kernel=True)
     assert tsc.configured == "software.page-faults"
     assert tsc.value == "perfevent.hwcounters.software.page_faults.value"
 
 
 @pytest.mark.parametrize("text", ["", "a b", "x::", "::A", "A\nB", "[dynamic]", "#A"])
-def test_what_is_no_event(text: str) -> None:
+def test_not_an_event(text: str) -> None:
     with pytest.raises(PerfeventError, match="is no event: write PMU::EVENT:UMASK"):
         split_event(text)
 
@@ -112,7 +117,7 @@ def test_each_refusal_names_the_thing_and_its_reason() -> None:
     assert "does not offer this PMU" in refusal("skx_unc_imc2::CAS:RD")
     assert "names no event tscc of msr: it has tsc" in refusal("msr::tscc")
     assert "it has alignment-faults, " in refusal("software::faults")
-    two = sky(pmus={n: Pmu(n, "core", "thread") for n in ("adl_glc", "adl_grt")})
+    two = sky(pmus={n: HostPmu(n, "core", "thread") for n in ("adl_glc", "adl_grt")})
     assert "(adl_glc, adl_grt): write PMU::EVENT" in refusal("A", host=two)
 
 
@@ -147,7 +152,7 @@ def test_a_role_without_formula_gives_its_reason() -> None:
 
 
 def test_a_socket_where_the_agent_does_not_count_is_refused() -> None:
-    half = {"socket": [PLACES["socket"][0], Place("s/socket-16", 16, False)]}
+    half = {"socket": [PLACES["socket"][0], CounterLocation("s/socket-16", 16, False)]}
     assert "would leave out socket-16" in refusal(
         "skx_unc_imc0::CAS:RD", host=sky(places=half)
     )
@@ -166,13 +171,13 @@ def test_two_threads_share_the_counters_of_a_core() -> None:
         check_counters(sky(), five, multiplex=False)
     (line,) = check_counters(sky(), five, multiplex=True)
     assert line.endswith("each counts 80% of the time")
-    alone = Pmu("skx", "core", "thread", 8, 3, 1, True)
+    alone = HostPmu("skx", "core", "thread", 8, 3, 1, True)
     assert check_counters(sky(pmus={"skx": alone}), five, multiplex=False) == []
 
 
 def test_the_kernels_events_of_arm_take_counters_of_the_core() -> None:
     device = "armv8_pmuv3_0"
-    core = Pmu("arm_n1", "core", "thread", 6, 1, 1, True)
+    core = HostPmu("arm_n1", "core", "thread", 6, 1, 1, True)
     names = [f"event{number}" for number in range(7)]
     arm = sky(pmus={"arm_n1": core}, devices={device: names})
     choice = chosen(*(f"{device}::{name}" for name in names), host=arm)
@@ -213,7 +218,7 @@ def test_a_channel_has_counters_of_its_own() -> None:
 
 
 def test_unknown_counters_are_said() -> None:
-    host = sky(pmus={"arm_n1": Pmu("arm_n1", "core", "thread")})
+    host = sky(pmus={"arm_n1": HostPmu("arm_n1", "core", "thread")})
     choice = choose(host, {}, ["INST_RETIRED"], lambda *_: ["0x8"])
     (line,) = check_counters(host, choice, multiplex=False)
     assert line.startswith("nobody says how many counters arm_n1 has")

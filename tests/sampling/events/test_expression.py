@@ -8,18 +8,18 @@ import httpx
 import pytest
 
 from sampling.events.choice import RoleFormula
-from sampling.events.event import Event
+from sampling.events.event import PmuEvent
 from sampling.events.expression import (
     INCREASE,
     dutycycle_expression,
     role_expression,
     role_series,
 )
-from sampling.events.host import HostPmus, Place
+from sampling.events.host import CounterLocation, HostPmus
 from tests.servers import VictoriaMetrics
 
 HOST = HostPmus("h", {})
-A, B = Event("m", "A"), Event("m", "B:U")
+A, B = PmuEvent("m", "A"), PmuEvent("m", "B:U")
 ROLE = RoleFormula("R", "thread", "", ((Decimal(8), A), (Decimal(-1), B)))
 
 
@@ -109,7 +109,9 @@ def test_the_lowest_dutycycle_tells_what_is_exact(
 def test_a_socket_is_one_of_the_instances(
     counted: tuple[VictoriaMetrics, int],
 ) -> None:
-    places = {"socket": [Place("s0", 0, True), Place("s1", 2, True)]}
+    places = {
+        "socket": [CounterLocation("s0", 0, True), CounterLocation("s1", 2, True)]
+    }
     host = HostPmus("h", {}, places)
     role = RoleFormula("R", "socket", "", ROLE.terms)
     assert ask(counted, role_expression(host, role, window="60s")) == {

@@ -10,11 +10,11 @@ from ingest.pmu.pfm import list_models, read_events
 from ingest.pmu.roles import formulas, known_codes, roles
 from ingest.pmu.scope import scope_of
 from sampling.errors import PerfeventError
-from sampling.events.choice import Choice, choose
+from sampling.events.choice import EventSelection, choose
 from sampling.events.conf import configuration
 from sampling.events.counters import check_counters
 from sampling.events.event import split_event
-from sampling.events.host import HostPmus, Pmu, RoleTerm
+from sampling.events.host import HostPmu, HostPmus, RoleTerm
 
 PROCESSORS = {
     "skx": Processor("GenuineIntel", 6, 85, 4),
@@ -33,7 +33,7 @@ def machine(model: str) -> HostPmus:
     assert names[0] == model
     found = [LISTED[name] for name in [*names, "perf"] if name in LISTED]
     pmus = [
-        Pmu(
+        HostPmu(
             m["name"],
             m["type"],
             scope_of(m["name"], m["type"]),
@@ -71,7 +71,7 @@ def terms(model: str, role: str) -> list[RoleTerm]:
     ]
 
 
-def choice_of(model: str, *names: str) -> Choice:
+def choice_of(model: str, *names: str) -> EventSelection:
     asked = {name: terms(model, name) for name in names}
     return choose(machine(model), asked, [], encode)
 

@@ -3,44 +3,53 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling.plan_file.choice import ALL, Choice, Wish, finest
-from sampling.plan_file.plan import Group, make_plan
+from sampling.plan_file.choice import ALL, InstanceSelection, MetricRequest, finest
+from sampling.plan_file.plan import FetchGroup, make_plan
 
 SOME = frozenset
 
 
 def test_one_plan_of_all_is_all() -> None:
-    assert finest([Wish(1000)]) == [(1000, ALL)]
+    assert finest([MetricRequest(1000)]) == [(1000, ALL)]
     assert ALL.is_all and ALL.has("cpu0") and ALL.has(None)
 
 
 def test_what_is_refined_is_left_out_of_the_coarser_plan() -> None:
-    wishes = [Wish(1000), Wish(10, SOME({"cpu0", "cpu1"})), Wish(10, SOME({"cpu3"}))]
+    wishes = [
+        MetricRequest(1000),
+        MetricRequest(10, SOME({"cpu0", "cpu1"})),
+        MetricRequest(10, SOME({"cpu3"})),
+    ]
     assert finest(wishes) == [
-        (10, Choice(SOME({"cpu0", "cpu1", "cpu3"}))),
-        (1000, Choice(None, SOME({"cpu0", "cpu1", "cpu3"}))),
+        (10, InstanceSelection(SOME({"cpu0", "cpu1", "cpu3"}))),
+        (1000, InstanceSelection(None, SOME({"cpu0", "cpu1", "cpu3"}))),
     ]
 
 
 def test_a_coarser_plan_of_some_adds_nothing_to_a_finer_one_of_all() -> None:
-    assert finest([Wish(1000), Wish(5000, SOME({"cpu0"}))]) == [(1000, ALL)]
-    assert finest([Wish(1000, SOME({"cpu0"})), Wish(1000)]) == [(1000, ALL)]
+    assert finest([MetricRequest(1000), MetricRequest(5000, SOME({"cpu0"}))]) == [
+        (1000, ALL)
+    ]
+    assert finest([MetricRequest(1000, SOME({"cpu0"})), MetricRequest(1000)]) == [
+        (1000, ALL)
+    ]
 
 
 def test_control_characters_are_written_as_the_graph_has_them() -> None:
-    assert Choice(SOME({"a\ufffdb"})).has("a\x07b")
-    assert not Choice(None, SOME({"a\ufffdb"})).has("a\x07b")
+    assert InstanceSelection(SOME({"a\ufffdb"})).has("a\x07b")
+    assert not InstanceSelection(None, SOME({"a\ufffdb"})).has("a\x07b")
 
 
 NAMES = st.sampled_from(["cpu0", "cpu1", "cpu2", "cpu3"])
 WISHES = st.lists(
-    st.builds(Wish, st.integers(1, 5), st.none() | st.frozensets(NAMES)), max_size=6
+    st.builds(MetricRequest, st.integers(1, 5), st.none() | st.frozensets(NAMES)),
+    max_size=6,
 )
 
 
 @given(WISHES)
 def test_each_instance_is_once_at_the_finest_period_asked_for(
-    wishes: list[Wish],
+    wishes: list[MetricRequest],
 ) -> None:
     found = finest(wishes)
     for name in ("cpu0", "cpu1", "cpu2", "cpu3"):
@@ -58,6 +67,6 @@ def test_rows_of_two_plans_become_two_groups() -> None:
     plan = make_plan([row, {**fine, "instname": "x"}, {**fine, "instname": "y"}])
     assert plan.names == {"a.b"}
     assert plan.groups() == {
-        10: Group({"a.b": "a_b"}, {"a.b": Choice(SOME("xy"))}),
-        1000: Group({"a.b": "a_b"}, {"a.b": Choice(None, SOME("xy"))}),
+        10: FetchGroup({"a.b": "a_b"}, {"a.b": InstanceSelection(SOME("xy"))}),
+        1000: FetchGroup({"a.b": "a_b"}, {"a.b": InstanceSelection(None, SOME("xy"))}),
     }

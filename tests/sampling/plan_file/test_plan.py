@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sampling.errors import MonitorError
 from sampling.plan_file.monitor import MONITOR_FILE, load_monitor, plan_names
 from sampling.plan_file.plan import (
-    Group,
-    Kept,
-    Plan,
-    Planned,
+    FetchGroup,
+    PlannedMetric,
+    SamplingPlan,
+    StoredPlan,
     load_plan,
     make_plan,
     save_plan,
@@ -35,7 +35,7 @@ def row(
 )
 def test_periods_are_seconds_in_any_form(seconds: object, milliseconds: int) -> None:
     assert make_plan([row("a.b", seconds)]).metrics == (
-        Planned("a.b", "a_b", milliseconds),
+        PlannedMetric("a.b", "a_b", milliseconds),
     )
 
 
@@ -57,7 +57,7 @@ def test_a_bad_series_name_is_refused(series: str) -> None:
 
 def test_the_finest_of_several_plans_holds() -> None:
     plan = make_plan([row("a", 5), row("a", 1), row("a", 2), row("b", 5)])
-    assert plan.groups() == {1000: Group({"a": "a"}), 5000: Group({"b": "b"})}
+    assert plan.groups() == {1000: FetchGroup({"a": "a"}), 5000: FetchGroup({"b": "b"})}
 
 
 def test_two_metrics_of_one_series_name_are_not_mixed() -> None:
@@ -72,7 +72,7 @@ def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
     plan = make_plan([row("a"), row("b", 0), some, fine, row("c", 9)])
     assert len(plan.metrics) == 4
     save_plan(tmp_path / "plan.json", plan, "/run/counts")
-    assert load_plan(tmp_path / "plan.json") == Kept(plan, "/run/counts")
+    assert load_plan(tmp_path / "plan.json") == StoredPlan(plan, "/run/counts")
 
 
 ROW = {"metric": "a.b", "series": "a_b", "period_ms": 1000}
@@ -115,7 +115,7 @@ def whole(*rows: object, **changed: object) -> str:
     ],
     ids=lambda text: ascii(text[:30] + text[-30:]),
 )
-def test_a_file_that_is_no_plan_is_no_plan(
+def test_a_file_that_is_not_a_plan_is_ignored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:
     (tmp_path / "plan.json").write_text(text, "latin-1")
@@ -126,7 +126,7 @@ def test_a_file_that_is_no_plan_is_no_plan(
 
 def test_a_plan_of_a_version_that_kept_no_counters_is_read(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(whole(ROW))
-    assert load_plan(tmp_path / "plan.json") == Kept(make_plan([row("a.b")]))
+    assert load_plan(tmp_path / "plan.json") == StoredPlan(make_plan([row("a.b")]))
 
 
 def test_a_first_start_has_no_plan(
@@ -164,7 +164,7 @@ def test_any_kept_plan_can_be_sampled_or_is_none(
 
 
 def test_no_rows_are_an_empty_plan() -> None:
-    assert make_plan([]) == Plan()
+    assert make_plan([]) == SamplingPlan()
 
 
 def test_the_monitor_set_chooses_what_a_host_exposes() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from rdflib import Literal, URIRef
 
-from core.stores.results import Rows, Term
+from core.stores.results import Term, TermRows
 from ingest.errors import PlanRequestError
 from sampling.plans.instances import components_in
 
@@ -12,7 +12,7 @@ CORE = URIRef("urn:core/0")
 
 
 def chosen(columns: list[str], *rows: list[Term | None]) -> set[URIRef]:
-    return set(components_in(Rows(columns, [*rows]), "a/b", "cpu.user", CPUS))
+    return set(components_in(TermRows(columns, [*rows]), "a/b", "cpu.user", CPUS))
 
 
 def test_the_column_that_has_instances_is_taken() -> None:

@@ -34,7 +34,7 @@ def test_impossible_periods_say_what_is_possible(text: str) -> None:
     "text",
     ["", "1", "-1s", "1d", "1e3s", "s", "1s\n2", "NaN s", "1,5s", "1٣s", "1" * 99],
 )
-def test_what_is_no_period_is_refused(text: str) -> None:
+def test_an_invalid_period_is_refused(text: str) -> None:
     with pytest.raises(PlanRequestError, match="cannot be read: write 10ms"):
         parse_period(text)
 

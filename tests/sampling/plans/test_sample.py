@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from core.settings import audit
 from core.stores.endpoint import Endpoint
 from ingest.hwloc.read import parse_hwloc
-from sampling.plan_file.choice import Choice
+from sampling.plan_file.choice import InstanceSelection
 from sampling.plan_file.graph_plan import read_plan
 from supertwin.cli.main import main
 from tests.ingest.documents import PCP, document, synthetic
@@ -140,8 +140,8 @@ def test_a_component_set_refines_the_threads_of_one_socket(
     assert found["query"] == "topology/socket-threads"
     assert json.loads(found["parameters"]) == {"socket": "1"}
     groups, some = read_plan(twin, "n1").groups(), frozenset({"cpu2", "cpu3"})
-    assert groups[500].choices == {USER: Choice(some)}
-    assert groups[1000].choices == {USER: Choice(None, some)}
+    assert groups[500].choices == {USER: InstanceSelection(some)}
+    assert groups[1000].choices == {USER: InstanceSelection(None, some)}
     names = {name for name, plan in twin.select(SERIES).values() if plan == "plan-1"}
     assert names == some
     page = run("query", "telemetry/sampled", "--metric", USER, "--format", "json")
@@ -155,8 +155,8 @@ def test_instances_are_named(run: Run, twin: Endpoint) -> None:
         good(run, "add", metric, "--period", "20ms", "--instance", name)
     choices = read_plan(twin, "n1").groups()[20].choices
     assert choices == {
-        USER: Choice(frozenset({"cpu3"})),
-        "proc.psinfo.rss": Choice(frozenset({process})),
+        USER: InstanceSelection(frozenset({"cpu3"})),
+        "proc.psinfo.rss": InstanceSelection(frozenset({process})),
     }
     assert sorted(listed(run)) == ["monitor", "plan-1", "plan-2"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import MendableError
+from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.errors import PlanRequestError
@@ -22,7 +22,7 @@ from sampling.cost.plan_cost import plan_cost
 from sampling.counters import counters
 from sampling.counters.perfevent import prepare
 from sampling.events.event import split_event
-from sampling.plan_file.choice import Choice
+from sampling.plan_file.choice import InstanceSelection
 from sampling.plan_file.graph_plan import read_plan
 from sampling.plans.counters import publish_counters
 from sampling.plans.request import PlanRequest
@@ -57,7 +57,7 @@ def configured(text: str) -> list[str]:
 
 
 def refusal(twin: Endpoint, asked: PlanRequest) -> str:
-    with pytest.raises((MendableError, PlanRequestError)) as caught:
+    with pytest.raises((UserError, PlanRequestError)) as caught:
         add(twin, asked)
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -170,7 +170,7 @@ def test_plans_are_counted_together(twin: Endpoint) -> None:
     )
 
 
-def test_counters_are_shared_only_by_who_said_so(twin: Endpoint) -> None:
+def test_counters_are_shared_only_by_plans_that_allow_it(twin: Endpoint) -> None:
     many = ("FLOPs", "L1Misses", "L2Misses", "Loads", "Stores")
     assert "has 4 general counters for" in refusal(twin, request("sky", "a", *many))
     assert not plan_names("sky", twin)
@@ -193,11 +193,13 @@ def test_instances_of_events_are_chosen_as_of_metrics(twin: Endpoint) -> None:
     add(twin, request("zen4", "one", **tsc, instances=("cpu1",), period_ms=10))
     groups = read_plan(twin, "zen4").groups()
     name = "perfevent.hwcounters.msr.tsc.value"
-    assert groups[10].choices[name] == Choice(frozenset({"cpu1"}))
-    assert groups[1000].choices[name] == Choice(frozenset({"cpu0", "cpu2", "cpu3"}))
+    assert groups[10].choices[name] == InstanceSelection(frozenset({"cpu1"}))
+    assert groups[1000].choices[name] == InstanceSelection(
+        frozenset({"cpu0", "cpu2", "cpu3"})
+    )
 
 
-def test_a_metric_of_another_plan_s_events_is_no_plan_s_of_its_own(
+def test_a_metric_of_another_plans_events_cannot_be_planned_by_itself(
     twin: Endpoint,
 ) -> None:
     """It would end with that plan, and nobody would say so."""
@@ -228,7 +230,7 @@ def test_what_is_wrong_is_told_before_an_agent_is(
     ):
         pass
     with (
-        pytest.raises(MendableError, match="the stack is not running"),
+        pytest.raises(UserError, match="the stack is not running"),
         counters.counting(settings, request("zen4", "x", "Cycles"), twin, print),
     ):
         pass

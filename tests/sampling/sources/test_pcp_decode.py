@@ -13,7 +13,12 @@ from pcp import pmapi as pcp
 from core.linux import pmapi
 from sampling.sources import pcp_decode
 from sampling.sources.pcp_decode import decode, view_of
-from sampling.sources.pcp_layout import KINDS, Chosen, InstanceNames, Layout
+from sampling.sources.pcp_layout import (
+    KINDS,
+    ColumnLayout,
+    FetchedMetric,
+    InstanceNames,
+)
 from tests.servers import Pmcd
 
 _HIGH = 2**47 + 2**46
@@ -26,7 +31,7 @@ def context(pmcd: Pmcd) -> Iterator[pmapi.Context]:
     context.close()
 
 
-def described(context: pmapi.Context, names: list[str]) -> list[Chosen]:
+def described(context: pmapi.Context, names: list[str]) -> list[FetchedMetric]:
     found = []
     for name in names:
         try:
@@ -34,11 +39,13 @@ def described(context: pmapi.Context, names: list[str]) -> list[Chosen]:
         except pmapi.PmError:
             continue
         if desc.type in KINDS:
-            found.append(Chosen(name, desc))
+            found.append(FetchedMetric(name, desc))
     return sorted(found, key=lambda metric: metric.desc.type)
 
 
-def extracted(address: int, metrics: list[Chosen]) -> Iterator[tuple[str, int, object]]:
+def extracted(
+    address: int, metrics: list[FetchedMetric]
+) -> Iterator[tuple[str, int, object]]:
     """Metric, instance and value by pmExtractValue, one at a time."""
     result = pcp.pmResult.from_address(address)
     for at, metric in enumerate(metrics):
@@ -55,7 +62,7 @@ def test_every_value_is_that_of_pm_extract_value(
 ) -> None:
     metrics = described(context, pmcd.names())
     names = InstanceNames(context.instances)
-    layout = Layout(metrics, names, {})
+    layout = ColumnLayout(metrics, names, {})
     wide = np.array([KINDS[metric.desc.type].wide for metric in metrics])
     result = context.fetch(pmapi.pmid_array([m.desc.pmid for m in metrics]))
     columns = layout.columns(decode(result.address, wide))

@@ -8,9 +8,15 @@ import pytest
 
 from core.linux import pmapi
 from sampling.sources.pcp_decode import MOST_BYTES, RawTexts, decode_texts
-from sampling.sources.pcp_layout import Chosen, InstanceNames
+from sampling.sources.pcp_layout import FetchedMetric, InstanceNames
 from sampling.sources.pcp_source import PcpSource
-from sampling.sources.pcp_texts import MOST_TEXTS, TOO_MANY, SeenTexts, Texts, shown
+from sampling.sources.pcp_texts import (
+    MOST_TEXTS,
+    TOO_MANY,
+    SeenTexts,
+    Texts,
+    printable_text,
+)
 from sampling.sources.source import Gap, Sample, Series
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics
@@ -26,7 +32,7 @@ def texts(sample: Sample) -> dict[str | None, str | None]:
     return {series.instance: series.text for one in columns for series in one.series}
 
 
-def test_each_instance_has_its_text_beside_numbers(source: PcpSource) -> None:
+def test_instances_have_texts_next_to_numbers(source: PcpSource) -> None:
     source.select(["sample.string.bin", "sample.bin", "sample.float.one"])
     sample = source.fetch()
     assert texts(sample) == {f"bin-{n}": str(n) for n in range(100, 1000, 100)}
@@ -52,9 +58,9 @@ def test_a_long_text_is_cut_and_says_so(pmcd: Pmcd, source: PcpSource) -> None:
     assert len(text.encode()) <= MOST_BYTES
 
 
-def test_bytes_that_are_no_text_stay_visible() -> None:
-    assert shown(b"a\xffb\0rest") == r"a\xffb"
-    assert shown(b"\x80" * 300).endswith("…")
+def test_bytes_that_are_not_text_stay_visible() -> None:
+    assert printable_text(b"a\xffb\0rest") == r"a\xffb"
+    assert printable_text(b"\x80" * 300).endswith("…")
 
 
 def test_texts_that_never_end_changing_are_a_gap_until_the_next_hour() -> None:
@@ -74,9 +80,9 @@ def test_texts_that_never_end_changing_are_a_gap_until_the_next_hour() -> None:
     assert said("new") == ({None: "new"}, {})
 
 
-def metric() -> Chosen:
-    desc = pmapi.Descriptor(1, pmapi.TYPE_STRING, pmapi.NO_INDOM)
-    return Chosen("a.b", desc)
+def metric() -> FetchedMetric:
+    desc = pmapi.MetricDescriptor(1, pmapi.TYPE_STRING, pmapi.NO_INDOM)
+    return FetchedMetric("a.b", desc)
 
 
 def raw(text: str) -> RawTexts:
@@ -102,7 +108,10 @@ def test_names_of_instances_that_come_back_are_asked_for_again() -> None:
     """A process's number is given to another one, sooner or later."""
     named = {1: "1 sh", 2: "2 make"}
     names = InstanceNames(lambda _: dict(named))
-    both = [Chosen(name, pmapi.Descriptor(1, pmapi.TYPE_U32, 9)) for name in ("a", "b")]
+    both = [
+        FetchedMetric(name, pmapi.MetricDescriptor(1, pmapi.TYPE_U32, 9))
+        for name in ("a", "b")
+    ]
 
     def seen(*numbers: int) -> list[Series | None]:
         names.fetched_at = time.monotonic()
@@ -121,7 +130,7 @@ def test_names_asked_for_after_a_fetch_are_newer_than_what_it_gave() -> None:
     """Samples that wait to be looked at do not each ask again."""
     asked: list[int] = []
     names = InstanceNames(lambda indom: asked.append(indom) or {1: "1 sh", 2: "2 cc"})
-    metric = Chosen("a", pmapi.Descriptor(1, pmapi.TYPE_U32, 9))
+    metric = FetchedMetric("a", pmapi.MetricDescriptor(1, pmapi.TYPE_U32, 9))
     waiting = [(time.monotonic(), instances) for instances in ([1], [1, 2], [1, 3])]
     for names.fetched_at, instances in waiting:
         names.series(metric, instances)

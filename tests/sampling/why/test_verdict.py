@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from core.stores.series_store import Sample
-from queries.diagnosis import Known
+from core.stores.series_store import StoredSample
+from queries.diagnosis import MetricFacts
 from sampling.account.account import SLOW_SOURCE
-from sampling.account.bridge_status import Bridge, read_bridge
+from sampling.account.bridge_status import BridgeStatus, read_bridge
 from sampling.sources.pcp_texts import TOO_MANY
 from sampling.why.verdict import CgroupSeen, Counter, Evidence, judge
 from tests.bridge_status import write_status
@@ -23,7 +23,7 @@ STATUS: dict[str, Any] = {
     "store": {"up": True, "reason": None},
     "metrics": {},
 }
-KNOWN = Known(
+KNOWN = MetricFacts(
     host=True,
     pcp_asked=True,
     metric=True,
@@ -32,18 +32,18 @@ KNOWN = Known(
     period=1.0,
     instances=1,
 )
-GOOD = Evidence("n1", "a.b", None, KNOWN, Bridge(STATUS))
+GOOD = Evidence("n1", "a.b", None, KNOWN, BridgeStatus(STATUS))
 
 
-def sample(age: float) -> Sample:
-    return Sample("1", int((time.time() - age) * 1000))
+def sample(age: float) -> StoredSample:
+    return StoredSample("1", int((time.time() - age) * 1000))
 
 
-def bridge(**changes: Any) -> Bridge:
-    return Bridge(STATUS | changes)
+def bridge(**changes: Any) -> BridgeStatus:
+    return BridgeStatus(STATUS | changes)
 
 
-def known(**changes: Any) -> Known:
+def known(**changes: Any) -> MetricFacts:
     return replace(KNOWN, **changes)
 
 
@@ -70,7 +70,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("data", {"age": 20, "known": known(period=10.0)}),
     ("data", {"age": 1, "known": known(plans=())}),
     ("stale", {"age": 20}),
-    ("unknown host", {"known": Known()}),
+    ("unknown host", {"known": MetricFacts()}),
     ("unknown metric", {"known": known(metric=False, exposed=False)}),
     ("not exposed by host", {"known": known(exposed=False)}),
     ("not exposed by host", {"known": known(exposed=False, pcp_asked=False)}),
@@ -80,7 +80,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         {"known": known(exposed=False, probe_reason="No permission to …")},
     ),
     ("cgroup ended", {"age": 20, **OF_GROUP, "group": ENDED}),
-    ("cgroup ended", {**OF_GROUP, "group": ENDED, "bridge": Bridge({}, "away")}),
+    ("cgroup ended", {**OF_GROUP, "group": ENDED, "bridge": BridgeStatus({}, "away")}),
     ("data", {"age": 1, **OF_GROUP, "group": ENDED}),
     ("no value", {**OF_GROUP, "group": CgroupSeen("", gives=False)}),
     ("not yet sampled", {**OF_GROUP, "group": CgroupSeen("", gives=True)}),
@@ -98,8 +98,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ),
     ("not planned", {"known": known(plans=())}),
     ("plan removed", {"known": known(plans=()), "age": 99}),
-    ("bridge down", {"bridge": Bridge({}, "no status")}),
-    ("bridge down", {"bridge": Bridge(STATUS, "old"), "age": 99}),
+    ("bridge down", {"bridge": BridgeStatus({}, "no status")}),
+    ("bridge down", {"bridge": BridgeStatus(STATUS, "old"), "age": 99}),
     ("PMCD down", {"bridge": bridge(pcp={"connected": False, "reason": "refused"})}),
     ("PCP error", {"bridge": bridge(metrics={"a.b": {"reason": "Unknown metric"}})}),
     (
@@ -110,9 +110,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("store down", {"bridge": bridge(store={"up": False, "reason": "refused"})}),
     ("not yet sampled", {}),
     ("not yet sampled", {"bridge": bridge(metrics={"other": {"reason": "x"}})}),
-    ("host not sampled", {"bridge": Bridge({}, "old", not_sampled="it is far")}),
-    ("host not sampled", {"bridge": Bridge({}, not_sampled="far"), "age": 99}),
-    ("data", {"bridge": Bridge({}, not_sampled="far"), "age": 1}),
+    ("host not sampled", {"bridge": BridgeStatus({}, "old", not_sampled="it is far")}),
+    ("host not sampled", {"bridge": BridgeStatus({}, not_sampled="far"), "age": 99}),
+    ("data", {"bridge": BridgeStatus({}, not_sampled="far"), "age": 1}),
     (
         "agent down",
         {"bridge": bridge(metrics={"a.b": {"reason": NO_AGENT}}), "age": 99},

@@ -6,8 +6,8 @@ import pytest
 
 from core.linux.cgroups.files import parser_of
 from core.linux.cgroups.groups import (
-    Allowed,
-    Group,
+    Cgroup,
+    CgroupLimits,
     make_group,
     parent_of,
     parse_cpus,
@@ -15,7 +15,7 @@ from core.linux.cgroups.groups import (
     telling_mounts,
 )
 from core.linux.cgroups.mounts import parse_mounts
-from core.linux.cgroups.schedulers import Job, parse_job
+from core.linux.cgroups.schedulers import SchedulerJob, parse_job
 from tests.ingest.tree import plant
 
 MOUNTS = """\
@@ -44,7 +44,7 @@ V2 = {
 }
 
 
-def group(root: Path, files: dict[str, str]) -> Group:
+def group(root: Path, files: dict[str, str]) -> Cgroup:
     plant(root, files)
     mounts = telling_mounts(parse_mounts(MOUNTS), root)
     here = {m.path: 1 for m in mounts if Path(m.path, "job_7").is_dir()}
@@ -55,14 +55,16 @@ def test_what_a_group_of_version_1_may_use(tmp_path: Path) -> None:
     found = group(tmp_path, V1)
     assert found.versions == (1,)
     controllers = ("cpu", "cpuacct", "cpuset", "memory")
-    assert read_allowed(found) == Allowed(controllers, (0, 1, 2, 5), 268435456, 1.5)
+    assert read_allowed(found) == CgroupLimits(
+        controllers, (0, 1, 2, 5), 268435456, 1.5
+    )
 
 
 def test_what_a_group_of_version_2_may_use(tmp_path: Path) -> None:
     found = group(tmp_path, V2)
     assert found.versions == (2,)
     controllers = ("cpu", "cpuset", "memory", "pids")
-    assert read_allowed(found) == Allowed(controllers, (3,), tasks=64)
+    assert read_allowed(found) == CgroupLimits(controllers, (3,), tasks=64)
 
 
 def test_one_path_in_both_versions_is_one_group_of_both(tmp_path: Path) -> None:
@@ -80,7 +82,7 @@ def test_without_limits_nothing_is_said(tmp_path: Path) -> None:
         "cg/cpu/job_7/cpu.cfs_quota_us": "-1\n",
     }
     controllers = ("cpu", "cpuacct", "cpuset", "memory")
-    assert read_allowed(group(tmp_path, free)) == Allowed(controllers)
+    assert read_allowed(group(tmp_path, free)) == CgroupLimits(controllers)
 
 
 @pytest.mark.parametrize(
@@ -121,22 +123,25 @@ def test_files_of_a_group(name: str, text: str, figures: dict[str, int]) -> None
 @pytest.mark.parametrize(
     ("path", "job"),
     [
-        ("/slurm/uid_1000/job_123", Job("123", None, 1000)),
-        ("/slurm/uid_1000/job_123/step_0", Job("123", "0", 1000)),
-        ("/slurm_n1/uid_0/job_1/step_4294967291/task_0", Job("1", "4294967291", 0)),
-        ("/system.slice/slurmstepd.scope/job_9", Job("9")),
+        ("/slurm/uid_1000/job_123", SchedulerJob("123", None, 1000)),
+        ("/slurm/uid_1000/job_123/step_0", SchedulerJob("123", "0", 1000)),
+        (
+            "/slurm_n1/uid_0/job_1/step_4294967291/task_0",
+            SchedulerJob("1", "4294967291", 0),
+        ),
+        ("/system.slice/slurmstepd.scope/job_9", SchedulerJob("9")),
         (
             "/system.slice/slurmstepd.scope/job_9/step_batch/user/task_0",
-            Job("9", "batch"),
+            SchedulerJob("9", "batch"),
         ),
-        ("/oar/alice_12", Job("12", user="alice")),
-        ("/oar/a_b_12", Job("12", user="a_b")),
-        ("/slurm/uid_1000", Job()),
-        ("/slurm/uid_x/job_y", Job()),
-        ("/docker/job_12x", Job()),
+        ("/oar/alice_12", SchedulerJob("12", user="alice")),
+        ("/oar/a_b_12", SchedulerJob("12", user="a_b")),
+        ("/slurm/uid_1000", SchedulerJob()),
+        ("/slurm/uid_x/job_y", SchedulerJob()),
+        ("/docker/job_12x", SchedulerJob()),
     ],
 )
-def test_jobs_in_the_names_of_groups(path: str, job: Job) -> None:
+def test_jobs_in_the_names_of_groups(path: str, job: SchedulerJob) -> None:
     assert parse_job(path) == job
 
 

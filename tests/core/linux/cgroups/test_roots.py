@@ -110,6 +110,6 @@ def test_what_is_not_there_or_no_folder_hides_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["a//b", "../x", "/", "a/./b", "a\nb", "**/a", "a**"])
-def test_what_is_no_root_is_refused_by_name(text: str) -> None:
+def test_an_invalid_root_is_refused_by_name(text: str) -> None:
     with pytest.raises(CgroupError, match="cgroup root"):
         parse_roots(f"fine/*,{text}")

@@ -53,7 +53,7 @@ def test_addresses(text: str, address: Address) -> None:
         ("ssh://me:secret@n1", "a password in an ssh:// address is not used"),
     ],
 )
-def test_what_is_no_address(text: str, why: str) -> None:
+def test_not_an_address(text: str, why: str) -> None:
     with pytest.raises(AddressError) as caught:
         parse_address(text)
     assert why in str(caught.value)
