@@ -154,7 +154,7 @@ def _answered() -> AbstractContextManager[None]:
 async def _done(work: Callable[[], T], queue: CapacityLimiter | None = None) -> T:
     """Run it in a thread; its exceptions become ApiErrors.
 
-    Work in a queue is abandoned when cancelled; ``can_resume`` tells it to give up.
+    Work in a queue is abandoned when cancelled; ``keep_waiting`` then ends it.
     """
     gives_up = queue is not None
     with _answered():

@@ -1,4 +1,4 @@
-"""Starts observations and tracks them while they run; one Desk for each API process."""
+"""Starts observations and tracks them while they run: one manager per API process."""
 
 import logging
 import secrets
@@ -79,11 +79,11 @@ class RunManager:
     def begin(
         self, run_request: RunRequest, keep_waiting: Callable[[], bool] | None
     ) -> RunSession:
-        """Return a session that is ready to run; wait for CPUs while ``can_resume()``.
+        """Return a session that is ready to run.
 
-        Without ``can_resume``, taken CPUs raise CpusTakenError at once. Also raises
-        what
-        `RunSession.open` does. After an error, nothing is reserved.
+        Waits for CPUs while ``keep_waiting()`` is true; without it, CPUs that are taken
+        raise CpusTakenError at once. Raises the errors of `RunSession.open`, too. After
+        an error, nothing is reserved.
         """
         session = self._new(run_request, _new_id())
         try:

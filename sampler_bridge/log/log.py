@@ -122,8 +122,8 @@ class Log:
     def read(self, position: Position, max_bytes: int) -> Batch:
         """Read about ``max_bytes`` of records of one segment from a position on.
 
-        An empty batch with a later end skips missing or damaged records. Raises OSError,
-        which names the file, if the disk cannot be read.
+        An empty batch with a later end skips missing or damaged records. If the disk
+        cannot be read, raises OSError, which names the file.
         """
         with self._lock:
             self._continue_live()

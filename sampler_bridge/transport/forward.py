@@ -63,9 +63,8 @@ class SshForward(Worker):
     """Keeps a local socket open that leads to the PMCD of an address.
 
     The folder belongs to this bridge alone; names in it begin with ``name``. ``config``
-    replaces ~/.ssh/config, ``remote_socket`` is the remote socket. Nothing is tried
-    before
-    `start`.
+    replaces ~/.ssh/config, ``remote_socket`` is the remote socket. Nothing happens
+    before `start`.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import click
 
-from core.stores.results import TermRows, Table
+from core.stores.results import Table, TermRows
 from ontology.figures import figures
 from ontology.unit_symbols import unit_symbol
 from supertwin.cli.wording import counted
