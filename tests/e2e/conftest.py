@@ -18,16 +18,16 @@ from tests.stack import Stack, running_stack
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """One stack for all tests that leave it as it was."""
+    """Start one stack for all tests that leave it unchanged."""
     with running_stack(tmp_path_factory.mktemp("stack")) as stack:
         yield stack
 
 
 @pytest.fixture(scope="module")
 def there(stack: Stack) -> Iterator[Sshd]:
-    """A host whose PMCD is the stack's."""
+    """Serve a host over ssh whose PMCD is the stack's."""
     run = stack.home / "pmcd/run"
-    # As the folder of a system's PMCD: any user there may ask it.
+    # Any user may connect, as to a system's PMCD.
     run.chmod(0o755)
     over = {"/run/pcp": str(run)}
     with Sshd("SetEnv PATH=/usr/bin:/bin", over=over) as server:
@@ -36,7 +36,7 @@ def there(stack: Stack) -> Iterator[Sshd]:
 
 @pytest.fixture
 def near(stack: Stack, there: Sshd) -> Iterator[Stack]:
-    """The stack that knows how to get there; what it is told is forgotten."""
+    """Give the stack ssh access to the host; remove the host afterwards."""
     config = stack.home / "ssh_config"
     config.write_text(there.config.read_text())
     yield stack
@@ -46,7 +46,7 @@ def near(stack: Stack, there: Sshd) -> Iterator[Stack]:
 
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    """One Slurm for all: its two daemons take a second to find each other."""
+    """Start one Slurm for all tests: its two daemons take a second to connect."""
     with Slurm(tmp_path_factory.mktemp("slurm")) as slurm:
         yield slurm
 
@@ -58,7 +58,7 @@ def operator_token(stack: Stack) -> str:
 
 @pytest.fixture(scope="session")
 def operator(stack: Stack, operator_token: str) -> Iterator[httpx.Client]:
-    """A client of the stack that may run commands."""
+    """Return a client that may run commands on the stack."""
     headers = {"Authorization": f"Bearer {operator_token}"}
     with httpx.Client(
         base_url=stack.api, headers=headers, timeout=120, trust_env=False
@@ -68,9 +68,9 @@ def operator(stack: Stack, operator_token: str) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="session")
 def pair(stack: Stack, operator: httpx.Client) -> dict[str, str]:
-    """Two groups of three runs, one much longer than the other; their ids.
+    """Run two groups of three runs, one much longer than the other; return their ids.
 
-    Where the machine held a run up for half a second, its group is run again.
+    If the machine delays a run by half a second, its group runs again.
     """
     found = {}
 
@@ -92,7 +92,7 @@ def pair(stack: Stack, operator: httpx.Client) -> dict[str, str]:
         if max(run["seconds"] for run in runs) < float(seconds) + 0.5:
             return True
         forget = ("forget", one["id"], "--yes")
-        # Its outcome is recorded shortly before it ends.
+        # The outcome is recorded shortly before the run ends.
         wait_until(lambda: stack.run(*forget, check=False).returncode == 0)
         return False
 
@@ -101,7 +101,7 @@ def pair(stack: Stack, operator: httpx.Client) -> dict[str, str]:
     return found
 
 
-# Of a module: see tests/web/conftest.py.
+# Why its scope is a module: see tests/web/conftest.py.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
@@ -110,7 +110,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser, stack: Stack) -> Iterator[Open]:
-    """Opens a path, logged in where a token is given; nothing may go wrong there."""
+    """Open a path, logged in if a token is given; fail on any error in the page."""
     with ExitStack() as held:
         opened: list[Watched] = []
 

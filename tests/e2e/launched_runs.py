@@ -1,4 +1,4 @@
-"""Commands launched over HTTP by an operator's client, followed to their end."""
+"""Helpers that launch commands over HTTP and follow them to their end."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ def begun(client: httpx.Client, *argv: str, **more: Any) -> dict[str, Any]:
 
 
 def followed(client: httpx.Client, id_: str, after: int = 0) -> list[dict[str, Any]]:
-    """All that it says from an event on, to its end."""
+    """Return the events of a run from number ``after`` to its end."""
     path = f"/observations/{id_}/events?after={after}"
     with client.stream("GET", path) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -26,7 +26,7 @@ def followed(client: httpx.Client, id_: str, after: int = 0) -> list[dict[str, A
 
 
 def recorded(client: httpx.Client, node: str) -> str:
-    """The outcome that the graph tells, once it does."""
+    """Wait for the outcome of a run in the graph and return it."""
     query = f"SELECT ?o {{ <{node}> <https://w3id.org/supertwin/ns#outcome> ?o }}"
     found: list[str] = []
 

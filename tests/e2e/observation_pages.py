@@ -1,4 +1,4 @@
-"""What the tests of the pages of observations have in common."""
+"""Helpers for the tests of the observation pages."""
 
 import re
 from collections.abc import Callable
@@ -8,10 +8,10 @@ from playwright.sync_api import Page, expect
 from tests.servers import wait_until
 from tests.stack import Stack
 
-# Opens a path of the stack, logged in with a token where one is given.
+# Opens a path of the stack, logged in if a token is given.
 Open = Callable[..., Page]
 
-# How long the commands of two groups of runs sleep; far apart, for a busy machine.
+# How long the commands of two groups of runs sleep. A busy machine needs the distance.
 SECONDS = {"short": "0.1", "long": "2"}
 
 
@@ -23,16 +23,16 @@ def log_in(page: Page, stack: Stack, operator_token: str) -> None:
 
 
 def assert_fits(page: Page, width: int) -> None:
-    """Whether nothing is wider than the window, once charts have been drawn again.
+    """Wait until nothing is wider than the window.
 
-    `wait_for_function` would evaluate a text in the page, which its policy forbids.
+    `wait_for_function` would evaluate text in the page, which its policy forbids.
     """
     script = "document.documentElement.scrollWidth"
     wait_until(lambda: page.evaluate(script) <= width, what=f"a page of {width} px")
 
 
 def assert_drawn(page: Page, metric: str) -> None:
-    """Whether its picture has lines: the store had values within the run."""
+    """Check that the chart has values: the store has samples from the run."""
     panel = page.locator("section.panel", has_text=metric).first
     panel.scroll_into_view_if_needed()
     expect(panel.locator("canvas").first).to_be_visible()

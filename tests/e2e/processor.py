@@ -11,7 +11,7 @@ OWN = f"""?node st:hostname "{HOST}" . ?unit st:isPartOf ?node ; st:pmuModel ?co
 
 
 def why_no_role(stack: Stack) -> str:
-    """What is said of roles where the kernel offers no counters."""
+    """Return why roles are unavailable where the kernel offers no counters."""
     if stack.sparql(f"{PREFIX}SELECT ?unit {{ {OWN} }}"):
         return "the kernel of this host does not offer this PMU"
     return "no PMU of this host's processor is known"
@@ -19,7 +19,7 @@ def why_no_role(stack: Stack) -> str:
 
 @contextmanager
 def known_processor(stack: Stack) -> Iterator[None]:
-    """It has a PMU, made up where libpfm4 knows none, of which roles can be had."""
+    """Add a made-up PMU that can have roles if libpfm4 knows none of this processor."""
     graph, model = f"<{stack.base}/graph/made-up>", f"<{stack.base}/pmu/made-up>"
     stack.update(
         f"""{PREFIX}INSERT {{ GRAPH {graph} {{

@@ -1,4 +1,4 @@
-"""The account of a whole stack: in its status, its series, its pages; and `why`."""
+"""The account of a whole stack in its status, series and pages; and `why`."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def accounted(stack: Stack) -> None:
 
 @contextmanager
 def without_plan(stack: Stack, metric: str) -> Iterator[None]:
-    """The monitor set without a metric; afterwards the graph is as it was."""
+    """Remove a metric from the monitor set; restore the graph afterwards."""
     plan = f"<{stack.base}/twin/{HOST}/plan/monitor.{metric}>"
     triple = f"GRAPH <{stack.base}/graph/plans/{HOST}> {{ {plan} ?p ?o }}"
     asked = {"query": f"CONSTRUCT {{ {plan} ?p ?o }} WHERE {{ {triple} }}"}
@@ -45,7 +45,7 @@ def without_plan(stack: Stack, metric: str) -> Iterator[None]:
 
 
 def last(stack: Stack, metric: str) -> float:
-    """The last value of a series, 0 where there is none."""
+    """Return the last value of a series, or 0 if there is none."""
     name = metric.replace(".", "_")
     query = f'sum(last_over_time({name}{{hostname="{HOST}"}}[10s]))'
     answer = httpx.get(f"{stack.store}/api/v1/query", params={"query": query})
@@ -71,7 +71,7 @@ def test_the_account_closes_in_the_status(stack: Stack) -> None:
 def test_status_fails_while_points_are_lost(stack: Stack) -> None:
     path = status_path(stack.home / "bridge", HOST)
     assert stack.run("status", check=False).returncode == 0
-    # It writes no other status meanwhile.
+    # While stopped, the bridge does not overwrite its status.
     os.kill(bridge := stack.children()["bridge"]["pid"], signal.SIGSTOP)
     try:
         losing = {"seconds": 10, "points": 7, "reasons": {"late": 7}}

@@ -28,7 +28,7 @@ _BLANK = re.compile(r"_:\w+")
 
 
 def quads(text: str) -> list[str]:
-    """Lines of N-Quads; a blank node has another label after each load."""
+    """Return the lines of N-Quads; labels of blank nodes change with each load."""
     return sorted(_BLANK.sub("_:b", line) for line in text.splitlines())
 
 
@@ -38,7 +38,7 @@ def dataset(stack: Stack, name: str) -> list[str]:
 
 
 def points(stack: Stack, until: int) -> int:
-    """How many points the store has, up to a Unix time."""
+    """Count the points in the store up to a Unix time."""
     httpx.get(f"{stack.store}/internal/force_flush")
     query = 'sum(count_over_time({hostname!=""}[1h]))'
     asked = {"query": query, "time": str(until), "nocache": "1"}
@@ -53,7 +53,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def unchanged(stack: Stack, folder: str) -> dict[str, bytes]:
-    """Files of a run that nobody writes to any more once it has begun."""
+    """Return the files of a run that nothing writes once the run has begun."""
     kept = files(stack.home / folder)
     return {name: text for name, text in kept.items() if not name.endswith(".jsonl")}
 
@@ -66,7 +66,7 @@ def restore(stack: Stack, folder: Path, status: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def run_iri(stack: Stack) -> Iterator[str]:
-    """A stack with a plan, a token and a run, which are removed at the end."""
+    """Add a plan, a token and a run to the stack; remove them at the end."""
     words = ("--period", "1s", "--plan", "kept", "--yes")
     stack.run("sample", "add", "kernel.all.load", *words)
     stack.run("token", "add", "ann", "--role", "reader")
@@ -81,7 +81,7 @@ def run_iri(stack: Stack) -> Iterator[str]:
 
 @pytest.fixture
 def open_run(stack: Stack, operator: httpx.Client) -> Iterator[str]:
-    """The id of a sampled run that goes on while a backup is made."""
+    """Return the id of a sampled run that continues while a backup is made."""
     sampled = {"metrics": ["kernel.all.pswitch"], "every": "1s"}
     id_ = begun(operator, "sleep", "1000", **sampled)["id"]
     events = stack.home / "observations" / id_ / "events.jsonl"
@@ -101,14 +101,14 @@ def backup(
 
 @pytest.fixture
 def empty(stack: Stack, tmp_path: Path) -> Stack:
-    """An empty machine with the name and the IRIs of the first."""
+    """Return an empty state folder with the name and the IRIs of the first stack."""
     env = environment(tmp_path / "home") | {"SUPERTWIN_BASE": stack.base}
     return Stack(tmp_path / "home", env)
 
 
 @contextmanager
 def servers_of(stack: Stack) -> Iterator[None]:
-    """Fuseki and VictoriaMetrics alone: nobody changes what they hold."""
+    """Run Fuseki and VictoriaMetrics only, so that nothing changes their data."""
     script = ROOT / "tests/supertwin/servers_only.py"
     words = [*ENDS_WITH_US, sys.executable, str(script)]
     env = stack.env | {"PYTHONPATH": str(ROOT)}
@@ -158,13 +158,13 @@ def test_a_backup_is_restored_into_an_empty_machine(
         assert "kept" in empty.run("sample", "list").stdout
         assert empty.run("token", "list").stdout == stack.run("token", "list").stdout
         assert empty.sparql(f"SELECT ?p {{ <{run_iri}> ?p ?o }}")
-        # Points that are sent again are stored once.
+        # Points that are sent twice are stored once.
         assert points(empty, until) == before
-        # The command is this stack's, which the other one neither ends nor runs.
+        # The command belongs to the first stack: the second neither ends nor runs it.
         assert plan_of(open_run) in plans(empty)
         operator.delete(f"/observations/{open_run}").raise_for_status()
         assert recorded(operator, f"{stack.base}/observation/{open_run}") == "cancelled"
-        # Nobody follows it there: it broke off, and is sampled no more.
+        # The second stack cannot follow the run, so it records "broke off".
         assert outcome(empty, f"{stack.base}/observation/{open_run}") == "broke off"
         wait_until(lambda: plan_of(open_run) not in plans(empty))
         wait_until(lambda: not list((empty.home / "observing").iterdir()))
@@ -176,7 +176,7 @@ def test_a_backup_is_restored_into_an_empty_machine(
 def test_points_that_wait_for_the_store_are_in_a_backup(
     empty: Stack, tmp_path: Path
 ) -> None:
-    """The bridge cannot reach the store when the backup is made."""
+    """The bridge cannot reach the store while the backup is made."""
     first, folder = Stack(tmp_path / "first", environment(tmp_path / "first")), tmp_path
     with ExitStack() as stack:
         stack.enter_context(servers_of(first))

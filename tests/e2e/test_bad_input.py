@@ -1,4 +1,4 @@
-"""Bad input: one clear line, and nothing changed."""
+"""Bad input causes one clear line and changes nothing."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def nothing_changes(stack: Stack) -> Iterator[None]:
 
 
 def sizes(stack: Stack) -> list[list[str]]:
-    """Of all graphs but that of control groups, of which other tests make some."""
+    """Return the size of each graph, except control groups: other tests make some."""
     return stack.sparql(
         "SELECT ?g (COUNT(*) AS ?n) WHERE { GRAPH ?g { ?s ?p ?o } "
         'FILTER (!CONTAINS(STR(?g), "/graph/cgroups/")) } GROUP BY ?g ORDER BY ?g'
@@ -37,7 +37,7 @@ def sizes(stack: Stack) -> list[list[str]]:
 
 
 def one_line(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    """Exit 2, nothing on stdout, one line on stderr that says these words."""
+    """Check for exit 2, empty stdout and one line on stderr that contains the words."""
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     lines = [

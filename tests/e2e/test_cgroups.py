@@ -1,4 +1,4 @@
-"""A job appears, is a twin within seconds, is sampled as asked, and ends."""
+"""A job from its start to its end: its twin, its samples, its plans and counters."""
 
 import json
 import time
@@ -22,7 +22,7 @@ def folders() -> Iterator[Folders]:
 
 
 def groups(stack: Stack) -> list[list[str]]:
-    """Path and IRI of the control groups that run."""
+    """Return path and IRI of the control groups that run."""
     return stack.sparql(
         f"""SELECT ?path ?group {{ ?group <{ST.cgroupPath}> ?path
           FILTER NOT EXISTS {{ ?group <{ST.endedAt}> ?end }} }} ORDER BY ?path"""
@@ -30,13 +30,13 @@ def groups(stack: Stack) -> list[list[str]]:
 
 
 def plans(stack: Stack) -> set[str]:
-    """The names of all plans."""
+    """Return the names of all plans."""
     rows = stack.sparql(f"SELECT DISTINCT ?name {{ ?plan <{ST.planName}> ?name }}")
     return {name for (name,) in rows}
 
 
 def points(stack: Stack, instance: str) -> dict[int, float]:
-    """The points of the CPU time of a group, by millisecond."""
+    """Return the points of a group's CPU time by millisecond."""
     series = f'supertwin_cgroup_cpu_usage{{instname="{instance}"}}'
     asked = {"match[]": series, "end": str(time.time() + 5)}
     answer = httpx.get(f"{stack.store}/api/v1/export", params=asked, timeout=120)
@@ -59,7 +59,7 @@ def test_a_job_from_its_start_to_its_end(stack: Stack, folders: Folders) -> None
     page = groups(stack)[1][1].removeprefix(stack.base)
     assert USAGE in stack.get(page, "text/html").text
     assert stack.get(page, "application/ld+json").json()["@context"]
-    # A plan of its own, ten times a second, for one group; and one for the whole job.
+    # One plan samples one group ten times a second, another the whole job.
     stack.run("sample", "add", USAGE, "--period", "100ms", "--instance", step)
     by_job = ("--query", "cgroups/of-job", "--param", "job=4711")
     stack.run("sample", "add", MEMORY, "--period", "500ms", *by_job)
@@ -86,8 +86,8 @@ def test_the_counters_of_a_job_are_free_after_it(
     step = folders.make("uid_1000/job_4712/step_0")
     folders.put("uid_1000/job_4712/step_0", "sleep", "1000")
     wait_until(lambda: step in [path for path, _ in groups(stack)], what="its twin")
-    # Not every machine has CPU sets that a test may change. A graph of the test's own,
-    # since the one of the groups is written whenever a group changes.
+    # Not every machine has CPU sets that a test may change. The test uses its own graph
+    # because the graph of the groups is rewritten whenever a group changes.
     cpu_sets = f"GRAPH <{stack.base}/graph/test/cpu-sets>"
     stack.update(
         f"""INSERT {{ {cpu_sets} {{ ?group <{ST.mayRunOn}> ?thread }} }} WHERE {{
@@ -107,7 +107,7 @@ def test_the_counters_of_a_job_are_free_after_it(
 
 
 def counted(stack: Stack) -> list[list[str]]:
-    """The metrics that the twin has of PMU events."""
+    """Return the metrics of PMU events in the twin."""
     return stack.sparql(
         f"""SELECT ?name {{ ?node <{ST.exposes}>/<{ST.samplerName}> ?name
           FILTER (STRSTARTS(?name, "perfevent.hwcounters.")) }}"""

@@ -1,4 +1,4 @@
-"""What a command imports when it is run: a person waits for every module."""
+"""Commands do not import heavy modules that they do not need: imports take time."""
 
 import subprocess
 import sys

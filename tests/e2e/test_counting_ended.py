@@ -1,4 +1,4 @@
-"""What befalls a command, or PMCD, while the agent of this machine begins to count."""
+"""A command or PMCD ends while this machine's agent starts to count."""
 
 import fcntl
 import json
@@ -21,7 +21,7 @@ WORDS = ("sample", "add", "--event", "msr::tsc", "--period", "1s", "--plan", "en
 
 
 def command(stack: Stack) -> subprocess.Popen[str]:
-    """It begins to add the plan."""
+    """Start the command that adds the plan."""
     return subprocess.Popen(
         [sys.executable, "-m", "supertwin", *WORDS],
         cwd=ROOT,
@@ -33,7 +33,7 @@ def command(stack: Stack) -> subprocess.Popen[str]:
 
 
 def interrupted(stack: Stack, number: int, home: Path) -> int:
-    """Exit status of a command that gets a signal while its agent begins to count."""
+    """Send a signal while the agent starts to count; return the exit status."""
     before = kept_configuration(home)
     with command(stack) as process:
         while kept_configuration(home) == before and process.poll() is None:
@@ -48,7 +48,7 @@ def interrupted(stack: Stack, number: int, home: Path) -> int:
 def test_the_agent_counts_what_it_did(stack: Stack, number: int) -> None:
     home = stack.home / "pmu"
     before = kept_configuration(home)
-    # A signal that comes too late finds the plan added: then it is tried once more.
+    # A signal that arrives after the plan was added is too late: try again.
     while interrupted(stack, number, home) == 0:
         stack.run("sample", "remove", "ended")
         wait_until(lambda: kept_configuration(home) == before)
@@ -59,7 +59,7 @@ def test_the_agent_counts_what_it_did(stack: Stack, number: int) -> None:
 
 
 def test_a_restart_of_pmcd_in_the_meantime_is_reported(stack: Stack) -> None:
-    """While the command waited for another one to be done."""
+    """PMCD restarts while the command waits for another command."""
 
     def pid() -> int | None:
         child = stack.children()["pmu"]

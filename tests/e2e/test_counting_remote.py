@@ -1,4 +1,4 @@
-"""PMU events of a host elsewhere: a private PMCD over there, by a real sshd."""
+"""PMU events of a remote host, counted by a private PMCD that is reached over sshd."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def plans(stack: Stack) -> set[str]:
 
 
 def socket_of(stack: Stack) -> str:
-    """Where the graph says that the events of the host are to be had."""
+    """Return the socket of the PMCD that counts the host's events, from the graph."""
     rows = stack.sparql(
         """PREFIX st: <https://w3id.org/supertwin/ns#>
         SELECT ?socket { ?node st:hostname "node9" ; st:perfeventSocket ?socket }"""
@@ -56,13 +56,13 @@ def socket_of(stack: Stack) -> str:
 
 @contextmanager
 def forwarded(there: Sshd, socket: str) -> Iterator[str]:
-    """The address here of a PMCD over there."""
+    """Return a local address of a remote PMCD."""
     with connected(parse_address(there.url()), there.config) as connection:
         yield f"unix://{connection.forward(socket)}"
 
 
 def counted(there: Sshd, socket: str, metric: str) -> bool:
-    """Whether PMCD over there has values of a metric."""
+    """Return whether the remote PMCD has values of a metric."""
     with forwarded(there, socket) as address:
         try:
             return not absent_metrics(address, [metric])
@@ -71,7 +71,7 @@ def counted(there: Sshd, socket: str, metric: str) -> bool:
 
 
 def running(there: Sshd, folder: Path) -> dict[str, int]:
-    """What works in a folder over there: the keeper, PMCD and its agent."""
+    """Return the pids of the keeper, PMCD and its agent in a remote folder."""
     found = {}
     for pid in there.processes():
         with suppress(OSError):
@@ -101,12 +101,12 @@ def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
     threads = {row["instname"]: row["component"].rpartition("/")[2] for row in rows}
     assert threads == {cpu: cpu.removeprefix("cpu") for cpu in cpus}
 
-    # The bridge here fetches it from there, beside what comes from the other PMCD.
+    # The local bridge fetches the event there, and LOAD from the other PMCD.
     for name in ("msr::tsc", LOAD):
         asked = ("why", "node9", name)
         wait_until(lambda: near.run(*asked, check=False).returncode == 0, what=name)  # noqa: B023
 
-    # PMCD dies, and is kept; what keeps it dies, and both come when they are asked for.
+    # The keeper restarts PMCD. After the keeper dies, `resume` starts both again.
     os.kill(running(there, folder)["pmcd"], signal.SIGKILL)
     wait_until(lambda: not (folder / "pmcd.pid").exists(), what="no number of it")
     wait_until(lambda: counted(there, socket, TSC), what="PMCD again")
@@ -137,7 +137,7 @@ def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
 def test_events_are_counted_on_the_host_that_http_requests_name(
     near: Stack, there: Sshd
 ) -> None:
-    """The API works in threads, where no signal can be waited for."""
+    """The API calls this in threads, where signals cannot be handled."""
     near.run("add", there.url(), "--host", "node9")
     token = add_token(near.home, "far", TokenRole.OPERATOR, None)
     headers = {"Authorization": f"Bearer {token}"}

@@ -1,4 +1,4 @@
-"""However a host comes in, its topology is kept and it can be drawn."""
+"""Every way to add a host keeps its topology, so that it can be drawn."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(autouse=True)
 def gone_afterwards(stack: Stack) -> Iterator[None]:
-    """Other tests count what the stack's own host has."""
+    """Remove the hosts: other tests count what the stack's own host has."""
     yield
     iris = Iris(stack.base)
     for host in ("from-hwloc", "from-probe", "kept"):
@@ -23,7 +23,7 @@ def gone_afterwards(stack: Stack) -> Iterator[None]:
 
 
 def drawn(stack: Stack, host: str) -> int:
-    """How many threads the drawing of a host links to."""
+    """Return how many threads the drawing of a host links to."""
     answer = stack.get(f"/twin/{host}/drawing")
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "image/svg+xml"

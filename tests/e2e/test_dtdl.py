@@ -1,4 +1,4 @@
-"""This machine's own twin as DTDL: what the official parser says, and the way back."""
+"""This machine's twin as DTDL: the official parser accepts it, and it imports back."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.e2e
 
 
 def test_this_machine_in_every_version_and_back(stack: Stack, tmp_path: Path) -> None:
-    """Also after a run under observation, which is no part of it."""
+    """The run before the export is not part of the document."""
     done = stack.run("observe", "--metric", "kernel.all.pswitch", "--", "sleep", "0.2")
     ((_, run),) = runs(done.stderr)
     assert outcome(stack, run) == "completed"

@@ -1,7 +1,7 @@
-"""Figures of a real run, and where it comes from: with counters that are here.
+"""Derived figures of a real run, and its provenance.
 
-The kernel counts page faults without a processor's counters, so the formulas of this
-machine's roles are replaced by such; a processor that is not known has a PMU made up.
+The kernel counts page faults without hardware counters, so page faults replace the
+formulas of this machine's roles. A processor without a known PMU gets a made-up one.
 """
 
 import json
@@ -34,7 +34,7 @@ FAULTS = f"import mmap; m = mmap.mmap(-1, 4096 * {PAGES}); m[::4096] = bytes({PA
 
 
 def formula(stack: Stack, role: str, terms: Mapping[str, int]) -> str:
-    """An update that lets this machine measure a role by events of the kernel's."""
+    """Return an update that defines a role of this machine by events of the kernel."""
     base = stack.base
     told = "".join(
         f"""?formula st:hasTerm <{base}/role/T/{role}/{number}> .
@@ -51,7 +51,7 @@ def formula(stack: Stack, role: str, terms: Mapping[str, int]) -> str:
 
 @pytest.fixture(scope="module")
 def counting(stack: Stack) -> Iterator[Stack]:
-    """A stack whose machine measures some roles by page faults."""
+    """Make the stack's machine measure some roles by page faults."""
     found = stack.sparql(
         f"""{PREFIX}SELECT DISTINCT ?formula ?role {{ {OWN}
         ?formula st:forModel ?core ; st:measures ?role . ?role st:roleName ?called .
@@ -72,7 +72,7 @@ def counting(stack: Stack) -> Iterator[Stack]:
 
 
 def observed(stack: Stack, *words: str) -> str:
-    """The IRI of a run, once it is recorded."""
+    """Run a command under observation; return its IRI once it is recorded."""
     done = stack.run("observe", *words)
     (iri,) = re.findall(r"supertwin: completed after \S+ s: (\S+)", done.stderr)
     recorded = f"{PREFIX}SELECT ?how {{ <{iri}> st:outcome ?how }}"
@@ -87,7 +87,7 @@ def asked(stack: Stack, query: str, iri: str) -> list[dict[str, Any]]:
 
 
 def test_accuracy_needs_hardware_counters(stack: Stack) -> None:
-    """Of a machine that has them it would be known; here it is said what is missing."""
+    """Without hardware counters the message says what is missing."""
     usable = f"{PREFIX}SELECT ?unit {{ {OWN} ?unit st:usable true }}"
     if stack.sparql(usable):
         assert (
@@ -107,7 +107,7 @@ def test_accuracy_needs_hardware_counters(stack: Stack) -> None:
 def test_restarted_counters_give_no_figure(
     counting: Stack, tmp_path: Path, api: str
 ) -> None:
-    """Another plan with PMU events makes the agent open all counters again."""
+    """Another plan with PMU events makes the agent reopen all counters."""
     go = tmp_path / "go"
     script = f"echo ready; until [ -e {go} ]; do sleep 0.1; done"
     words = ("--role", "FLOPs", "--every", "100ms", "--cpus", "0", "--")
@@ -139,13 +139,13 @@ def test_what_a_run_counted_comes_to(counting: Stack) -> None:
     assert {row["reason"] for row in rows.values()} == {None}
     assert {float(row["dutycycle"]) for row in rows.values()} == {1.0}
     values = {name: float(row["value"]) for name, row in rows.items()}
-    # Those of the interpreter, and of whatever else runs on that CPU, come on top.
+    # The interpreter, and other work on that CPU, add faults.
     assert values["Instructions"] > PAGES
-    # The agent reads one event after the other; a fault may fall between.
+    # The agent reads the events one by one; a fault may happen in between.
     assert values["IPC"] == pytest.approx(0.5, rel=2e-2)
     (run,) = asked(counting, "runs", first)
     seconds = float(run["seconds"])
-    # Both are kept rounded.
+    # Both values are stored rounded.
     assert values["FLOP rate"] == pytest.approx(values["FLOPs"] / seconds, rel=1e-4)
     assert float(rows["FLOPs"]["covered"]) > seconds
     told = counting.run("compare", first, second).stdout
@@ -167,7 +167,7 @@ def test_what_a_run_counted_comes_to(counting: Stack) -> None:
 
 @pytest.mark.serial
 def test_what_is_counted_is_set_against_what_was_executed(counting: Stack) -> None:
-    """Page faults are no instructions, and so are off by nearly all of them."""
+    """Page faults are not instructions, so the error is close to 100 %."""
     done = counting.run("accuracy", "--kernel", "triad", "--repeat", "1")
     words = ("query", "pmu/accuracy", "--event", PERF, "--format", "json")
     (row,) = json.loads(counting.run(*words).stdout)
@@ -198,13 +198,13 @@ def test_where_a_run_comes_from(stack: Stack) -> None:
     used = found["used"]
     assert used[f"{stack.base}/twin/{HOST}"] == HOST
     assert used[f"{iri}/surroundings"].endswith("sleep")
-    # Of the same address the answer comes that the CPUs were chosen from.
+    # The address of the query that chose the CPUs answers.
     (query,) = [one for one in used if "/queries/pinning/threads?" in one]
     assert stack.get(query.removeprefix(stack.base), "application/json").json()
     assert set(found["wasAssociatedWith"].values()) == {"SuperTwin 0.1.0", "token ana"}
     assert list(found["hadPlan"].values()) == [f"run-{iri.rpartition('/')[2]}"]
 
-    # The process that it was has ended, and is told of by the record.
+    # The process has ended; the run's record describes it.
     ((process, name),) = found["ranProcess"].items()
     assert name.startswith("sleep (")
     answer = stack.get(process.removeprefix(stack.base), "text/turtle")

@@ -1,4 +1,4 @@
-"""What README and docs/sparql.md promise, on the real stack."""
+"""The promises of README and docs/sparql.md, on a real stack."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def test_up_says_what_it_found_and_what_to_try(stack: Stack) -> None:
 def test_health_names_every_service(stack: Stack) -> None:
     health = stack.get("/health").json()
     assert {"fuseki", "store", "bridge", "pmcd"} <= health["services"].keys()
-    # It is degraded for 10 s after a busy machine has cost a tick.
+    # Health is degraded for 10 s after a busy machine loses a tick.
     wait_until(lambda: stack.get("/health").json()["status"] == "ok")
 
 
@@ -44,7 +44,7 @@ def test_the_printed_command_answers(stack: Stack) -> None:
 def test_sparql_examples_have_answers(stack: Stack, example: str) -> None:
     assert len(EXAMPLES) == 5
     rows = stack.sparql(example)
-    # a machine of one NUMA domain without NUMA metrics would be a true empty answer
+    # no rows would be correct on a machine of one NUMA domain without NUMA metrics
     assert rows, example
 
 
@@ -91,7 +91,7 @@ def test_points_arrive_every_second(stack: Stack) -> None:
     start = int(time.time())
 
     def in_a_row() -> bool:
-        """A busy machine may cost one of them."""
+        """A busy machine may lose a point: look for any five in a row."""
         found = stack.seconds(selector, start, time.time())
         return any({*range(first, first + 5)} <= found for first in found)
 

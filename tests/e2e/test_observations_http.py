@@ -1,4 +1,4 @@
-"""Observations begun, followed and ended over HTTP, on a stack."""
+"""Observations started, followed and ended over HTTP, on a stack."""
 
 import base64
 import http.client
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def client(stack: Stack) -> Iterator[httpx.Client]:
-    """An operator."""
+    """Return an operator's client."""
     with operator(stack, "launcher") as client:
         yield client
 
@@ -96,21 +96,21 @@ def test_cpus_are_released_when_a_waiting_client_disconnects(
     body, headers = json.dumps(run_request), dict(client.headers)
 
     def held(but: str) -> set[str]:
-        """Those beside the first one for which anything is held."""
+        """Return the runs other than ``but`` that hold resources."""
         return {one.stem for one in (stack.home / "observing").iterdir()} - {but}
 
     def until_given_back() -> float:
-        """For how many seconds all is held for who has gone."""
+        """Return how long the resources of a disconnected client are held, in s."""
         first = begun(client, "sleep", "1", cpus="0")["id"]
         wait_until(lambda: not held(first), what="what ran before is recorded")
         waits = http.client.HTTPConnection(client.base_url.host, client.base_url.port)
         waits.request("POST", "/observations", body, headers)
-        # It has the CPUs now, and is not ready to run yet.
+        # The run has its CPUs now, and is not ready yet.
         wait_until(lambda: held(first))
         waits.close()
         return wait_until(lambda: not held(first), what="all is given back")
 
-    # Not the 15 s of one that falls silent; once more where the machine was held up.
+    # Far less than the 15 s of a silent client. A busy machine may need another try.
     assert any(until_given_back() < 10 for _ in range(3))
     assert plans(stack) == {"monitor"}
     shown = client.get("/observations/running").json()

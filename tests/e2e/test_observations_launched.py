@@ -1,4 +1,4 @@
-"""A command launched in a browser: its form, its output as it comes, its end."""
+"""Commands launched in a browser: the form, the live output and the end."""
 
 import re
 import shlex
@@ -58,7 +58,7 @@ def test_a_command_is_launched_followed_and_recorded(
     page.get_by_label("every", exact=True).fill("20ms")
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_url(re.compile(r"/observations/\d+T"))
-    # The control character is shown, not acted on.
+    # The page shows the control character and does not interpret it.
     expect(page.locator("#output")).to_have_text(f"{MARKUP}␛[31m")
     expect(page.locator("#state")).to_have_text("running")
     expect(page.locator("#state")).to_have_text("completed")
@@ -97,7 +97,7 @@ def test_one_that_runs_is_listed_followed_and_cancelled(
 
 @pytest.fixture
 def sampled(operator: httpx.Client) -> Iterator[dict[str, Any]]:
-    """A run that goes on until the test ends."""
+    """Return a run that continues until the test ends."""
     one = begun(operator, "sleep", "300", metrics=sorted(SAMPLED), every="1s")
     yield one
     operator.delete(f"/observations/{one['id']}")
@@ -115,7 +115,7 @@ def test_what_a_running_one_samples_is_charted_from_its_start(
     panel = page.locator("section.panel", has_text="mem.util.free")
 
     def points() -> list[float]:
-        """Times of the points since the start: the monitor samples the metric, too."""
+        """Return times of points since the start: the monitor samples it, too."""
         found: list[float] = panel.evaluate(
             "(element, began) => Array.from(element.panel.frame.times)"
             ".filter((time, i) => time >= began"
@@ -127,7 +127,7 @@ def test_what_a_running_one_samples_is_charted_from_its_start(
     wait_until(points, what="points")
     first = points()
     wait_until(lambda: points()[-1] >= first[-1] + 3, what="three more seconds")
-    assert points()[0] <= first[0]  # what came first stays
+    assert points()[0] <= first[0]  # the first points stay
     shown = "element => element.panel.picture.range[0]"
     assert abs(panel.evaluate(shown) - one["began"]) < 1
     page.set_viewport_size({"width": 420, "height": 800})
@@ -177,7 +177,7 @@ def test_a_session_that_is_over_is_said(
 def test_what_cannot_be_run_is_said_in_one_line(
     browser: Browser, stack: Stack, operator_token: str, operator: httpx.Client
 ) -> None:
-    # A refusal is an error in the browser's console, so that it is not watched.
+    # The browser logs refused requests as errors, so the console is not checked.
     with watched_page(browser, stack.api) as watched:
         page = watched.page
         log_in(page, stack, operator_token)
@@ -209,7 +209,7 @@ def test_what_cannot_be_run_is_said_in_one_line(
         expect(page.locator("#state")).to_have_text("Waits for its CPUs …")
         page.get_by_role("button", name="Give up").click()
         expect(page.locator("#state")).to_have_text("")
-        # That nobody waits any more is noticed by and by.
+        # The server notices after a moment that the client no longer waits.
         page.wait_for_timeout(300)
         operator.delete(f"/observations/{first['id']}").raise_for_status()
         page.get_by_label("Queue behind").uncheck()
@@ -229,7 +229,7 @@ def running(operator: httpx.Client) -> list[str]:
 
 
 def told(stack: Stack, iri: str) -> set[tuple[str, str]]:
-    """What a run was asked for, as the graph tells it."""
+    """Return what was requested for a run, according to the graph."""
     terms = " ".join(f"st:{term}" for term in TERMS)
     rows = asked(stack, f"VALUES ?term {{ {terms} }} <{iri}> ?term ?value")
     return {(row["term"].rpartition("#")[2], row["value"]) for row in rows}

@@ -1,4 +1,4 @@
-"""Recorded runs in a browser: found again, chosen, compared."""
+"""Recorded runs in a browser: found, selected, compared."""
 
 import re
 
@@ -32,7 +32,7 @@ def test_runs_are_found_chosen_and_compared(visit: Open, pair: dict[str, str]) -
     assert page.locator(".comparison thead th").count() == 3
     took = page.locator("#measures tbody tr").first
     expect(took).to_contain_text("duration")
-    # The latest is listed first, and is the longer one.
+    # The latest run is listed first, and is the longer one.
     expect(took.locator(".verdict")).to_contain_text(re.compile(r"better -\d\d"))
     expect(page.locator("table", has_text="argument vector").last).to_contain_text(
         '"0.1"'

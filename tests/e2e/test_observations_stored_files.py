@@ -1,4 +1,4 @@
-"""Recorded runs over HTTP: at their IRIs, their series, side by side, taken away."""
+"""Recorded runs over HTTP: their pages, stored files, series and comparison."""
 
 import csv
 import io
@@ -101,7 +101,7 @@ def test_series_are_told_from_the_start(
     assert -0.051 <= found["times"][0] < 0.2
     assert found["times"][-1] > 1.8
     (values,) = found["values"]
-    # A time for each tick, whether it was missed or not.
+    # One time per tick, missed ticks included.
     assert (
         len(found["times"])
         == len(values)
@@ -114,7 +114,7 @@ def test_series_are_told_from_the_start(
         for row in csv.DictReader(table.splitlines())
         if row["series"] == "kernel_all_pswitch"
     }
-    # Where a tick and the one before it were stored, there is the rate between them.
+    # If a tick and the tick before it are stored, the series has the rate between them.
     rates = [
         (value - stored[ms - 50]) / 0.05
         for ms, value in sorted(stored.items())
@@ -136,7 +136,7 @@ def test_series_are_told_from_the_start(
     times = found["times"]
     last_long = max(at for at, value in zip(times, long, strict=True) if value)
     last_short = max((at for at, v in zip(times, short, strict=True) if v), default=0)
-    # The short ones took 0.6 s at most.
+    # The short runs took at most 0.6 s.
     assert last_short < 1 < last_long
 
 

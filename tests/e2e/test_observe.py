@@ -1,4 +1,4 @@
-"""`supertwin observe` on a stack: what ran, how it ended, and what was sampled."""
+"""`supertwin observe` on a stack: what runs, how it ends and what is sampled."""
 
 import json
 import os
@@ -20,13 +20,13 @@ from tests.stack import HOST, Stack
 
 pytestmark = pytest.mark.e2e
 
-# In PMCD's log: root           1 30610   6   7   2 bin pipe cmd=…
+# A line of PMCD's log: root           1 30610   6   7   2 bin pipe cmd=…
 _AGENT = re.compile(r"^\w+ +\d+ +(\d+) +\d+ +\d+ +\d+ +bin pipe", re.MULTILINE)
 FAULTS = "import mmap; m = mmap.mmap(-1, 4096 * 20000); m[::4096] = bytes(20000)"
 
 
 def observed(stack: Stack, *words: str, status: int = 0) -> list[tuple[str, str]]:
-    """How each run ended, and its IRI, once all is recorded."""
+    """Return the outcome and IRI of each run, once all are recorded."""
     done = stack.run("observe", *words, check=False)
     assert done.returncode == status, done.stderr
     found = runs(done.stderr)
@@ -81,7 +81,7 @@ def test_cpus_that_are_offline_are_refused_and_free_again(stack: Stack) -> None:
 
 
 def test_what_forks_and_leaves_is_ended_and_named(stack: Stack) -> None:
-    # It has its name once it is past setsid.
+    # The process is named sleep only after setsid has executed it.
     waits = "until grep -q sleep /proc/$!/comm; do sleep 0.05; done"
     late = f"setsid sleep 987 & echo $!; {waits}"
     done = stack.run("observe", "--", "sh", "-c", late)
@@ -153,7 +153,7 @@ def test_the_host_is_not_this_one_and_has_no_address(stack: Stack) -> None:
 
 
 def parents() -> dict[int, int]:
-    """The parent of every process."""
+    """Return the parent of every process."""
     found = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -163,7 +163,7 @@ def parents() -> dict[int, int]:
 
 
 def ours(stack: Stack, *more: int, but: int = 0) -> set[int]:
-    """All processes of the stack and those below ``more``, but for a command."""
+    """Return the stack's processes and those below ``more``, without a command's."""
     above = parents()
     state = json.loads((stack.home / "stack.json").read_text())
     agents = set(
@@ -173,7 +173,7 @@ def ours(stack: Stack, *more: int, but: int = 0) -> set[int]:
     roots = {state["pid"], *more, *agents}
 
     def is_ours(pid: int) -> bool:
-        # Agents start agents, also those of other PMCDs on this machine.
+        # Agents start other agents, also those of other PMCDs on this machine.
         strange = {0, but, *agents, state["children"]["pmcd"]["pid"]}
         parent = above.get(pid, 0)
         return pid in roots or (
@@ -184,7 +184,7 @@ def ours(stack: Stack, *more: int, but: int = 0) -> set[int]:
 
 
 def affinities(pids: set[int]) -> set[frozenset[int]]:
-    """Which CPUs the threads of processes may use."""
+    """Return the sets of CPUs that the threads of processes may use."""
     found = set()
     for pid in pids:
         with suppress(OSError):
@@ -226,7 +226,7 @@ def test_nothing_of_ours_runs_on_the_command_s_cpus(stack: Stack) -> None:
 
 
 def started(stack: Stack, id_: str) -> dict[str, Any]:
-    """What the runner of an observation says first."""
+    """Return the first event of an observation's runner."""
     events = stack.home / "observations" / id_ / "events.jsonl"
     wait_until(lambda: events.exists() and events.read_text())
     found: dict[str, Any] = json.loads(events.read_text().splitlines()[0])
@@ -234,7 +234,7 @@ def started(stack: Stack, id_: str) -> dict[str, Any]:
 
 
 def test_runner_and_attendant_leave_cpus_that_others_get_later(stack: Stack) -> None:
-    """What another run would ask for, beside one that has CPUs of its own."""
+    """The test updates the CPU shield as another run with its own CPUs would."""
     script = ("sh", "-c", "echo $$; exec sleep 60")
     with observing(stack, "--wait", "--", *script) as process:
         assert process.stdout
@@ -279,7 +279,7 @@ _IMPATIENT = (
 
 def test_a_queued_client_waits_longer_than_for_an_answer(stack: Stack) -> None:
     with operator(stack, "patient") as client:
-        # Once more where the machine held up an answer for all that patience.
+        # Retry if the machine delayed an answer by more than the client's patience.
         for _ in range(3):
             first = begun(client, "sleep", "6", cpus="0", wait=True)
             done = subprocess.run(

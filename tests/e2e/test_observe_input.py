@@ -1,4 +1,4 @@
-"""What a command of `supertwin observe` reads, and a terminal that it is run from."""
+"""Standard input of a command of `supertwin observe`, and its use in a terminal."""
 
 import os
 import pty
@@ -53,7 +53,7 @@ def test_what_cannot_be_handed_on_is_refused(
 
 @contextmanager
 def in_a_terminal(stack: Stack, *words: str) -> Iterator[tuple[int, int]]:
-    """`supertwin observe WORDS` in a terminal of its own: its pid, and our end."""
+    """Run `supertwin observe WORDS` in a new terminal; return its pid and our end."""
     pid, end = pty.fork()
     if not pid:
         os.chdir(ROOT)
@@ -68,7 +68,7 @@ def in_a_terminal(stack: Stack, *words: str) -> Iterator[tuple[int, int]]:
 
 
 def shown(end: int, word: str) -> str:
-    """What a terminal shows, up to a word."""
+    """Return what a terminal shows, up to a word."""
     text = ""
     while word not in text:
         text += os.read(end, 4096).decode()

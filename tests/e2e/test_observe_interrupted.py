@@ -1,4 +1,4 @@
-"""`supertwin observe` is interrupted, or nobody reads what the command prints."""
+"""`supertwin observe` is interrupted, or nothing reads the output of its command."""
 
 import json
 import os
@@ -21,14 +21,14 @@ _SLEEPS = ("sh", "-c", "echo ready; exec sleep 987")
 
 
 def _alive(stack: Stack, iri: str) -> bool:
-    """Whether the process that a run told of first is still there."""
+    """Return whether the process in a run's first event still exists."""
     events = stack.home / "observations" / iri.rsplit("/", 1)[1] / "events.jsonl"
     started = json.loads(events.read_text().splitlines()[0])
     return Path(f"/proc/{started['pid']}").exists()
 
 
 def _cancelled(stack: Stack, process: subprocess.Popen[str]) -> str:
-    """The IRI of the only run, which was cancelled and left nothing behind."""
+    """Check that the only run was cancelled and its command ended; return its IRI."""
     _, error = process.communicate(timeout=120)
     assert process.returncode == _TERMINATED, error
     ((how, iri),) = runs(error)
@@ -62,7 +62,7 @@ def test_a_pipe_that_is_closed_ends_the_command(stack: Stack) -> None:
         said(process, "line")
         assert process.stdout
         process.stdout.close()
-        # What is closed is read no more.
+        # `communicate` must not read the closed pipe.
         process.stdout = None
         _cancelled(stack, process)
 
@@ -83,7 +83,7 @@ def _read_so_far(pid: int) -> int:
 
 
 def _unmoved(value: Callable[[], int]) -> Callable[[], bool]:
-    """Whether a figure is what it was half a second ago."""
+    """Return a check that a value has not changed for half a second."""
     seen: list[tuple[float, int]] = []
 
     def check() -> bool:
@@ -114,6 +114,6 @@ def test_a_flood_comes_through_whole_and_is_not_kept(stack: Stack) -> None:
 
 
 def _peak(pid: int) -> int:
-    """The most memory that a process ever had, in KiB."""
+    """Return the peak memory of a process, in KiB."""
     text = Path(f"/proc/{pid}/status").read_text()
     return int(text.split("VmHWM:")[1].split()[0])

@@ -1,4 +1,4 @@
-"""Runs whose API, or whose host, goes away while they run."""
+"""The API is killed, or the host becomes unreachable, during a run."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ _METRIC, _SERIES = "kernel.all.pswitch", "kernel_all_pswitch"
 
 @pytest.fixture(scope="module")
 def client(stack: Stack) -> Iterator[httpx.Client]:
-    """An operator."""
+    """Return an operator's client."""
     with operator(stack, "survivor") as client:
         yield client
 
@@ -77,11 +77,11 @@ def test_an_attended_run_continues_with_the_next_api(
     (_, first), (_, second) = runs(error)
     assert outcome(stack, second) == outcome(stack, first) == "completed"
     (figures,) = statistics(stack, first)
-    # Its counters were read before it began, by an API that is no more.
+    # The API that read the first counter values was killed.
     assert float(figures["covered"]) >= (ended - began) / 1000
     assert float(figures["total"]) > 0
     assert figures["samples"] >= len(seen)
-    # While no API ran no tick was lost, but those that the bridge counts as missing.
+    # Without an API no tick is lost, except those that the bridge counts as missing.
     lost = {*range(min(seen), max(seen), _EVERY_MS)} - {*seen}
     wait_until(lambda: missing_points(stack) - missing >= len(lost), what=f"{lost}")
     wait_until(lambda: plans(stack) == {"monitor"}, what="its plan is gone")
@@ -193,9 +193,7 @@ def test_of_beats_followers_see_the_last_and_all_count(client: httpx.Client) -> 
 def test_those_that_nobody_hears_of_broke_off(
     near: Stack, there: Sshd, client: httpx.Client
 ) -> None:
-    """The API that ran it there has gone, or whoever attends; a host is pulled off its
-    network.
-    """
+    """The API is killed, the attending client falls silent, or the network is down."""
     near.run("add", there.url(), "--host", "node9")
     one = begun(client, "sleep", "987", host="node9")
     wait_until(lambda: client.get(f"/observations/{one['id']}").json()["events"])

@@ -19,7 +19,7 @@ _CPUS = "import os; print(sorted(os.sched_getaffinity(0)), os.environ['SLURM_JOB
 def run(
     stack: Stack, slurm: Slurm, *words: str, options: str = "-p test"
 ) -> tuple[int, str, str]:
-    """Exit status, output and what was said beside it."""
+    """Return the exit status, stdout and stderr."""
     env = {**stack.env, **slurm.env}
     with observing(stack, "--srun", options, *words, env=env) as process:
         out, error = process.communicate(timeout=120)

@@ -1,6 +1,6 @@
-"""PMU events and roles, from the graph through PCP into values: with real counters.
+"""PMU events and roles, from the graph through PCP to values, with real counters.
 
-What this machine's kernel counts without a processor's counters: software events, msr.
+This machine's kernel counts software events and msr without hardware counters.
 """
 
 import json
@@ -31,7 +31,7 @@ ZEROES = "perfevent.hwcounters.software.alignment_faults.value"
 
 @pytest.fixture
 def counting(stack: Stack) -> Iterator[Stack]:
-    """A stack whose plans, and what a test put into the graph, are gone afterwards."""
+    """Remove the plans, and what a test adds to the graph, afterwards."""
     with known_processor(stack):
         yield stack
     for plan in plans(stack).keys() - {"monitor"}:
@@ -61,7 +61,7 @@ def address(stack: Stack) -> str:
 
 
 def printed(stack: Stack, metric: str) -> dict[str, float]:
-    """The values of a metric by instance, as PCP's own pminfo prints them."""
+    """Return the values of a metric by instance, as PCP's pminfo prints them."""
     done = subprocess.run(
         ["pminfo", "-h", address(stack), "-f", metric],
         capture_output=True,
@@ -73,14 +73,14 @@ def printed(stack: Stack, metric: str) -> dict[str, float]:
 
 
 def hwcounters(stack: Stack) -> set[str]:
-    """What PCP has of the agent, counted or not."""
+    """Return the agent's metrics in PCP, counted or not."""
     with pmapi.Context(address(stack)) as context:
         found = context.names()
     return {name for name in found if name.startswith("perfevent.hwcounters.")}
 
 
 def exposed(stack: Stack) -> set[str]:
-    """What the twin has of it."""
+    """Return the agent's metrics in the twin."""
     rows = stack.sparql(
         f"""PREFIX st: <https://w3id.org/supertwin/ns#>
         SELECT ?name {{ ?node st:hostname "{HOST}" ; st:exposes ?metric .
@@ -99,7 +99,7 @@ def refused(stack: Stack, *words: str) -> str:
 
 
 def points(stack: Stack, metric: str, instance: str = "") -> dict[int, float]:
-    """The points of a metric, of the first instance, by ms."""
+    """Return the points of a metric, or of one instance of it, by ms."""
     name = metric.replace(".", "_") + (f'{{instname="{instance}"}}' if instance else "")
     answer = httpx.get(f"{stack.store}/api/v1/export", params={"match[]": name})
     found: dict[int, float] = {}
@@ -109,7 +109,7 @@ def points(stack: Stack, metric: str, instance: str = "") -> dict[int, float]:
 
 
 def watched(stack: Stack, change: Callable[[], object]) -> list[str]:
-    """How fetches of other agents failed while something changed."""
+    """Return how fetches from other agents failed during a change."""
     stop, failures = threading.Event(), []
 
     def watch() -> None:
@@ -157,7 +157,7 @@ def test_another_plan_of_events_costs_others_nothing_or_little(
     assert set(found.values()) == {0.0}
     tsc = "perfevent.hwcounters.msr.tsc.value"
     wait_until(lambda: max(points(counting, tsc, "cpu0")) > until, what="more of TSC")
-    # The first value of a counter may be 0.
+    # A counter's first value may be 0.
     counted = [n for ms, n in points(counting, tsc, "cpu0").items() if ms > until]
     assert min(counted) > 0
     cpus = {f"cpu{cpu}" for cpu in os.sched_getaffinity(0)}
@@ -194,7 +194,7 @@ def test_an_agent_that_refuses_leaves_all_as_it_was(counting: Stack) -> None:
     cycles = ("--event", "perf::PERF_COUNT_HW_CPU_CYCLES", "--period", "1s")
     line = refused(counting, "sample", "add", *cycles)
     assert re.search(r"PERF_COUNT_HW_CPU_CYCLES: \S.* \(cpu\d+\)$", line)
-    # What the graph refuses comes after the agent, which counts as before then.
+    # The graph refuses this after the agent's change, which is then undone.
     tsc = ("--event", "msr::tsc", "no.such.metric", "--period", "1s")
     assert "no metric 'no.such.metric'" in refused(counting, "sample", "add", *tsc)
     assert before == (plans(counting), exposed(counting))
@@ -225,7 +225,7 @@ def test_plans_of_one_event_share_it(counting: Stack) -> None:
 
 
 def agents(stack: Stack) -> set[int]:
-    """The process of the agent."""
+    """Return the process of the agent."""
     found = set()
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -240,13 +240,13 @@ def agents(stack: Stack) -> set[int]:
 
 
 def test_bad_input_is_one_line(stack: Stack) -> None:
-    """What this kernel does not count; other input is refused before it matters."""
+    """Events and roles that this kernel does not count; other errors show earlier."""
 
     def told(*words: str) -> str:
         return refused(stack, "sample", "add", *words, "--period", "1s")
 
     before = plans(stack)
-    # It has others beside it on some processors.
+    # On some processors msr has other events, too.
     assert re.search(r"it has (\w+, )*tsc", told("--event", "msr::x"))
     assert why_no_role(stack) in told("--role", "FLOPs")
     assert plans(stack) == before
@@ -256,7 +256,7 @@ def test_bad_input_is_one_line(stack: Stack) -> None:
 
 
 def role_of_this_machine(stack: Stack) -> None:
-    """Put a role into the graph: all page faults, as the sum of both kinds."""
+    """Add a role to the graph: twice the page faults, as weighted sum of both kinds."""
     base = stack.base
     terms = "\n".join(
         f"""?formula st:hasTerm <{base}/role/T/m/{number}> .
@@ -287,7 +287,7 @@ def ask(stack: Stack, expression: str, at: float) -> dict[str, float]:
 
 
 def test_a_role_becomes_values(counting: Stack) -> None:
-    """Faults of both kinds, weighted, are what the kernel counts as all faults."""
+    """The weighted sum of both kinds is twice what the kernel counts as all faults."""
     role_of_this_machine(counting)
     words = ("--role", "Twice", "--event", f"{PERF}{FAULTS[2]}")
     shown = counting.run("perfevent", "show", *words).stdout.splitlines()
@@ -314,7 +314,7 @@ def test_a_role_becomes_values(counting: Stack) -> None:
     expected = ask(counting, f"2 * rate({all_faults}[6s])", now)
     assert found.keys() == expected.keys() >= {"cpu0"}
     assert any(value > 0 for value in found.values())
-    # The agent reads one event after the other; a fault may fall between.
+    # The agent reads the events one by one; a fault may happen in between.
     assert found == pytest.approx(expected, rel=2e-2)
     duty = counting.run("perfevent", "expression", "Twice", "--dutycycle").stdout
     assert set(ask(counting, duty, now).values()) == {1.0}

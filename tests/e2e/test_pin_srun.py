@@ -1,4 +1,4 @@
-"""`supertwin pin --format srun`: a real Slurm binds each task as it says."""
+"""`supertwin pin --format srun`: a real Slurm binds each task as requested."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ _ALLOCATION = "salloc --quiet --nodes=1 --exclusive"
 def bound(
     stack: Stack, slurm: Slurm, *words: str, within: str | None = None
 ) -> list[list[int]]:
-    """The CPUs of each task, in order, when started as the answer says.
+    """Start tasks as the printed line says; return the CPUs of each task, in order.
 
     The line runs ``within`` an allocation. By default it does so only where srun
     refuses or ignores --mincpus: newer ones allocate no whole node (docs/pinning.md).

@@ -1,6 +1,6 @@
-"""Ten runs, pinned differently: found by one query, compared by one command.
+"""Ten runs with different pinning: one query finds them, one command compares them.
 
-docs/observations.md does it with likwid-bench, which needs a second each to start.
+docs/observations.md uses likwid-bench, which needs a second per run to start.
 """
 
 import json
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 
 _RUN = re.compile(r"supertwin: completed after [\d.]+ s: (\S+)")
 _TAG = "pinnings"
-# Where it runs, on how many CPUs, and how much it computes.
+# Where each runs, on how many CPUs, and how much it computes.
 RUNS: list[tuple[tuple[str, ...], int, int]] = [
     (("--pin", "compact", "--threads", "1"), 1, 1000),
     (("--pin", "scatter", "--threads", "1"), 1, 1000),
@@ -36,7 +36,7 @@ _ON_1 = 4
 
 @pytest.fixture(scope="module")
 def ten(stack: Stack) -> list[str]:
-    """The IRIs of the runs, once they are recorded."""
+    """Return the IRIs of the runs, once they are recorded."""
     found = []
     for where, _, size in RUNS:
         command = ("python3", "-S", "-c", f"sum(range({size}))")

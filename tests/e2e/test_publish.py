@@ -1,4 +1,4 @@
-"""Publishing on the real store: one update, catalogues that merge, a kept history."""
+"""Publishing to a real store: one update, merged catalogues and a kept history."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""kill -9 of each service: it is back by itself, and nothing monitored is lost."""
+"""After kill -9 each service restarts by itself, and no monitored tick is lost."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ THREADS = (
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack to be hurt: not the one of the other tests."""
+    """Start a stack to damage, separate from that of the other tests."""
     with running_stack(tmp_path_factory.mktemp("hurt")) as stack:
         wait_until(lambda: bool(recent(stack)), what="first points")
         yield stack
@@ -37,7 +37,7 @@ def recent(stack: Stack) -> set[int]:
 
 
 def kill(stack: Stack, name: str) -> int:
-    """kill -9 one child and wait until its successor is healthy; its old pid."""
+    """kill -9 a child, wait until its successor is healthy, and return the old pid."""
     pid = int(stack.children()[name]["pid"])
     os.kill(pid, signal.SIGKILL)
 
@@ -51,15 +51,13 @@ def kill(stack: Stack, name: str) -> int:
 
 @pytest.fixture
 def heartbeat(tmp_path: Path) -> Iterator[Heartbeat]:
-    """Tells at which seconds the machine was held up."""
+    """Record at which seconds the machine was held up."""
     with Heartbeat(tmp_path / "heartbeat") as control:
         yield control
 
 
 def missing(stack: Stack, heartbeat: Heartbeat, start: int, end: int) -> list[int]:
-    """Ticks (ms) of [start, end] without a point once the bridge has caught up; not
-    those at which the machine was held up.
-    """
+    """Return the ticks (ms) of [start, end] the bridge lost while not held up."""
     wanted = set(range(start, end + 1))
 
     def complete() -> bool:
@@ -91,7 +89,7 @@ def test_the_bridge_loses_no_second_up_to_its_kill(
     time.sleep(3)
     killed = int(time.time())
     kill(stack, "bridge")
-    # the running second is the bridge's to lose
+    # the bridge may lose the current second
     assert missing(stack, heartbeat, start + 1, killed - 1) == []
     again = int(time.time()) + 2
     time.sleep(5)
@@ -100,7 +98,7 @@ def test_the_bridge_loses_no_second_up_to_its_kill(
 
 @dataclass
 class Restart:
-    """What was seen before, between and after a `down` and an `up`."""
+    """The state before, between and after a `down` and an `up`."""
 
     pids: list[int]
     threads: list[list[str]]
@@ -114,7 +112,7 @@ class Restart:
 
 @pytest.fixture(scope="module")
 def restart(stack: Stack) -> Restart:
-    """The stack goes down beside a process that has nothing to do with it, and up."""
+    """Take the stack down next to an unrelated process, and up again."""
     pids = [child["pid"] for child in stack.children().values() if child["pid"]]
     seen = Restart(pids, sorted(stack.sparql(THREADS)), max(recent(stack)))
     with subprocess.Popen([*ENDS_WITH_US, "sleep", "600"]) as bystander:

@@ -1,4 +1,4 @@
-"""A machine elsewhere, from its address to its pages: a real sshd, a real stack."""
+"""A remote machine, from its address to its pages: a real sshd and a real stack."""
 
 import json
 import os

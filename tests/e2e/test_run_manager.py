@@ -1,4 +1,4 @@
-"""The run manager that holds CPUs, plans and runs, beside the one of a stack's API."""
+"""A run manager next to that of a stack's API: CPUs, plans and sessions."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ def run_request(
 
 
 def refusal(manager: RunManager, *cpus: int, host: str = HOST) -> str:
-    """Why CPUs are not to be had now; empty where they are."""
+    """Return why CPUs are unavailable now, or an empty string."""
     try:
         manager.drop(manager.begin(run_request(*cpus, host=host), None))
     except CpusTakenError as error:
@@ -63,7 +63,7 @@ def refusal(manager: RunManager, *cpus: int, host: str = HOST) -> str:
 
 
 def told(session: RunSession, pid: int) -> None:
-    """Say that a process is its command."""
+    """Report a process as the session's command."""
     fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
     now, ticks = time.time_ns(), int(fields[19])
     started = {"event": "started", "start_ns": now, "exec_ns": now, "user": "u"}
@@ -83,7 +83,7 @@ def test_requests_are_served_in_order_of_arrival(manager: RunManager) -> None:
 def test_a_session_whose_command_runs_is_not_silent(
     stack: Stack, manager: RunManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who attends it was stopped, as by Ctrl-Z."""
+    """The attending process was stopped, as by Ctrl-Z."""
     monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.1)
     session = manager.begin(run_request(0), None)
     with subprocess.Popen(["sleep", "60"]) as command:
@@ -127,7 +127,7 @@ def test_one_that_falls_silent_elsewhere_is_ended_before_its_cpus_are_given_back
 ) -> None:
     near.run("add", there.url(), "--host", "node9")
     monkeypatch.setattr(sessions, "SILENT_SECONDS", 1.5)
-    # One that ends when it is told to, and one of which that is never known.
+    # The first run ends in time; the wait for the end of the second is too short.
     for seconds, how in (10.0, "cancelled"), (0.3, "broke off"):
         monkeypatch.setattr(desks, "_ENDS_SECONDS", seconds)
         session = manager.begin(run_request(0, attended=False, host="node9"), None)
@@ -186,12 +186,12 @@ def test_resumed_runs_keep_shared_cpus_until_the_last_has_ended(
 def test_what_runs_no_more_shares_no_cpus_with_what_goes_on(
     settings: Settings,
 ) -> None:
-    """One that cannot be gone on with, one that was killed with its desk, and one."""
+    """One session cannot be resumed, one was killed with its run manager, one runs."""
     broken = RunManager(settings).begin(run_request(0), None)
     with subprocess.Popen(["sleep", "60"]) as command:
         told(broken, command.pid)
         command.kill()
-    with pytest.raises(KeyError):  # no runner says this
+    with pytest.raises(KeyError):  # a runner never sends this
         broken.take([{"event": "ended"}])
     killed = RunManager(settings).begin(run_request(0, attended=False), None)
     good = RunManager(settings).begin(run_request(0), None)
@@ -221,7 +221,7 @@ def test_a_session_that_cannot_be_resumed_holds_nothing(
     assert len(plans(stack)) == 2
     with subprocess.Popen(["sleep", "60"]) as command:
         told(killed, command.pid)
-        with pytest.raises(KeyError):  # no runner says this
+        with pytest.raises(KeyError):  # a runner never sends this
             killed.take([{"event": "ended"}])
         for suffix in (".failed", ".set-aside"):
             after = RunManager(settings)
@@ -230,7 +230,7 @@ def test_a_session_that_cannot_be_resumed_holds_nothing(
             left = settings.home / "observing" / f"{killed.id}{suffix}"
             wait_until(left.exists, what=suffix)
             assert plans(stack) == {"monitor"}
-            # It may run still.
+            # The command may still run.
             assert f"observation {killed.id} has CPU 0" in refusal(after, 0)
         command.kill()
     wait_until(lambda: not refusal(after, 0))

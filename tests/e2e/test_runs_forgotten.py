@@ -1,4 +1,4 @@
-"""Recorded runs that are not to be kept."""
+"""Recorded runs are forgotten, and refused runs leave no secret."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -76,7 +76,7 @@ def test_what_runs_is_not_forgotten(stack: Stack) -> None:
 
 
 def holding(home: Path, secret: str) -> list[Path]:
-    """The files of a folder that hold a text."""
+    """Return the files of a folder that contain a text."""
     found = []
     for path in filter(Path.is_file, home.rglob("*")):
         with suppress(FileNotFoundError):  # removed since it was listed

@@ -1,4 +1,4 @@
-"""A run that is taken to an installation with other IRIs, by the command line alone."""
+"""A run is moved to an installation with other IRIs, by the command line only."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs compared, judged by a baseline, taken away and brought back, on a stack."""
+"""Runs are compared, checked against a baseline, exported and imported, on a stack."""
 
 import csv
 import getpass
@@ -30,12 +30,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.serial]
 _LOAD = ("--metrics", "kernel.all.load", "--every", "50ms")
 _SAMPLED = ("--metrics", "kernel.all.pswitch,kernel.percpu.cpu.user", "--every", "50ms")
 _SERIES = {"kernel_all_pswitch", "kernel_percpu_cpu_user"}
-# So many samples of the first one the store has before the run ends.
+# The store has this many samples of the first series before the run ends.
 _SAMPLES = 20
 
 
 def ran(stack: Stack, *words: str) -> list[str]:
-    """The IRIs of runs, once they are recorded."""
+    """Return the IRIs of runs, once they are recorded."""
     found = runs(stack.run("observe", *words, check=False).stderr)
     for _, iri in found:
         outcome(stack, iri)
@@ -47,9 +47,7 @@ def group_of(iri: str) -> str:
 
 
 def steady(stack: Stack, seconds: float) -> str:
-    """A group of three runs that sleep so long; where the machine held one up for half
-    a second, they are forgotten and run again.
-    """
+    """Return a group of three runs that sleep so long; repeat it if one is delayed."""
     found: list[str] = []
 
     def is_steady() -> bool:
@@ -84,7 +82,7 @@ def slow(stack: Stack) -> str:
 
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the sampled run reads, to its end."""
+    """Return the file that the sampled run reads to its end."""
     return tmp_path_factory.mktemp("sampled") / "gate"
 
 
@@ -129,14 +127,14 @@ def test_series_lie_over_one_another(
     stack.run("export", "observation", sampled, "--format", "csv", "--out", out)
     stored = [row for row in rows_of(out) if row["series"] == "kernel_all_pswitch"]
     assert len(stored) >= _SAMPLES
-    # One rate between each two samples.
+    # One rate between two neighbouring samples.
     assert len(seconds) == len(stored) - 1
     (line,) = json.loads(stack.run(*words, "--json").stdout)["series"]
     assert line["per_second"]
     assert line["seconds"] == seconds
     assert line["values"] == [float(row["value"]) for row in rows]
     (row,) = [r for r in statistics(stack, sampled) if r["metric"] == line["metric"]]
-    # Of the figures the last samples may be missing: they are waited for two seconds.
+    # The statistics wait two seconds for samples, so the last ones may be missing.
     assert _SAMPLES <= row["samples"] <= len(stored)
     first = line["values"][: row["samples"] - 1]
     assert max(first) == pytest.approx(float(row["maximum"]))
@@ -245,7 +243,7 @@ def test_a_run_comes_back_as_it_was(
         f"{stack.fuseki}/twin/update", data={"update": f"DROP GRAPH <{graph}>"}
     ).raise_for_status()
     assert statistics(stack, sampled) == []
-    # A machine without any sign is not told from others.
+    # A machine without a sign cannot be distinguished from others: --confirm is needed.
     zipped = str(tmp_path / "crate.zip")
     back = stack.run("import", "observation", zipped, "--confirm")
     assert back.stdout.strip() == sampled
@@ -258,7 +256,7 @@ def test_a_run_comes_back_as_it_was(
 
 @pytest.fixture
 def elsewhere(stack: Stack, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """An installation with other IRIs and another series store."""
+    """Return the environment of an installation with other IRIs and series store."""
     base = "http://elsewhere.example"
     with VictoriaMetrics(tmp_path / "store") as store:
         yield stack.env | {
@@ -269,7 +267,7 @@ def elsewhere(stack: Stack, tmp_path: Path) -> Iterator[dict[str, str]]:
             "SUPERTWIN_STORE_READ_URL": store.url,
             "SUPERTWIN_STORE_WRITE_URL": store.url,
         }
-    # The graph store is the same.
+    # The graph store is shared.
     quad, ours = "GRAPH ?g { ?s ?p ?o }", f"FILTER STRSTARTS(STR(?g), '{base}')"
     update = f"DELETE {{ {quad} }} WHERE {{ {quad} {ours} }}"
     httpx.post(

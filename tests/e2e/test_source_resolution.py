@@ -12,7 +12,7 @@ from tests.stack import HOST, Stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.serial]
 
-# So long it has a CPU, however many others want it.
+# It uses this much CPU time, however busy the machine is.
 _BUSY = "import time\nwhile time.process_time() < 1.5: pass"
 
 
@@ -26,11 +26,11 @@ def test_metric_sampled_faster_than_its_source_says_so(stack: Stack) -> None:
     rows = json.loads(stack.run(*query).stdout)
     assert {row["resolution"] for row in rows} == {"0.01"}
     assert {row["rateUnit"].rpartition("/")[2] for row in rows} == {"PPTH"}
-    # Between ticks of 1 ms it would be 10,000 ms a second, between two updates 1,100.
+    # Rates per 1 ms tick would reach 10,000 ms/s, rates between two updates 1,100.
     assert max(float(row["maximum"]) for row in rows) <= 1000
     assert max(float(row["median"]) for row in rows) > 0
 
-    # Of what is busy nine ticks of ten would be 0, and of steps of 10 ms some.
+    # Even on a busy CPU nine of ten 1 ms steps would be 0, and some 10 ms steps.
     busy = max(rows, key=lambda row: float(row["median"]))["instance"]
     told = stack.run("compare", iri, iri, "--series", metric, "--json").stdout
     drawn = {line["instance"]: line["values"] for line in json.loads(told)["series"]}
@@ -44,7 +44,7 @@ def test_metric_sampled_faster_than_its_source_says_so(stack: Stack) -> None:
     assert min(b - a for a, b in pairwise(picture["times"])) > 0.009
 
     said = f"{metric}: its source updates it every 10 ms"
-    # What the first run sampled tells it.
+    # The samples of the first run are the evidence.
     again = stack.run("observe", *words, "1ms", "--", "python3", "-Sc", _BUSY)
     assert again.stderr.count(said) == 1
     plan = ("--period", "1ms", "--plan", "fine", "--yes")
