@@ -1,4 +1,4 @@
-"""Fuseki with a small twin, a store with a few points, and the API before them."""
+"""Fuseki with a small twin, a store with a few points, and an API that uses them."""
 
 import getpass
 import time
@@ -17,7 +17,7 @@ from tests.servers import Fuseki, VictoriaMetrics
 
 @pytest.fixture(scope="module", autouse=True)
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Apps that a test makes in this process leave the checkout's state alone."""
+    """Keep the apps of this process away from the checkout's state."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SUPERTWIN_HOME", str(tmp_path_factory.mktemp("state")))
         yield
@@ -25,7 +25,7 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def base() -> str:
-    """What the instance IRIs begin with, which is not where the API listens."""
+    """Return the start of instance IRIs, which differs from the API's address."""
     return str(graph.BASE)
 
 
@@ -61,7 +61,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The state folder of the API under test."""
+    """Return the state folder of the API under test."""
     folder = tmp_path_factory.mktemp("home")
     (folder / "bridge").mkdir()
     return folder
@@ -91,14 +91,14 @@ def api_url(
 
 @pytest.fixture(scope="session")
 def api(api_url: str) -> Iterator[httpx.Client]:
-    """A client of the API, which accepts anything unless told otherwise."""
+    """Return a client of the API that accepts any media type by default."""
     with httpx.Client(base_url=api_url, timeout=120, trust_env=False) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def opened(api_url: str, home: Path) -> Iterator[Closed]:
-    """The API that everybody may read, on loopback, and its state folder."""
+    """Return the API on loopback, which everyone may read, and its state folder."""
     with httpx.Client(timeout=120, trust_env=False) as client:
         yield Closed(api_url, home, client)
 
@@ -107,7 +107,7 @@ def opened(api_url: str, home: Path) -> Iterator[Closed]:
 def closed(
     tmp_path_factory: pytest.TempPathFactory, fuseki: str, store: str, base: str
 ) -> Iterator[Closed]:
-    """An API that is read with a token only, even on loopback."""
+    """Start an API that only token holders may read, even on loopback."""
     home = tmp_path_factory.mktemp("closed")
     with own_api(home, base, fuseki, store, read_access="token") as found:
         yield found
@@ -115,7 +115,7 @@ def closed(
 
 @pytest.fixture(scope="session")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    """A graph with a host of four threads, and one of 128."""
+    """Start a graph store with a host of four threads and one of 128."""
     with Fuseki(tmp_path_factory.mktemp("hosts")) as server:
         watching.publish(server, watching.small_document())
         watching.publish(server, big_document(watching.LARGE, topology()))
@@ -126,6 +126,6 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
 def watched(
     tmp_path_factory: pytest.TempPathFactory, hosts: Fuseki
 ) -> Iterator[watching.Watched]:
-    """An API before them, with a store of its own, which is empty at first."""
+    """Start an API for these hosts, with a series store that is empty at first."""
     with watching.watched(tmp_path_factory.mktemp("watched"), hosts) as found:
         yield found

@@ -1,4 +1,4 @@
-"""A small twin in the form that the probe gives it."""
+"""A small twin in the form that the probe produces."""
 
 BASE = "http://twin.example:8000"
 

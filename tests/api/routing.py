@@ -1,4 +1,4 @@
-"""The routes of the application, without the stores behind them."""
+"""The routes of the application, without stores."""
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -16,6 +16,6 @@ ROUTES = [
 
 
 def app_without_stores() -> FastAPI:
-    """An application whose stores do not answer: only the routing matters."""
+    """Return an application whose stores do not answer: only routing matters."""
     away = "http://127.0.0.1:9"
     return create_app(Settings(**{"fuseki_url": away, "store_read_url": away}))

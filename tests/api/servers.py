@@ -31,7 +31,7 @@ class Api(Server):
         self.ready(lambda: answers(f"{self.url}/context.jsonld"))
 
     def clean(self) -> None:
-        """End it in order: what is killed leaves no coverage."""
+        """End the process in order: a killed process writes no coverage."""
         if self._process and self.ended() is None:
             with suppress(subprocess.TimeoutExpired):
                 self.end()
@@ -39,30 +39,30 @@ class Api(Server):
 
 
 def bearer(token: str) -> dict[str, str]:
-    """The header that shows a token."""
+    """Return the header that carries a token."""
     return {"Authorization": f"Bearer {token}"}
 
 
 @dataclass(frozen=True)
 class Closed:
-    """The address and the state folder of an API that asks for tokens."""
+    """The address and state folder of an API, with a client."""
 
     url: str
     home: Path
     client: httpx.Client
 
     def add(self, name: str, role: TokenRole, expires: int | None = None) -> str:
-        """A new token, in the place of one of that name."""
+        """Add a token, replacing one of that name."""
         self.revoke(name)
         return add_token(self.home, name, role, expires)
 
     def revoke(self, name: str) -> None:
-        """Take a token back if there is one."""
+        """Revoke a token if it exists."""
         with suppress(TokenError):
             revoke_token(self.home, name)
 
     def get(self, path: str = "/queries", token: str = "") -> httpx.Response:
-        """What a path answers to whoever shows a token."""
+        """Get a path, with a token if one is given."""
         shown = bearer(token) if token else {}
         return self.client.get(self.url + path, headers=shown)
 
@@ -71,7 +71,7 @@ class Closed:
 def own_api(
     home: Path, base: str, fuseki: str, store: str, **settings: str
 ) -> Iterator[Closed]:
-    """An API with a state folder of its own, before stores that others have, too."""
+    """Start an API with its own state folder and stores that others may share."""
     stores = {"fuseki_url": fuseki, "store_read_url": store}
     folder = {"base": base, "host": "n1", "home": str(home)}
     with (
@@ -82,7 +82,7 @@ def own_api(
 
 
 def write_duty(store: str, host: str, metric: str, duty: str, age: float = 0) -> None:
-    """A value of a hardware counter, and which share of the time it counted then."""
+    """Write a value of a hardware counter, and the share of time that it counted."""
     now = int((time.time() - age) * 1000)
     lines = "".join(
         f'{metric}_{part}{{hostname="{host}",instname="cpu0"}} {value} {now}\n'

@@ -1,4 +1,4 @@
-"""Who may ask the API: by which name, from which page, with which account."""
+"""Access to the API: allowed host names, origins, accounts and tokens."""
 
 import sys
 from base64 import b64encode
@@ -168,7 +168,7 @@ def test_a_page_of_an_allowed_origin_asks(guarded: str, origin: str) -> None:
         answer = httpx.post(
             f"{guarded}/sparql", data=ASK, auth=auth, headers={"Origin": origin}
         )
-        # The page must be able to read why it was refused, too.
+        # The page must also be able to read why it was refused.
         assert answer.status_code == status
         assert answer.headers["access-control-allow-origin"] == origin
         assert "origin" in answer.headers["vary"].lower()
@@ -237,10 +237,10 @@ def test_every_origin_where_an_account_is_set(tmp_path: Path, fuseki: str) -> No
 
 
 class Refused(Server):
-    """``python -m api`` with settings that are wrong."""
+    """``python -m api`` with invalid settings."""
 
     def start(self) -> None:
-        """Started by the test."""
+        """Do nothing: the test starts the process."""
 
     def refusal(self, **env: str) -> str:
         self.launch([sys.executable, "-m", "api"], **env)
@@ -265,7 +265,7 @@ class Refused(Server):
 def test_settings_that_are_wrong_are_one_line(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str
 ) -> None:
-    """What the process prints, as the one above has shown."""
+    """The test above shows that the process prints this message."""
     monkeypatch.setenv(f"SUPERTWIN_{name}", value)
     with pytest.raises(UserError) as raised:
         create_app(Settings())
@@ -276,7 +276,7 @@ def test_settings_that_are_wrong_are_one_line(
 
 
 def test_a_base_with_a_path_is_where_the_api_lives(guarded: str) -> None:
-    """A proxy may take the path off, or leave it on."""
+    """A proxy may strip the path or keep it."""
     pages = {
         httpx.get(
             url, auth=READER, headers={"Accept": "text/html"}, follow_redirects=True

@@ -27,7 +27,7 @@ ROUTES = (
 def managed(
     tmp_path_factory: pytest.TempPathFactory, emptied_fuseki: Fuseki, store: str
 ) -> Iterator[Closed]:
-    """An API before a host that may be removed."""
+    """Start an API with a host that may be removed."""
     watching.publish(emptied_fuseki, watching.small_document())
     home = tmp_path_factory.mktemp("managed")
     with own_api(home, watching.BASE, emptied_fuseki.url, store) as found:
@@ -91,7 +91,7 @@ def test_host_is_added_found_and_removed(managed: Closed) -> None:
     added = answer.json()
     assert (added["host"], answer.headers["location"]) == ("added", "/twin/added")
     assert added["node"] == f"{watching.BASE}/twin/added"
-    # Nothing serves PCP's metrics there.
+    # No PMCD runs there.
     assert "pcp" in added["gaps"]
     assert managed.client.get(f"{managed.url}/twin/added").status_code == 200
     found = managed.client.get(f"{managed.url}/open?name=desk")

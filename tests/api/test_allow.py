@@ -1,4 +1,4 @@
-"""The header Allow of a 405 names exactly the methods that a path takes."""
+"""The Allow header of a 405 names exactly the methods that a path accepts."""
 
 import re
 

@@ -58,7 +58,7 @@ def test_what_has_not_changed_is_not_sent_again(api: httpx.Client) -> None:
     ],
 )
 def test_nothing_else_is_served(api: httpx.Client, path: str) -> None:
-    # As it stands: clients tidy such paths before they send them.
+    # Send the raw path: clients normalise such paths.
     raw = f"/static/{path}".encode()
     answer = api.get(api.base_url.copy_with(raw_path=raw))
     assert answer.status_code == 404

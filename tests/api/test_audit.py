@@ -1,4 +1,4 @@
-"""What the API writes into the audit trail."""
+"""What the API writes to the audit trail."""
 
 import asyncio
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ WRONG = f"supertwin_{'0' * 12}_{'1' * 64}"
 
 @pytest.fixture
 def api(tmp_path: Path, fuseki: str, store: str, base: str) -> Iterator[Closed]:
-    """An API with an audit trail of its own; everybody may read."""
+    """Start an API with its own audit trail, which everyone may read."""
     with own_api(tmp_path, base, fuseki, store) as found:
         yield found
 
@@ -80,7 +80,7 @@ def test_trusted_proxy_names_the_client_without_its_port(
     proxies = "10.0.0.0/8, 127.0.0.1"
     with own_api(tmp_path, base, fuseki, store, trusted_proxies=proxies) as api:
         for port in range(3):
-            # The first address is what the client says of itself.
+            # The first address is the client's own claim.
             headers = {"X-Forwarded-For": f"198.51.100.{port}, 203.0.113.7:{port}"}
             answer = api.client.get(f"{api.url}/tokens", headers=headers)
             assert answer.status_code == 401
@@ -91,7 +91,7 @@ def test_trusted_proxy_names_the_client_without_its_port(
 def test_flood_of_refusals_is_two_lines(
     tmp_path: Path, fuseki: str, store: str, base: str
 ) -> None:
-    """The first one at once, the count of all others when the API ends."""
+    """The first is written at once, the count of the others when the API ends."""
     with own_api(tmp_path, base, fuseki, store) as api:
         for _ in range(20):
             assert ask(api, "", "POST", "/plans", {}).status_code == 401

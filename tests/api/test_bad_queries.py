@@ -1,4 +1,4 @@
-"""Whatever is sent to /sparql gets one clear problem, and changes nothing."""
+"""Bad requests to /sparql get one clear problem and change nothing."""
 
 from typing import Any
 

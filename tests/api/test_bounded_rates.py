@@ -1,4 +1,4 @@
-"""What exceeds what there can be is bounded, and what was measured is told."""
+"""Rates above the possible maximum are capped, and the measured value is reported."""
 
 import json
 import time
@@ -21,7 +21,7 @@ LATE = 10  # the second whose tick was fetched 200 ms late
 
 @pytest.fixture(scope="module")
 def earlier(watched: Watched) -> int:
-    """Half a minute of a host without idle time; one tick was fetched late."""
+    """Write half a minute of a busy host; one tick was fetched late."""
     start = int(time.time()) - 7200
     seconds = {second: second + 0.2 * (second == LATE) for second in range(30)}
     rates = {PRESSURE: (None, 1_000_000), **{n: (None, r) for n, r in CPU.items()}}
@@ -91,7 +91,7 @@ def test_the_time_of_all_cpus_is_at_most_that_of_all(watched: Watched) -> None:
 
 
 def charted(watched: Watched, name: str) -> dict[str, Any]:
-    """The one panel of a chart; of a plan that of idle time."""
+    """Return the only panel of a chart, or the panel of idle time in a plan."""
     every = [p for each in watched.spec(name)["sections"] for p in each["panels"]]
     (found,) = (p for p in every if len(every) == 1 or p["title"] == IDLE_TIME)
     return dict(found)

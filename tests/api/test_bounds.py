@@ -1,4 +1,4 @@
-"""Time and size of answers are bounded, and a cut answer is never a success."""
+"""Answers are bounded in time and size, and a truncated answer is never a success."""
 
 import asyncio
 import contextlib
@@ -117,7 +117,7 @@ WHOLE = b"%x\r\n%s\r\n" % (len(BODY), BODY)
 
 @contextlib.contextmanager
 def answering(*answers: Answer, pause: float = 0) -> Iterator[str]:
-    """A server that gives these bytes, one answer a connection, and hangs up."""
+    """Serve these bytes, one answer per connection, and close the connection."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

@@ -1,4 +1,4 @@
-"""What a page of another site makes a browser ask: links only."""
+"""Of the requests that a page of another site causes, only links are allowed."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ FETCH = {"Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}
 def asked(
     api: httpx.Client, method: str, path: str, sent: Mapping[str, str], site: str
 ) -> tuple[int, str]:
-    """Status and kind of problem."""
+    """Return the status and the kind of problem."""
     answer = api.request(method, path, headers={**sent, "Sec-Fetch-Site": site})
     is_problem = answer.headers["content-type"].startswith("application/problem")
     kind = answer.json()["type"].rpartition("/")[2] if is_problem else ""

@@ -1,4 +1,4 @@
-"""Dashboards are what the graph says now, as JSON, HTML and for Grafana."""
+"""Dashboards follow the graph's current state, as JSON, as HTML and for Grafana."""
 
 import asyncio
 import json
@@ -152,7 +152,7 @@ def test_this_machine_is_the_host_where_none_is_named(
 
 @pytest.fixture
 def alone(tmp_path: Path, hosts: Fuseki) -> Settings:
-    """Settings of an application in this process, to count what it asks."""
+    """Return settings for an application in this process, to count its requests."""
     return Settings(**{"base": BASE, "fuseki_url": hosts.url})
 
 
@@ -206,7 +206,7 @@ def test_a_new_host_a_new_plan_and_a_lost_one_are_seen_at_once(
 
 
 def _drawn(spec: dict[str, Any]) -> set[str]:
-    """The panels that have series."""
+    """Return the panels that have series."""
     return {p["id"] for s in spec["sections"] for p in s["panels"] if p["series"]}
 
 

@@ -1,4 +1,4 @@
-"""The documentation and the interface for programs, as pages."""
+"""The documentation and the description of the HTTP interface, as pages."""
 
 import re
 from html import unescape
@@ -17,7 +17,7 @@ DOCS = sorted(
 
 
 class Links(HTMLParser):
-    """What a page leads to, the pictures that it shows, and its anchors."""
+    """The links, pictures and anchors of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Drawings of made-up and of real machines: every box is the component it shows."""
+"""Drawings of synthetic and real machines: each box links to the component it shows."""
 
 import subprocess
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ HOSTILE = "<script>alert(1)</script>&x"
 
 
 class Site:
-    """An API with a graph and a state folder of its own."""
+    """An API with its own graph and state folder."""
 
     def __init__(self, fuseki: str, home: Path, api: str) -> None:
         self.fuseki, self.home, self.url = fuseki, home, api
@@ -43,7 +43,7 @@ class Site:
         self.put(hwloc_document(host, parse_hwloc(xml)))
 
     def put(self, document: dict[str, Any]) -> None:
-        """What `supertwin ingest` leaves, without its checks."""
+        """Store what `supertwin ingest` stores, without its checks."""
         body = describe(document, IRIS).twin.ntriples().encode()
         graph = f"{self.fuseki}/twin/data"
         params = {"graph": str(IRIS.twin_graph(document["host"]))}
@@ -64,7 +64,7 @@ class Site:
         return fromstring(answer.text)
 
     def components(self, host: str) -> dict[str, set[str]]:
-        """The IRIs of a host's components in the graph, by kind."""
+        """Return the IRIs of a host's components in the graph, by kind."""
         node = IRIS.host(host)
         query = f"SELECT ?s {{ ?s <{ST.isPartOf}>+ <{node}> }}"
         rows = httpx.post(
@@ -101,7 +101,7 @@ def lstopo(text: str) -> bytes:
 
 
 def boxes(svg: Element) -> dict[str, list[str]]:
-    """The IRIs of the boxes that are links, by kind."""
+    """Return the IRIs of the boxes that are links, by kind."""
     found: dict[str, list[str]] = {}
     for link in svg.iter(f"{SVG}a"):
         assert link.find(f"{SVG}rect") is not None
@@ -110,7 +110,7 @@ def boxes(svg: Element) -> dict[str, list[str]]:
 
 
 def drawn_threads(xml: bytes) -> set[str]:
-    """Os indexes of the PUs that the topology holds as objects."""
+    """Return the OS indexes of the PUs that are objects in the topology."""
     return {str(unit.os_index) for unit in parse_topology(xml).all_things("PU")}
 
 
@@ -130,7 +130,7 @@ def check(site: Site, host: str, xml: bytes) -> None:
 
 
 def check_texts(svg: Element) -> None:
-    """The number that lstopo wrote into a box is that of the component it links to."""
+    """Check that lstopo's number in a box is that of the linked component."""
     checked, last = 0, ("", "")
     for element in svg:
         if element.tag == f"{SVG}a":
@@ -175,7 +175,7 @@ def test_it_scales_and_holds_nothing_active(site: Site) -> None:
 
 
 def with_devices(xml: bytes) -> bytes:
-    """The topology with three disks and a network interface."""
+    """Add three disks and a network interface to the topology."""
     name = HOSTILE.replace("&", "&amp;").replace("<", "&lt;")
     given = (("vda", 0), (name, 0), ("cciss!c0d0", 0), ("eth0", 2))
     devices = "".join(

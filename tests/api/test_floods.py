@@ -1,4 +1,4 @@
-"""Clients that send half a request, or too many: everybody else is served."""
+"""Clients that send half a request, or too many, do not keep others from service."""
 
 import select
 import socket
@@ -21,7 +21,7 @@ LOG_BYTES = 16 * 1024
 
 
 class FewFiles(Api):
-    """An API that is started with as few open files as almost every system allows."""
+    """An API that starts with the limit on open files that most systems have."""
 
     most = FEW_FILES
 
@@ -40,7 +40,7 @@ class FewFiles(Api):
 
 @contextmanager
 def deaf() -> Iterator[str]:
-    """A store that takes connections and says nothing."""
+    """Run a store that accepts connections and never answers."""
     with socket.socket() as listening:
         listening.bind((LOOPBACK, 0))
         listening.listen(1000)
@@ -60,7 +60,7 @@ def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FewFiles]:
 
 
 def connected(stack: ExitStack, url: str, sent: bytes) -> socket.socket:
-    """A connection over which this was sent."""
+    """Open a connection and send some bytes."""
     port = int(url.rpartition(":")[2])
     one = stack.enter_context(socket.create_connection((LOOPBACK, port), timeout=120))
     one.sendall(sent)
@@ -99,7 +99,7 @@ _NEVER_ENDING = {
 
 
 def test_requests_that_never_end_are_ended(flooded: FewFiles) -> None:
-    """Also where a byte comes from time to time; all at once, as each takes long."""
+    """One client sends a byte now and then. All run at once: each takes long."""
     with ExitStack() as stack:
         held = {
             name: connected(stack, flooded.url, sent)
@@ -127,7 +127,7 @@ def test_a_body_that_is_too_long_is_not_waited_for(
         answer = b""
         while piece := one.recv(4096):
             answer += piece
-        # A number of more than 64 bits is no length to the parser.
+        # The parser rejects a length of more than 64 bits as invalid.
         status = b"413" if length < 2**63 else b"400"
         assert answer.startswith(b"HTTP/1.1 " + status)
 
@@ -161,7 +161,7 @@ def test_pages_are_served_while_programs_take_all(flooded: FewFiles) -> None:
 
 @pytest.mark.serial
 def test_health_waits_for_no_requests_that_compute(api_url: str) -> None:
-    """The supervisor ends an API whose health is not told."""
+    """The supervisor ends an API whose health request is not answered."""
     asks = b"GET /ontology/hardware?format=turtle HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with ExitStack() as stack:
         held = [connected(stack, api_url, asks) for _ in range(in_flight.MOST)]

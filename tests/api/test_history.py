@@ -1,4 +1,4 @@
-"""The past of a host over HTTP, as a page and as JSON; a host by any of its names."""
+"""The history of a host over HTTP, as a page and as JSON, under any of its names."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ REGISTER = f"{graph.BASE}/graph/register/n1"
 
 @pytest.fixture(scope="module")
 def past(fuseki: str) -> Iterator[None]:
-    """n1 in three states, and an alias; taken back at the end."""
+    """Add three states and an alias of n1; remove them at the end."""
     text = DATA.read_text().replace("http://localhost:8000", str(graph.BASE))
     with Endpoint(f"{fuseki}/history") as history, Endpoint(f"{fuseki}/twin") as twin:
         headers = {"Content-Type": "application/trig"}
@@ -59,7 +59,7 @@ def test_two_states_are_compared(api: httpx.Client) -> None:
         ("changed", "host"),
         ("vanished", "memory/A1"),
     ]
-    # the disk came back
+    # the disk is back in the latest state
     found = api.get("/history/n1", params={"from": "1"}).json()
     assert "disk/sdb" not in [change["name"] for change in found["changes"]]
 

@@ -1,4 +1,4 @@
-"""The first page as the server writes it."""
+"""The home page as the server renders it."""
 
 import re
 from pathlib import Path

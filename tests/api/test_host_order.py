@@ -1,4 +1,4 @@
-"""Hosts are in natural order in every form of answer, on dashboards too."""
+"""Hosts are in natural order in every form of answer, including dashboards."""
 
 import asyncio
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ GRAPH = f"{BASE}/graph/twin/of-a-test"
 
 @pytest.fixture(scope="module", autouse=True)
 def nodes(fuseki: str) -> Iterator[None]:
-    """Three hosts more, whose order as texts is not that of their numbers."""
+    """Add three hosts whose alphabetical order differs from their natural order."""
 
     def update(text: str) -> None:
         url = f"{fuseki}/twin/update"
@@ -39,7 +39,7 @@ def nodes(fuseki: str) -> Iterator[None]:
 
 
 def in_text(answer: httpx.Response) -> list[str]:
-    """The hosts of this module in the order in which the answer has them."""
+    """Return the hosts of this module in the order of the answer."""
     assert answer.status_code == 200, answer.text
     lines = [line.strip().replace("<", ",<") for line in answer.text.splitlines()]
     cells = [cell.strip('"') for line in lines for cell in line.split(",")]
@@ -82,7 +82,7 @@ def names(rows: list[list[Any]]) -> list[str]:
 
 
 def test_rows_stay_as_they_were_written() -> None:
-    """A cell may hold line ends, commas and quotation marks."""
+    """A cell may contain line breaks, commas and quotation marks."""
     odd = 'x,node10,"a\n""b"", c\n"\r\n'
     header = "#+ title: T\n#+ description: D\n#+ params: {}\n"
     columns = "#+ returns: [a, host, b]\n"

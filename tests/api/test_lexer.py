@@ -1,4 +1,4 @@
-"""The form of a query is read from its tokens, never from its text."""
+"""The form of a query is determined from its tokens, not from its text."""
 
 import string
 

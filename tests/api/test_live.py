@@ -1,4 +1,4 @@
-"""A live stream tells every step once, as the store has it, whatever dies meanwhile."""
+"""A live stream sends each step once, as stored, even if services die meanwhile."""
 
 import asyncio
 import signal
@@ -33,12 +33,12 @@ from tests.servers import Fuseki, wait_until
 
 LOAD, BUSY = "host-load-average", "threads-busy-threads-socket-0"
 STREAMS = 64
-_LONGEST = 60.0  # seconds; no stream ends by itself
+_LONGEST = 60.0  # seconds; streams do not end by themselves
 
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory, hosts: Fuseki) -> Iterator[Watched]:
-    """A store that is fed each second, and an API of their own."""
+    """Start an API with a store that gets points every second."""
     with (
         watched(tmp_path_factory.mktemp("live"), hosts) as found,
         fed(found.store),
@@ -48,7 +48,7 @@ def live(tmp_path_factory: pytest.TempPathFactory, hosts: Fuseki) -> Iterator[Wa
 
 @contextmanager
 def stream(live: Watched, **query: Any) -> Iterator[Iterator[Sent]]:
-    """The events of a stream of the small host."""
+    """Return the events of a stream of the small host."""
     url = f"{live.api.url}/dashboards/monitor/live"
     query = {"host": SMALL, "seconds": 20, **query}
     with httpx.stream("GET", url, params=query, timeout=120) as response:
@@ -58,7 +58,7 @@ def stream(live: Watched, **query: Any) -> Iterator[Iterator[Sent]]:
 
 
 def until(sent: Iterator[Sent], name: str, count: int = 1) -> list[Sent]:
-    """The events up to the one that is so many-th of its name."""
+    """Return the events up to the given occurrence of a name."""
     found = []
     deadline = time.monotonic() + _LONGEST
     for event in sent:
@@ -74,7 +74,7 @@ def named(sent: list[Sent], name: str) -> list[Any]:
 
 
 def drawn(live: Watched) -> list[str]:
-    """The panels that have series."""
+    """Return the panels that have series."""
     sections = live.spec()["sections"]
     return [p["id"] for s in sections for p in s["panels"] if p["series"]]
 
@@ -110,7 +110,7 @@ def test_ticks_are_what_a_later_look_finds(live: Watched) -> None:
 
 
 def test_ticks_come_soon(live: Watched) -> None:
-    """Within two seconds, where the machine is not held up."""
+    """Within two seconds, unless the machine is held up."""
     late: list[float] = []
     ends = time.monotonic() + _LONGEST
     with stream(live) as sent:
@@ -149,15 +149,13 @@ def test_watchers_of_one_dashboard_share_a_poll_that_the_last_ends(
 ) -> None:
     feeds, shared, alone, left = asyncio.run(_polls(live))
     assert feeds == [1, 1]
-    # Each on its own they would be ten times as many; a poll may bring several ticks.
+    # Separate polls would be ten times as many; a poll may bring several ticks.
     assert 0 < shared < 5 * alone
     assert left == 0
 
 
 async def _polls(live: Watched) -> tuple[list[int], int, int, int]:
-    """What feeds there are for ten who watch and for one; and queries in the time of
-    four ticks with ten, with one, and with none.
-    """
+    """Count feeds with 10 watchers and with 1; and queries with 10, 1 and none."""
     settings = {"fuseki_url": live.fuseki.url, "store_read_url": live.store.url}
     services = make_services(Settings(**{"base": BASE, **settings}))
     asked: list[httpx.Request] = []
@@ -249,10 +247,10 @@ def test_a_store_that_is_away_at_first(live: Watched) -> None:
 
 
 def test_points_that_come_late_are_shown(live: Watched) -> None:
-    """Late is what comes after its tick was told.
+    """A point is late if it arrives after its tick was sent.
 
-    What comes more than GRACE_S late is not looked for: on a busy machine that can
-    happen to one, so each tick gets its point.
+    The feed does not look for points that are more than GRACE_S late. On a busy
+    machine one may be that late, so the test writes a point for every tick.
     """
     ends = time.monotonic() + _LONGEST
     with stream(live, seconds=23) as sent:
@@ -262,7 +260,7 @@ def test_points_that_come_late_are_shown(live: Watched) -> None:
             elif event.name == "window" and event.data["panel"] == "host-memory":
                 if 5 * 1024 in (shown := event.data["values"][0]):
                     return
-                # Others may be late as well, and shown before.
+                # Other points may be late, too, and be shown before.
                 assert set(shown) == {None}
             assert time.monotonic() < ends
     raise AssertionError("the stream ended")
@@ -287,7 +285,7 @@ def test_a_graph_that_dies_and_comes_back(live: Watched) -> None:
         try:
             problem = until(sent, "problem")[-1]
             assert "Fuseki" in problem.data["detail"]
-            # The pictures go on: series need no graph.
+            # Charts continue: series need no graph.
             until(sent, "tick", 2)
             shown = live.series(LOAD)
             assert shown["values"]

@@ -1,4 +1,4 @@
-"""A live stream says that a store hangs, and outlives a clock that was set back."""
+"""A live stream reports a store that hangs, and survives a clock that is set back."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from tests.servers import Fuseki
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory, hosts: Fuseki) -> Iterator[Watched]:
-    """A store that is fed each second, and an API of their own."""
+    """Start an API with a store that gets points every second."""
     with (
         watched(tmp_path_factory.mktemp("hangs"), hosts) as found,
         fed(found.store),

@@ -1,4 +1,4 @@
-"""Live streams are shared between the clients that want them."""
+"""Clients share the limited number of live streams."""
 
 import socket
 import subprocess
@@ -20,7 +20,7 @@ def live(tmp_path_factory: pytest.TempPathFactory, hosts: Fuseki) -> Iterator[Wa
 
 
 def test_a_client_with_all_streams_gives_one_to_another(live: Watched) -> None:
-    """Another user of the machine, whom only the kernel tells apart."""
+    """The other client is another local user; only the kernel can tell them apart."""
     path = f"/dashboards/monitor/live?host={SMALL}&seconds=5"
     url = live.api.url + path
     words = ["setpriv", "--reuid=65534", "--clear-groups"]
@@ -39,7 +39,7 @@ def test_a_client_with_all_streams_gives_one_to_another(live: Watched) -> None:
 
 
 def _opened(live: Watched, path: str) -> socket.socket:
-    """A stream whose end is the connection's."""
+    """Open a stream that ends with its connection."""
     port = int(live.api.url.rpartition(":")[2])
     one = socket.create_connection(("127.0.0.1", port), timeout=120)
     one.sendall(f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())

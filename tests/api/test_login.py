@@ -1,4 +1,4 @@
-"""A browser's way in: the page that takes a token, its cookie, and the way out."""
+"""Login in a browser: the page that takes a token, the cookie and the logout."""
 
 import time
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def token(closed: Closed) -> str:
 
 @pytest.fixture
 def browser(closed: Closed) -> Iterator[httpx.Client]:
-    """What keeps cookies and asks for pages."""
+    """Return a client that keeps cookies and requests pages."""
     with httpx.Client(
         base_url=closed.url, headers={"Accept": BROWSER}, timeout=120, trust_env=False
     ) as client:
@@ -122,7 +122,7 @@ def test_logging_out(browser: httpx.Client, token: str) -> None:
     done = browser.post("/logout", headers=origin(browser))
     assert (done.status_code, done.headers["location"]) == (303, "/login")
     assert not browser.cookies
-    browser.cookies.update(kept)  # as who has copied it would
+    browser.cookies.update(kept)  # as with a copied cookie
     assert browser.get("/plans").status_code == 303
     assert "Log out" not in browser.get("/login").text
 
@@ -132,7 +132,7 @@ def test_a_session_ends_with_its_token(
 ) -> None:
     log_in(browser, token)
     assert browser.get("/plans").status_code == 200
-    closed.add("person", TokenRole.ADMIN)  # revoked, and another of that name
+    closed.add("person", TokenRole.ADMIN)  # replaces the token
     assert browser.get("/plans").status_code == 303
     answer = browser.get("/plans", headers={"Accept": "application/json"})
     assert answer.status_code == 401
@@ -177,7 +177,7 @@ def test_a_live_picture_ends_with_the_token(
         lines = stream.iter_lines()
         assert next(lines) == "retry: 3000"
         closed.revoke("person")
-        # It ends as an answer should, or this would raise.
+        # An answer that is cut off would raise here.
         deadline = time.monotonic() + 30
         for _ in lines:
             assert time.monotonic() < deadline

@@ -1,4 +1,4 @@
-"""What is refused before a command would be run."""
+"""Runs over HTTP: who may launch and follow them, and which requests are refused."""
 
 import base64
 import getpass
@@ -156,7 +156,7 @@ def test_followers_of_a_run_are_disconnected_when_their_token_ends(
 
 @pytest.fixture
 def gone(fuseki: str, base: str) -> Iterator[str]:
-    """The id of a run on a host that was removed."""
+    """Add a run on a host that was removed; return its id."""
     graph, node = f"<{base}/graph/observation/gone>", f"<{base}/observation/gone>"
     triples = f"""{node} a st:ObservationInterface ; st:ofHost <{base}/twin/n9> ;
         st:ranOn "n9" ; st:command "./solver" ; st:outcome "completed" ;
@@ -198,7 +198,7 @@ def test_without_list_or_user_only_the_owner_launches(closed: Closed) -> None:
             headers={**bearer(token), "Accept": "text/html"},
         )
         assert "only the owner of the state folder launches them" in form.text
-        # What others run themselves, they may have sampled.
+        # Commands that tokens' owners run themselves may be sampled.
         unknown = {**COMMAND, "attended": True, "cpus": "x"}
         assert begin(closed, unknown, **bearer(token)).status_code == 400
     bad = {**COMMAND, "cpus": "x"}
@@ -223,14 +223,14 @@ def test_owner_logs_in_with_the_key_of_the_state_folder(closed: Closed) -> None:
 def as_nobody(
     tmp_path_factory: pytest.TempPathFactory, fuseki: str, store: str, base: str
 ) -> Iterator[Closed]:
-    """An API whose tokens launch commands as another user."""
+    """Start an API that launches the commands of tokens as another user."""
     home = tmp_path_factory.mktemp("as-nobody")
     with own_api(home, base, fuseki, store, run_as="nobody") as found:
         yield found
 
 
 def printed(api: Closed, token: str, *argv: str) -> str:
-    """What a launched command prints, on both streams."""
+    """Return what a launched command prints, on both streams."""
     one = begin(api, {"argv": argv}, **bearer(token))
     assert one.status_code == 201, one.text
     events = f"{api.url}/observations/{one.json()['id']}/events"
@@ -251,7 +251,7 @@ def test_command_of_a_token_cannot_read_the_key_of_the_owner(as_nobody: Closed) 
     owner = read_local_api(as_nobody.home)
     assert owner is not None
     assert printed(as_nobody, owner.key, "id", "-un") == f"{getpass.getuser()}\n"
-    # Where another user does not exist, a login does what it does.
+    # Commands run as the other user on n1 only.
     other = begin(as_nobody, {**COMMAND, "host": "n2"}, **bearer(token))
     assert other.status_code == 403
     assert "nobody runs commands on n1 only" in other.json()["detail"]
@@ -261,7 +261,7 @@ def test_command_of_a_token_cannot_read_the_key_of_the_owner(as_nobody: Closed) 
 def listing(
     tmp_path_factory: pytest.TempPathFactory, fuseki: str, store: str, base: str
 ) -> Iterator[Closed]:
-    """An API that launches what a list allows."""
+    """Start an API that launches only the commands of a list."""
     home = tmp_path_factory.mktemp("listing")
     allowed = home / "commands"
     allowed.write_text("/usr/bin/sleep *\nenv: OMP_NUM_THREADS\ncwd: /scratch\n")
@@ -284,7 +284,7 @@ def test_a_list_of_commands_is_all_that_may_be_launched(listing: Closed) -> None
     answer = begin(listing, {"argv": ["/usr/bin/sleep", "0"], "cwd": "/tmp"}, **token)
     assert answer.status_code == 403
     assert "the folder '/tmp' is not allowed" in answer.json()["detail"]
-    # What a list allows is refused for other reasons only.
+    # The list allows this command, so it is refused for another reason.
     allowed = {
         "argv": ["/usr/bin/sleep", "0"],
         "cpus": "x",

@@ -37,14 +37,14 @@ def page(api: httpx.Client) -> str:
 
 
 def section(page: str, name: str) -> str:
-    """What the page says of one term."""
+    """Return the page's section on a term."""
     found = re.search(rf'<section class="term" id="{name}">.*?</section>', page, re.S)
     assert found, f"the page has no {name}"
     return found[0]
 
 
 def digest(graph: Graph) -> int:
-    """The same for all graphs that differ in the names of blank nodes alone."""
+    """Return a hash that ignores the names of blank nodes."""
     return to_isomorphic(graph).internal_hash()
 
 
@@ -56,7 +56,7 @@ def test_every_form_says_the_same(api: httpx.Client) -> None:
     triples = get(api, "/ontology", "application/n-triples").text
     forms = ((turtle.text, "turtle"), (document, "json-ld"), (triples, "nt"))
     graphs = [Graph().parse(data=text, format=form) for text, form in forms]
-    # Worked out once for each: it takes most of a second.
+    # Compute each digest once: it takes most of a second.
     expected, *found = map(digest, (whole_ontology(), *graphs))
     assert found == [expected] * len(forms)
     assert get(api, "/ontology", "image/png").status_code == 406
@@ -138,7 +138,7 @@ def test_a_class_says_which_shapes_check_it(page: str) -> None:
     assert "topology#core-in-socket" in core
     assert "is a core and must be part of a die" in core
     assert "topology#core-in-socket" not in section(page, "Disk")
-    # A property is looked at by the shapes that have it on a path, nested ones too.
+    # The page of a property lists the shapes with it on a path, including nested ones.
     assert "topology#thread-in-core" in section(page, "isPartOf")
     assert "warning" in section(page, "allowed")
 

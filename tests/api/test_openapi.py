@@ -1,4 +1,4 @@
-"""The OpenAPI document is one that clients can be made from."""
+"""Clients can be generated from the OpenAPI document."""
 
 import re
 from collections import defaultdict

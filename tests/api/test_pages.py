@@ -1,4 +1,4 @@
-"""How pages write text, and in which order they list things."""
+"""How pages format text and order lists."""
 
 import pytest
 from rdflib import Graph, Literal, URIRef

@@ -1,4 +1,4 @@
-"""The points of a panel are those of the store: no more, no fewer, none made up."""
+"""A panel shows exactly the points of the store."""
 
 import time
 from itertools import pairwise
@@ -14,7 +14,7 @@ RATES = "threads-busy-threads-socket-0"
 
 @pytest.fixture(scope="module")
 def hour_ago(watched: Watched) -> int:
-    """A minute of load and of idle time that begins here, with gaps.
+    """Write a minute of load and idle time with gaps; return its start.
 
     Second 20 of all series is missing, and cpu1 and "5 minute" end with second 40.
     """
@@ -34,7 +34,7 @@ def hour_ago(watched: Watched) -> int:
 
 
 def value(number: int, second: int) -> int:
-    """Milliseconds of idle time: the threads idle by 100, 200, … ms a second."""
+    """Return idle time in ms: the threads idle by 100, 200, … ms a second."""
     return (number + 1) * 100 * second
 
 

@@ -1,4 +1,4 @@
-"""No route ignores a parameter of the address that it does not know."""
+"""No route ignores an unknown query parameter."""
 
 import re
 
@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 from tests.api.routing import ROUTES, app_without_stores
 from tests.api.test_problems import ask
 
-# What clients of SPARQL send to any service, and what a saved query refuses by itself.
+# SPARQL clients send extra parameters to any service; saved queries do the check.
 TAKE_ANY = {"/sparql", "/queries/{group}/{name}"}
 
 

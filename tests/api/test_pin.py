@@ -1,4 +1,4 @@
-"""Placements over HTTP: what is chosen, by which queries, and what is refused."""
+"""Placements over HTTP: the chosen CPUs, the queries used, and refused requests."""
 
 import time
 from typing import Any
@@ -105,7 +105,7 @@ def test_idle_first_reads_the_load_as_it_is_now(watched: Watched) -> None:
         found: list[int] = answer.json().get("cpus", [])
         return found
 
-    # The core of CPU 0 is half busy, and CPU 1 less than CPU 0.
+    # The core of CPU 0 is half busy, and CPU 1 is less busy than CPU 0.
     wait_until(lambda: chosen() == [2, 3, 1], what="the idle ones first")
 
 

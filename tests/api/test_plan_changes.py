@@ -1,4 +1,4 @@
-"""Plans added and removed over HTTP, by whoever has a token of an operator."""
+"""An operator's token is needed to add and remove plans over HTTP."""
 
 import time
 from collections.abc import Iterator
@@ -124,7 +124,7 @@ def test_many_at_once_are_all_kept(opened: Closed, operator: str) -> None:
 
 
 def held_up(api: Closed, host: str) -> AbstractContextManager[None]:
-    """Another process changes a host, for as long as a block goes on."""
+    """Hold a host's lock, as another process would."""
     return turn(api.home / "turns", lambda: None, host)
 
 
@@ -163,7 +163,7 @@ def test_of_two_of_one_name_at_once_the_second_is_told_that_it_is_taken(
 def test_nobody_changes_plans_without_an_operator_s_token(
     opened: Closed, tmp_path: Path, send: Any
 ) -> None:
-    """Not on loopback, where everybody reads, either."""
+    """This includes loopback, where everyone may read."""
     nobody = send(opened)
     assert nobody.status_code == 401
     assert nobody.headers["www-authenticate"] == 'Bearer realm="SuperTwin"'
@@ -194,7 +194,7 @@ def test_a_revoked_token_changes_nothing(opened: Closed) -> None:
 def test_no_web_page_uses_the_session_of_a_browser(
     opened: Closed, operator: str
 ) -> None:
-    """Cookies and Basic accounts go along with whatever page asks."""
+    """Browsers send cookies and Basic accounts with requests of any page."""
     origin = {"Origin": opened.url}
     with httpx.Client(trust_env=False, timeout=120) as browser:
         form = {"token": operator}
@@ -217,7 +217,7 @@ def test_no_web_page_uses_the_session_of_a_browser(
 REFUSED: list[tuple[Any, int, str]] = [
     ({"metrics": ["no.such.metric"]}, 409, "n1 has no metric 'no.such.metric'"),
     ({"period": "0ms"}, 400, "a period of 0ms is not possible"),
-    # Nobody has calibrated this machine.
+    # This machine is not calibrated.
     ({"period": "1ms"}, 409, "by the default model, SUPERTWIN_SAMPLE_MAX_CPU is 25"),
     ({"period": "1ms"}, 409, "`supertwin sample calibrate` measures this machine"),
     ({"period": "often"}, 400, "a period of 'often' cannot be read"),

@@ -1,4 +1,4 @@
-"""What is sampled, over HTTP."""
+"""Sampling plans over HTTP."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ FAST = f"{graph.BASE}/graph/plans/n1/fast"
 
 @pytest.fixture(scope="module", autouse=True)
 def fast(fuseki: str) -> Iterator[None]:
-    """A plan of one thread beside the monitor plan; taken back at the end."""
+    """Add a plan of one thread next to the monitor plan; remove it at the end."""
     node = f"{graph.BASE}/twin/n1"
     with Endpoint(f"{fuseki}/twin") as twin:
         twin.update(

@@ -1,4 +1,4 @@
-"""Every error has one shape, also those of the framework and the unforeseen ones."""
+"""All errors have one shape, including those of the framework and unexpected ones."""
 
 import asyncio
 from typing import Any
@@ -17,7 +17,7 @@ FIELDS = {"type", "title", "status", "detail", "instance"}
 
 @pytest.fixture
 def app() -> FastAPI:
-    """An application whose graph store and series store do not answer."""
+    """Return an application whose graph store and series store do not answer."""
     made = create_app(
         Settings(
             **{

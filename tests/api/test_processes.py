@@ -1,4 +1,4 @@
-"""Processes as twins: this machine's own, made when they are asked for."""
+"""Processes of this machine as twins, created on request."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ ENDED_PID = 4123456
 
 
 class Here:
-    """An API of this machine, and the stores behind it."""
+    """An API of this machine, and its stores."""
 
     def __init__(self, stack: ExitStack, folder: Path, fuseki: Fuseki) -> None:
         self.fuseki = fuseki
@@ -105,7 +105,7 @@ def test_one_that_runs(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
         IRIS.component("here", "thread", str(cpu)) for cpu in os.sched_getaffinity(0)
     }
     assert len(list(graph.subjects(ST.threadOf, iri))) == 1
-    # It is the same under its own IRI, which no other process can ever have.
+    # The same under its own IRI, which no other process can ever have.
     again = here.get(iri.rpartition("/")[2])
     assert described(again)[0] == iri
 

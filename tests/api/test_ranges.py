@@ -1,4 +1,4 @@
-"""Expressions of any kind give a column per series, on a real store."""
+"""Any kind of expression gives one column per series, on a real store."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ HOST = '{hostname="small"}'
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A store with two counters, which grow by 1 and 2, and miss their fifth second."""
+    """Start a store with two counters that grow by 1 and 2 and lack second 5."""
     folder: Path = tmp_path_factory.mktemp("ranges")
     with VictoriaMetrics(folder) as store:
         for name in ("c", "d"):
@@ -49,7 +49,7 @@ def panel(expressions: Sequence[str], instances: Sequence[str | None]) -> Panel:
 def read(
     url: str, panels: Sequence[Panel], component: Component | None = None
 ) -> list[list[Column]]:
-    """Columns of panels, one by one and together, which must be the same."""
+    """Read panels one by one and together, and check that the columns are the same."""
 
     async def asked() -> tuple[list[list[Column]], list[list[Column]]]:
         async with httpx.AsyncClient(trust_env=False) as client:

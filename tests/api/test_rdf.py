@@ -1,4 +1,4 @@
-"""RDF/XML, what a body says of a part that was cut off, and unknown parameters."""
+"""RDF/XML, how an answer reports a truncated part, and unknown parameters."""
 
 import json
 

@@ -1,7 +1,7 @@
-"""JSON-LD → Turtle → JSON-LD gives back the same graph, for all that is served.
+"""JSON-LD → Turtle → JSON-LD preserves every graph that the API serves.
 
-Every class that a host has is fetched from the API itself; graphs of every property of
-the ontology, with values of its range, are made up besides.
+The tests fetch a node of every class that a host has, and generate graphs of every
+property of the ontology with values of its range.
 """
 
 import json
@@ -33,26 +33,26 @@ THESIS = {short: alias for alias, short in ALIASES.items()}
 
 @pytest.fixture(scope="module", autouse=True)
 def lexical_forms() -> Iterator[None]:
-    """1.0 stays 1.0, and a Z at the end of a time a Z: rdflib would tidy them up."""
+    """Keep 1.0 and a final Z in times: rdflib would normalise them."""
     rdflib.NORMALIZE_LITERALS = False
     yield
     rdflib.NORMALIZE_LITERALS = True
 
 
 def read(document: dict[str, Any]) -> Graph:
-    """A document with the context that it only names."""
+    """Parse a document with the context that it refers to."""
     linked = json.dumps(document | {"@context": context()["@context"]})
     return Graph().parse(data=linked, format="json-ld")
 
 
 def back(graph: Graph) -> Graph:
-    """A graph through Turtle and through JSON-LD as the API writes them."""
+    """Convert a graph to Turtle and to JSON-LD, as the API writes them, and back."""
     turtle = Graph().parse(data=graph.serialize(format="turtle"), format="turtle")
     return read(json.loads(json_ld(turtle, CONTEXT)))
 
 
 def in_the_words_of_the_thesis(value: Any) -> Any:
-    """A document with every short name that the thesis spells otherwise in its way."""
+    """Replace short names by the thesis's spelling where it differs."""
     if isinstance(value, dict):
         return {
             THESIS.get(key, key): in_the_words_of_the_thesis(one)
@@ -64,7 +64,7 @@ def in_the_words_of_the_thesis(value: Any) -> Any:
 
 
 def paths(client: httpx.Client) -> Iterator[str]:
-    """The address of one node of every class in the graph."""
+    """Return the path of one node of every class in the graph."""
     asked = {"query": CLASSES}
     answer = client.get("/sparql", params=asked, headers={"Accept": "application/json"})
     for row in answer.json()["results"]["bindings"]:
@@ -72,7 +72,7 @@ def paths(client: httpx.Client) -> Iterator[str]:
 
 
 def timeless(graph: Graph) -> Graph:
-    """Without what is another at each moment."""
+    """Return the graph without ages, which change all the time."""
     kept = Graph()
     for triple in graph:
         if triple[1] != ST.age:
@@ -81,7 +81,7 @@ def timeless(graph: Graph) -> Graph:
 
 
 def check(client: httpx.Client, path: str) -> Graph:
-    """What a node's documents say, when they all say the same."""
+    """Check that all documents of a node say the same; return their graph."""
     document = client.get(path, headers={"Accept": "application/ld+json"})
     assert document.status_code == 200, document.text
     assert document.headers["content-type"] == "application/ld+json", path
@@ -123,7 +123,7 @@ def test_agents_of_runs(api: httpx.Client) -> None:
     assert (None, RDF.type, PROV.SoftwareAgent) in found
 
 
-# No blank nodes: a twin has none, and rdflib loses rings of them.
+# No blank nodes: a twin has none, and rdflib loses cycles of them.
 IRIS = st.integers(0, 20).map(lambda number: URIRef(f"{BASE}/twin/n1/thread/{number}"))
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=20)
 INTEGERS = st.integers(-(10**18), 10**18).map(lambda n: Literal(n))
@@ -161,7 +161,7 @@ def functional(prop: Node) -> bool:
 def statement(prop: URIRef) -> st.SearchStrategy[tuple[Node, Node, Node]]:
     values = BY_RANGE[ontology_graph().value(prop, RDFS.range)]
     if not functional(prop):
-        # rdflib loses an empty text, a zero or a no that stands beside another value.
+        # rdflib loses an empty text, 0 or false next to another value.
         values = values.filter(bool)
     return st.tuples(IRIS, st.just(prop), values)
 

@@ -38,7 +38,7 @@ def test_the_list_has_every_query(api: httpx.Client, base: str) -> None:
     ],
 )
 def test_a_time_to_enter_says_its_zone(api: httpx.Client, path: str) -> None:
-    """Without JavaScript it is UTC."""
+    """Without JavaScript the zone is UTC."""
     page = api.get(path, headers=BROWSER).text
     for about in ("Not before this time", "Before this time"):
         assert f"{about} (<span data-zone>UTC</span>), such as 2026-" in page

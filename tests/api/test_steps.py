@@ -1,4 +1,4 @@
-"""Times are multiples of a round step, and never more than were asked for."""
+"""Times are multiples of a round step, and never more than requested."""
 
 import random
 
@@ -72,16 +72,16 @@ def column(last: int, first: int = 1000) -> Column:
     ("columns", "expected", "waits"),
     [
         ([column(1010), column(1010)], 1010, True),
-        # Half of the last second has come.
+        # Only one series has a value for the last second.
         ([column(1009), column(1010)], 1009, True),
-        # One series has ended: after a while nobody waits for it.
+        # One series has ended: the wait for it ends after a while.
         ([column(1004), column(1010)], 1010, True),
         ([column(1007), column(1010)], 1007, True),
-        # Nothing comes: it may be on its way.
+        # No recent values: they may be on their way.
         ([column(1004), column(1002)], 1005, False),
         ([column(1002), column(1002)], 1005, False),
         ([column(0), column(0)], 1005, False),
-        # One that was not there before is not waited for.
+        # There is no wait for a series that had no values before.
         ([column(1010), column(1010, 1010)], 1010, True),
     ],
 )

@@ -1,4 +1,4 @@
-"""Telemetry IRIs answer whether or not they stand in the graph."""
+"""Telemetry IRIs answer, in the graph or not."""
 
 import asyncio
 from typing import Any
@@ -17,7 +17,7 @@ CPU = "/twin/n1/telemetry/kernel.percpu.cpu.user"
 
 
 def described(api: httpx.Client, base: str, path: str) -> dict[str, Any]:
-    """Values by the local name of their property, with those of metric and plan."""
+    """Return values by local name of their property, also those of metric and plan."""
     answer = api.get(path, headers={"Accept": "text/turtle"})
     assert answer.status_code == 200, answer.text
     graph = Graph().parse(data=answer.text, format="turtle")

@@ -1,4 +1,4 @@
-"""Reading with a token: who is let in, and who is no more."""
+"""Read access with a token: which tokens are accepted, and until when."""
 
 import os
 import socket
@@ -50,7 +50,7 @@ def test_with_a_token_of_any_role_all_is_read(closed: Closed, role: TokenRole) -
 
 
 def test_a_token_is_the_password_of_any_user(closed: Closed, token: str) -> None:
-    """Of clients that know Basic alone, such as Grafana's SPARQL plugin."""
+    """Some clients know Basic only, such as Grafana's SPARQL plugin."""
     for auth, status in ((("any", token), 200), ((token, ""), 401), (("", token), 200)):
         assert (
             closed.client.get(f"{closed.url}/queries", auth=auth).status_code == status
@@ -141,7 +141,7 @@ def test_a_revoked_token_is_out_at_once(closed: Closed) -> None:
 
 
 def test_it_is_revoked_in_the_middle_of_many_requests(closed: Closed) -> None:
-    """Of those that begin after the command has ended, none is let in."""
+    """No request that starts after the command has ended is accepted."""
     token, done = closed.add("busy", TokenRole.READER), []
 
     def ask(_: int) -> None:
@@ -161,7 +161,7 @@ def test_it_is_revoked_in_the_middle_of_many_requests(closed: Closed) -> None:
 
 
 def test_an_expired_token_says_so(closed: Closed) -> None:
-    # Longer where the machine was held up until it had ended.
+    # Try a longer time if the machine was held up until the token had expired.
     for seconds in (2, 20, 60):
         token = closed.add("ends", TokenRole.READER, int(time.time()) + seconds)
         if closed.get("/queries", token).status_code == 200:
@@ -178,7 +178,7 @@ def test_an_expired_token_says_so(closed: Closed) -> None:
 
 
 def test_without_a_token_nothing_about_other_tokens_is_revealed(closed: Closed) -> None:
-    """Neither that the id is known, nor that the token has ended."""
+    """Neither that the id exists nor that the token has expired."""
     token = closed.add("ended", TokenRole.READER, int(time.time()) - 1)
     wrong = token[:-64] + "0" * 64
     answers = [closed.get("/queries", text) for text in (wrong, UNKNOWN)]

@@ -1,4 +1,4 @@
-"""Turns by name: in order for each, and nothing is kept of who is done."""
+"""Named locks serve waiters in order and keep nothing after the last release."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ def test_turns_of_one_name_follow_each_other_and_are_forgotten() -> None:
         tasks = [asyncio.ensure_future(one) for one in work_of]
         await asyncio.sleep(0)
         assert turns._locks.keys() == {"a", "b"}
-        tasks[-1].cancel()  # it waits
+        tasks[-1].cancel()  # still waiting for its turn
         await asyncio.gather(*tasks, return_exceptions=True)
 
     asyncio.run(all_at_once())

@@ -1,4 +1,4 @@
-"""Pictures of runs whose counters are sampled faster than a source updates them."""
+"""Charts of runs whose counters are sampled faster than a source updates them."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ from tests.servers import VictoriaMetrics
 
 METRIC, NAME = "kernel.percpu.cpu.user", "kernel_percpu_cpu_user"
 RUN_MS = 1000
-# When an update of every 10 ms is seen: with each other one a millisecond early.
+# When an update every 10 ms is seen: every other one is a millisecond early.
 SEEN = [10 * n - n % 2 for n in range(RUN_MS // 10 + 1)]
 
 

@@ -1,4 +1,4 @@
-"""/why and /health join the graph, the bridge's status file and the store."""
+"""/why and /health combine the graph, the bridge's status file and the store."""
 
 import os
 import time
@@ -27,7 +27,7 @@ STATUS: dict[str, Any] = {
 
 @pytest.fixture
 def bridge(home: Path) -> Path:
-    """The status file of a bridge that runs."""
+    """Write the status file of a running bridge."""
     status = STATUS | {"last_tick_ms": int(time.time() * 1000)}
     return write_status(home / "bridge", status)
 
@@ -121,7 +121,7 @@ def test_a_name_that_nobody_knows(api: httpx.Client, metric: str, near: str) -> 
 
 @pytest.mark.usefixtures("bridge")
 def test_a_name_that_is_like_no_other(api: httpx.Client) -> None:
-    found = why(api, "mem.rapl.rate")  # shares two thirds of its letters with another
+    found = why(api, "mem.rapl.rate")  # two thirds of its letters match another name
     assert found["verdict"] == "unknown metric"
     assert "is it" not in found["reason"]
 
@@ -213,7 +213,7 @@ def test_health_is_503_while_another_host_cannot_be_sampled_from_here(
 ) -> None:
     away = {"n2": "it has a plan, but no address", "n3": "its log: a bad block"}
     write_status(bridge.parent, STATUS, away)
-    assert api.get("/health").status_code == 200  # a bridge of its own samples n2
+    assert api.get("/health").status_code == 200  # n2 may have its own bridge
     write_status(bridge.parent, STATUS, away, unusable=["n3"])
     answer = api.get("/health")
     assert answer.status_code == 503

@@ -1,4 +1,4 @@
-"""/why of roles and events: a host with a PMU of its own, its plan, its series."""
+"""/why of roles and events: a host with its own PMU, its plan and its series."""
 
 import json
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def _plan() -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def zen(fuseki: str) -> Iterator[None]:
-    """A Zen 4 that counts, and one whose kernel offers no counter."""
+    """Add a Zen 4 that counts, and one whose kernel offers no counter."""
     mine = f"{graph.BASE}/graph/twin/zen"
     with Endpoint(f"{fuseki}/twin") as twin:
         roles = Iris(graph.BASE).roles_graph
@@ -70,7 +70,7 @@ def zen(fuseki: str) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def bridge(home: Path) -> None:
-    """The status file of a bridge that samples any host."""
+    """Write the status file of a bridge that samples any host."""
     path = home / "bridge" / "status.json"
     path.write_text(json.dumps({"pcp": {"connected": True}, "store": {"up": True}}))
 
@@ -120,7 +120,7 @@ def test_how_exact_a_role_is(api: httpx.Client, store: str) -> None:
 
 
 def test_how_true_a_role_is(api: httpx.Client, fuseki: str) -> None:
-    """Measured on a host that is known no more, with the same PMU."""
+    """The accuracy was measured on a host that no longer exists, with the same PMU."""
     base, pmu = graph.BASE, f"{graph.BASE}/pmu/{ZEN}"
     event = EVENTS[0].partition("::")[2]
     kernels = "".join(

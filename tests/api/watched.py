@@ -1,4 +1,4 @@
-"""A graph with two hosts, a store that the tests fill, and the API before them."""
+"""A graph with two hosts, a store that the tests fill, and an API that uses them."""
 
 import copy
 import json
@@ -37,7 +37,7 @@ class Watched:
     client: httpx.Client
 
     def spec(self, name: str = "monitor", **query: str) -> dict[str, Any]:
-        """A dashboard as JSON."""
+        """Return a dashboard as JSON."""
         query = {"host": SMALL, **query}
         answer = self.client.get(f"/dashboards/{name}", params=query)
         assert answer.status_code == 200, answer.text
@@ -45,7 +45,7 @@ class Watched:
         return found
 
     def series(self, panel: str, **query: Any) -> dict[str, Any]:
-        """The points of a panel of the small host."""
+        """Return the points of a panel of the small host."""
         answer = self.ask(panel=panel, **query)
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
@@ -56,13 +56,13 @@ class Watched:
         return self.client.get("/dashboards/monitor/series", params=query)
 
     def write(self, name: str, instance: str | None, points: dict[float, Any]) -> None:
-        """Points of a series of the small host, by Unix second."""
+        """Write points of a series of the small host, by Unix second."""
         write(self.store.url, name, {instance: points})
 
 
 @contextmanager
 def watched(folder: Path, fuseki: Fuseki, **settings: str) -> Iterator[Watched]:
-    """A store and an API of their own."""
+    """Start a store, and an API that uses it."""
     with VictoriaMetrics(folder / "store") as store:
         options = {
             "base": BASE,
@@ -80,7 +80,7 @@ def watched(folder: Path, fuseki: Fuseki, **settings: str) -> Iterator[Watched]:
 
 
 def small_document(disk: str = HOSTILE) -> dict[str, Any]:
-    """A host of four threads, one of whose disks has a name that is a script's end."""
+    """Describe a host of four threads; the name of one disk contains `</script>`."""
     document = copy.deepcopy(
         big_document(SMALL, topology("pack:1 l3:1 l2:2 l1d:1 core:1 pu:2"))
     )
@@ -105,7 +105,7 @@ def publish(fuseki: Fuseki, document: dict[str, Any]) -> None:
 def write(
     store: str, name: str, points: dict[str | None, dict[float, Any]], host: str = SMALL
 ) -> None:
-    """Points by instance and Unix second, to be seen at once."""
+    """Write points by instance and Unix second, and make them visible at once."""
     lines = []
     for instance, values in points.items():
         label = f',instname="{escaped(instance)}"' if instance is not None else ""
@@ -120,10 +120,10 @@ def write(
 
 @contextmanager
 def fed(store: VictoriaMetrics) -> Iterator[None]:
-    """Load and idle time of the small host for each second, some seconds ahead.
+    """Write load and idle time of the small host for each second, some seconds ahead.
 
-    So they are there in time also where the machine holds up who writes them; nobody
-    shows what is still to come. A store that is away loses what would be written.
+    So the points are there even if the machine delays the writer; future points are not
+    shown. Points are lost while the store is down.
     """
     done, begun = Event(), Event()
 
@@ -161,7 +161,7 @@ def _write_seconds(store: str, seconds: range) -> None:
 
 
 def value(instance: str, second: int) -> int:
-    """A number of its own for each instance and second; it grows like a counter."""
+    """Return a different number per instance and second that grows like a counter."""
     return second % 100_000 * 100 + sum(instance.encode()) % 97
 
 
@@ -174,7 +174,7 @@ class Sent:
 
 
 def events(response: httpx.Response) -> Iterator[Sent]:
-    """The events of a stream, as they come."""
+    """Return the events of a stream as they arrive."""
     name, data = "", ""
     for line in response.iter_lines():
         if line.startswith("event: "):
