@@ -47,12 +47,12 @@ class Servers:
 
     @property
     def fuseki(self) -> str:
-        """Fuseki's address, with the account that the supervisor made."""
+        """Fuseki's address, with the account that the supervisor created."""
         return address_within(self.home, "fuseki", self.env["SUPERTWIN_FUSEKI_PORT"])
 
     @property
     def store(self) -> str:
-        """VictoriaMetrics' address, with the account that the supervisor made."""
+        """VictoriaMetrics' address, with the account that the supervisor created."""
         return address_within(self.home, "store", self.env["SUPERTWIN_STORE_PORT"])
 
     def is_running(self) -> bool:
@@ -82,7 +82,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 
 
 def processes_of(home: Path) -> list[int]:
-    """Processes that have the folder in their command line or in their environment."""
+    """Return processes with the folder in their command line or environment."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():

@@ -1,6 +1,6 @@
-"""A supervisor of the servers alone: what a test of restarts needs and no more.
+"""A supervisor that runs only the servers, for tests of restarts.
 
-It calibrates with few runs, where its settings ask for it.
+It calibrates with few runs if its settings ask for it.
 """
 
 import asyncio

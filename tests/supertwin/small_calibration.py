@@ -1,4 +1,4 @@
-"""Calibrate in the background with few runs: their errors are large.
+"""Calibrate in the background with few runs, hence with large errors.
 
 ``python small_calibration.py NICE``
 """

@@ -1,4 +1,4 @@
-"""Who may write to the graph store, and where a password never shows."""
+"""Which accounts may write to the graph store, and where no password may appear."""
 
 import json
 import os

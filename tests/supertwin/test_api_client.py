@@ -1,4 +1,4 @@
-"""The command line's way to the API, against a server that says what it is told to."""
+"""The command line's client of the API, against a server with scripted answers."""
 
 import socket
 import time
@@ -26,9 +26,7 @@ def chunked(*pieces: bytes) -> bytes:
 
 
 class Scripted:
-    """Answers each request with the next of some texts, byte for byte if so wished,
-    or after some seconds.
-    """
+    """Answers each request with the next text, perhaps in pieces or with a delay."""
 
     def __init__(self, *texts: bytes, step: int = 1 << 16, seconds: float = 0) -> None:
         self.requests: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Calibrating in the background: stopped, killed, and what that leaves: nothing."""
+"""A background calibration that is stopped or killed leaves nothing."""
 
 import asyncio
 import fcntl
@@ -21,7 +21,7 @@ from tests.supertwin.conftest import processes_of
 
 pytestmark = pytest.mark.serial
 
-# The level in use, 19, gets next to nothing of a machine that is busy with other tests.
+# At 19, the level in use, it gets almost no CPU time next to other tests.
 NICE = 5
 SMALL = Path(__file__).with_name("small_calibration.py")
 _HOLDER = """
@@ -35,7 +35,7 @@ with private_home() as folder:
 
 @pytest.fixture
 def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for temporary ones; sockets below it need a short name."""
+    """Use a folder for temporary folders; sockets below it need a short name."""
     with tempfile.TemporaryDirectory(prefix="st") as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         monkeypatch.setenv("TMPDIR", folder)
@@ -43,7 +43,7 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def measures(temporary: Path) -> bool:
-    """Whether a server of a calibration runs."""
+    """Return whether a server of a calibration runs."""
     return any(processes_of(folder) for folder in temporary.iterdir())
 
 
@@ -52,7 +52,7 @@ def left(temporary: Path) -> list[object]:
 
 
 def calibrating(home: Path) -> list[int]:
-    """The processes that calibrate for a home."""
+    """Return the processes that calibrate for a home."""
     return [
         pid
         for pid in processes_of(home)
@@ -63,7 +63,7 @@ def calibrating(home: Path) -> list[int]:
 def test_a_calibration_that_is_killed_or_ended_leaves_nothing(
     tmp_path: Path, temporary: Path
 ) -> None:
-    """The supervisor's task, in this process; the second try is ended by `down`."""
+    """The supervisor's task runs in this process; the second try ends as by `down`."""
     settings = Settings(home=tmp_path / "home", idle_seconds=0.5, idle_cpu=1e9)
     told: list[str] = []
 
@@ -93,7 +93,7 @@ def test_a_calibration_that_is_killed_or_ended_leaves_nothing(
 
 
 def niceness(pid: int) -> set[int]:
-    """The nice levels of a process and of its session; empty where it has ended."""
+    """Return the nice levels of a process and its session; empty if it has ended."""
     try:
         found = {os.getpriority(os.PRIO_PROCESS, pid)}
         group = Path(f"/proc/{pid}/autogroup")
@@ -105,7 +105,7 @@ def niceness(pid: int) -> set[int]:
 
 
 def test_a_machine_that_gets_busy_ends_it(tmp_path: Path, temporary: Path) -> None:
-    """At a limit that the work of its own graph store exceeds."""
+    """Its own graph store exceeds the limit."""
     env = {"SUPERTWIN_HOME": str(tmp_path), "SUPERTWIN_IDLE_CPU": "1e-9"}
     done = subprocess.run(
         [*ENDS_WITH_US, sys.executable, str(SMALL), "0"],
@@ -125,7 +125,7 @@ def test_a_machine_that_gets_busy_ends_it(tmp_path: Path, temporary: Path) -> No
 
 
 def test_a_folder_is_removed_when_its_owner_is_gone(temporary: Path) -> None:
-    """As by `kill -9` without a supervisor: the next calibration removes it."""
+    """As after `kill -9` without a supervisor: the next calibration removes it."""
     command = [*ENDS_WITH_US, sys.executable, "-c", _HOLDER]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as held:
         assert held.stdout is not None

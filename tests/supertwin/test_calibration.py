@@ -1,4 +1,4 @@
-"""Calibrating on real servers, and an estimate against what a bridge then writes."""
+"""A calibration on real servers, and its estimate against the points of a bridge."""
 
 import json
 import os
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.serial
 
 @dataclass
 class Calibrated:
-    """A calibration by a supervisor, and what its status said before and after."""
+    """A calibration by a supervisor, and the status before and after it."""
 
     home: Path
     model: CostModel
@@ -36,10 +36,10 @@ class Calibrated:
 
 @pytest.fixture(scope="module")
 def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Calibrated:
-    """Few runs, in the background of a stack that runs."""
+    """Calibrate with few runs, in the background of a running stack."""
     for _ in range(3):
         found = _calibrated(tmp_path_factory.mktemp("home"))
-        # Of three seconds a busy machine may hold up a tenth.
+        # A busy machine may lose a tenth of the three seconds.
         if all(run.missing < 0.1 for run in found.model.runs):
             break
     return found
@@ -103,7 +103,7 @@ def test_every_part_has_worked_more_the_more_was_asked(model: CostModel) -> None
 
 
 def test_events_have_a_pmcd_of_their_own(model: CostModel) -> None:
-    """Each of them has a value and a dutycycle for each CPU."""
+    """Each event has a value and a dutycycle for each CPU."""
     idle, events, _ = model.runs
     cpus = len(os.sched_getaffinity(0))
     each = 2 * len(EVENTS) * cpus
@@ -118,7 +118,7 @@ def test_events_have_a_pmcd_of_their_own(model: CostModel) -> None:
 
 
 def test_bytes_are_of_real_points(model: CostModel) -> None:
-    """Coarse truths: no point takes more than it would without compression."""
+    """Rough bounds: a point does not take more than it would without compression."""
     a_day = model.disk.a_day(86_400 * 100, 100)
     assert 0 < a_day.value / (86_400 * 100) < 16
     assert 20 < model.disk.sent < 300
@@ -153,7 +153,7 @@ def test_an_estimate_is_what_the_bridge_then_writes(
         assert done.exit_code == 0, done.output
         return str(done.stdout)
 
-    with still_network():  # an interface more is series more
+    with still_network():  # another interface would add series
         call("ingest")
         estimate = json.loads(
             call("sample", "estimate", *CPUS, "--period", "0.2s", "--json")
@@ -186,7 +186,7 @@ def test_an_estimate_is_what_the_bridge_then_writes(
 
 
 def fullest(store: VictoriaMetrics) -> int:
-    """The points of the second that has most: it has each tick that was not late."""
+    """Return the most points in one second: those of a second without late ticks."""
     points = (ms // 1000 for values in store.values().values() for ms in values)
     return max(Counter(points).values(), default=0)
 

@@ -1,4 +1,4 @@
-"""`supertwin cgroups` without a stack, and roots that are none."""
+"""`supertwin cgroups` without a stack, and invalid roots."""
 
 import pytest
 from click.testing import CliRunner

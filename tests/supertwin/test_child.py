@@ -1,4 +1,4 @@
-"""One child: hung, dying at once, and writing without end."""
+"""One child: it hangs, dies at once, or writes without end."""
 
 import asyncio
 import os

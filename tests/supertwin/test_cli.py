@@ -1,4 +1,4 @@
-"""What goes wrong at the command line is one line and the right exit status."""
+"""An error at the command line is one line with the right exit status."""
 
 import errno
 import os

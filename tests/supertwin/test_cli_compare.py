@@ -1,4 +1,4 @@
-"""Comparisons as text: what differs is seen, however long it is."""
+"""Comparisons as text show differences, however long the values are."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Fuseki's files shrink by themselves."""
+"""Fuseki's files are compacted automatically."""
 
 import asyncio
 import shutil
@@ -24,7 +24,7 @@ COUNT = "SELECT (COUNT(*) AS ?n) { GRAPH <urn:big> { ?s ?p ?o } }"
 
 
 def replace_often(twin: str) -> None:
-    """Write and drop the same graph, which leaves its room behind."""
+    """Write and drop the same graph, which leaves unused space in the files."""
     triples = " . ".join(f"<urn:s{i}> <urn:p> {i}" for i in range(4000))
     for _ in range(4):
         text = "DROP SILENT GRAPH <urn:big> ; "
@@ -53,8 +53,8 @@ def test_a_dataset_that_grew_is_compacted(servers: Servers) -> None:
     async def for_a_while() -> None:
         task = asyncio.create_task(keep_small(settings, floor=before // 3))
         async with asyncio.timeout(60):
-            # The old generation goes file by file; it may be half gone when the total
-            # falls below what it was.
+            # The old generation is removed file by file; part of it may remain when the
+            # total falls below its old value.
             while (
                 len(list(folder.glob("Data-*"))) > 1 or bytes_on_disk(folder) >= before
             ):
@@ -68,7 +68,7 @@ def test_a_dataset_that_grew_is_compacted(servers: Servers) -> None:
 
 @contextmanager
 def readers(twin: str, number: int = 3) -> Iterator[None]:
-    """Clients that read all the time; none may get a wrong answer."""
+    """Run clients that read all the time; fail on a wrong answer."""
     stop = Event()
 
     def read() -> None:
@@ -78,7 +78,7 @@ def readers(twin: str, number: int = 3) -> Iterator[None]:
             except (
                 EndpointUnreachableError,
                 IncompleteAnswerError,
-            ):  # Fuseki starts again
+            ):  # Fuseki restarts
                 time.sleep(0.1)
             else:
                 assert answer == [[4000]]
@@ -94,7 +94,7 @@ def readers(twin: str, number: int = 3) -> Iterator[None]:
 
 
 def test_readers_hold_no_compaction_up(servers: Servers) -> None:
-    """Jena's issue 3488: such a compaction never ended, nor any after it."""
+    """Jena's issue 3488: such a compaction never ended, nor did later ones."""
     twin, folder = f"{servers.fuseki}/twin", servers.home / "fuseki" / "twin"
     replace_often(twin)
     before = bytes_on_disk(folder)
@@ -125,7 +125,7 @@ def test_an_empty_folder_takes_nothing(tmp_path: Path) -> None:
 def test_what_cannot_be_compacted_is_one_line(
     servers: Servers, setting: str, line: str
 ) -> None:
-    """Another Fuseki than the local one is none that this command may mean."""
+    """This command is for the local Fuseki only."""
     name, _, value = setting.partition("=")
     done = run({**servers.env, f"SUPERTWIN_{name}": value}, "compact")
     assert done.returncode != 0
@@ -144,7 +144,7 @@ def test_only_the_newest_generation_stays(tmp_path: Path) -> None:
 
 
 def test_what_a_compaction_left_goes_at_the_next_start(tmp_path: Path) -> None:
-    """As after one that never ended: the old generation is still there."""
+    """As after a compaction that never ended: the old generation still exists."""
     with running_servers(tmp_path) as servers:
         replace_often(f"{servers.fuseki}/twin")
         asyncio.run(compact(settings_of(servers), "twin"))

@@ -1,4 +1,4 @@
-"""Figures of a run of what adds up over all CPUs, as the stores tell it."""
+"""A run's figures for a metric that adds up over all CPUs, computed from the stores."""
 
 import time
 from pathlib import Path
@@ -20,7 +20,7 @@ SECONDS, LATE = 8, 4
 def test_time_of_all_cpus_is_at_most_that_of_all(
     emptied_fuseki: Fuseki, tmp_path: Path
 ) -> None:
-    """Two busy CPUs; one tick was fetched 200 ms late."""
+    """Two CPUs are busy; one tick was fetched 200 ms late."""
     host = (FOLDER / "hosts/all-cpus.trig").read_bytes()
     headers = {"Content-Type": "application/trig"}
     url = f"{emptied_fuseki.url}/twin/data"

@@ -28,7 +28,7 @@ SERIALS = {"n1": "WM1", "n2": "WM2"}
 
 @pytest.fixture
 def run(before_fuseki: Fuseki, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line before empty datasets."""
+    """Return the command line, with empty datasets."""
     monkeypatch.setenv("SUPERTWIN_HOST", "here")
     return lambda *words: CliRunner().invoke(main, words)
 
@@ -36,7 +36,7 @@ def run(before_fuseki: Fuseki, monkeypatch: pytest.MonkeyPatch) -> Run:
 def ingest(
     run: Run, folder: Path, host: str = "n1", day: int = 1, **facts: Any
 ) -> None:
-    """Load the facts that a probe of one day found."""
+    """Load the facts that a probe found on one day."""
     nic = {
         "name": "eno1",
         "virtual": False,
@@ -203,7 +203,7 @@ def test_what_runs_on_hosts_is_in_no_catalogue(
 
 def test_this_machine_is_added_and_added_again(run: Run) -> None:
     probes: list[int] = []
-    # What another test changes of this machine between two probes is a new state.
+    # Another test may change this machine between two probes, which adds a state.
     while max(probes, default=0) < 2 and sum(probes) < 4:
         done = run("add", "local", "--alias", "desk", "--partition", "desks")
         assert done.exit_code == 0, done.output
@@ -222,7 +222,7 @@ def test_a_machine_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         assert done.exit_code == 0, done.output
         for name in ("far", "node9", there.url(), f"{there.url()}:22"):
             assert run("open", name).output.startswith("node9 ("), name
-        # known by its address, it keeps its name; and it is this very machine
+        # its address is known, so it keeps its name; and it is this very machine
         assert run("add", there.url()).exit_code == 0
         other = run("add", "local")
         assert "here is the machine that is known as node9" in other.stderr

@@ -1,4 +1,4 @@
-"""Fuseki's classes are kept for this Java and this jar, and read at its starts."""
+"""Fuseki's class archive is kept per Java and jar, and read when Fuseki starts."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.servers import Fuseki
 
 @pytest.fixture(scope="module")
 def jar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An installation of its own, with what was kept for another jar."""
+    """Make a separate installation that holds an archive for another jar."""
     installed = tools.fuseki_jar()
     folder = tmp_path_factory.mktemp("tools")
     (folder / "fuseki").mkdir()

@@ -1,4 +1,4 @@
-"""How Fuseki listens: where, and with what for each answer."""
+"""The addresses where Fuseki listens, and its memory per answer."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _EVERYWHERE = "00000000000000000000000000000000"
 
 
 class OpenFuseki(Fuseki):
-    """One that listens everywhere, as in a container."""
+    """A Fuseki that listens on all addresses, as in a container."""
 
     def start(self) -> None:
         config = self.folder / "config.ttl"
@@ -63,7 +63,7 @@ def resident_kib(pid: int) -> int:
 
 
 def listens_at(port: int) -> set[str]:
-    """The addresses, as the kernel writes them, that a port is listened at."""
+    """Return the addresses, as the kernel writes them, that listen on a port."""
     rows = [
         line.split()
         for table in ("tcp", "tcp6")

@@ -26,7 +26,7 @@ with pkgutil.resolve_name(sys.argv[1])(Path(sys.argv[2])):
 
 @contextmanager
 def owner(what: str, home: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that has started something, as a run of tests or benchmarks does."""
+    """Run a process that starts something, as a run of tests or benchmarks does."""
     words = [sys.executable, "-c", _OWNER, what, str(home)]
     process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     with process:
@@ -54,7 +54,7 @@ def test_a_stack_ends_with_its_owner(
 
 
 def test_tests_end_with_make(tmp_path: Path) -> None:
-    """SIGTERM for make alone, as from a supervisor of jobs."""
+    """Only make gets SIGTERM, as from a job manager."""
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
     python.chmod(0o700)

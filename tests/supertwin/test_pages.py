@@ -1,4 +1,4 @@
-"""The pages under docs/ that come from the code say what the code says."""
+"""Pages under docs/ that are generated from code match the code."""
 
 import pytest
 

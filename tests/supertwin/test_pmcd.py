@@ -80,7 +80,7 @@ class Child(Server):
 
 
 def agents_below(pid: int) -> set[int]:
-    """PCP's agents among the processes that one started, and those started."""
+    """Return PCP's agents among the descendants of a process."""
     command = ["ps", "-e", "-o", "pid=,ppid=,comm="]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rows = [line.split(maxsplit=2) for line in listed.splitlines()]
@@ -93,7 +93,7 @@ def agents_below(pid: int) -> set[int]:
 
 
 def counting(settings: Settings) -> children.ChildSpec | None:
-    """The PMCD for PMU events, with one to count."""
+    """Return the PMCD for PMU events, with one event to count."""
     choice = EventSelection(
         "node9", (SelectedEvent(PmuEvent("software", "page-faults"), "device"),)
     )
@@ -109,7 +109,7 @@ def test_no_agent_is_started_by_another_pmcd(
     monkeypatch: pytest.MonkeyPatch,
     make: Callable[[Settings], children.ChildSpec | None],
 ) -> None:
-    """A PMCD has its agents started by the root agent that it finds, whosever it is."""
+    """A PMCD has its agents started by the root agent that it finds, even another's."""
     with Pmcd(tmp_path / "system", sample=True) as system:
         before = agents_below(system.pid)
         assert len(before) == 4
@@ -128,7 +128,7 @@ def test_a_home_with_too_long_a_name_is_refused_with_its_cure(tmp_path: Path) ->
 
 
 def test_only_the_owner_sets_metrics(servers: Servers) -> None:
-    """TCP does not tell PMCD which local user asks."""
+    """TCP does not tell PMCD which local user connects."""
     pmcd = servers.child("pmcd")["pid"]
     words = Path(f"/proc/{pmcd}/cmdline").read_text().split("\0")
     tcp = f"127.0.0.1:{words[words.index('-p') + 1]}"

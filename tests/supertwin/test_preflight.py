@@ -1,4 +1,4 @@
-"""What stands in the way of a start: one line, exit 2, and nothing left."""
+"""Obstacles to a start cause one line and exit 2, and leave nothing behind."""
 
 import os
 import socket
@@ -18,7 +18,7 @@ from tests.ports import free_port
 
 
 def refused(env: dict[str, str], *words: str) -> str:
-    """`supertwin up` exits 2 with one line, and leaves no state folder behind."""
+    """Check that `supertwin up` exits 2 with one line and leaves no state folder."""
     done = run(env, "up")
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
@@ -98,7 +98,7 @@ def test_a_home_whose_socket_path_is_too_long(env: dict[str, str]) -> None:
 def path_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[dict[str, Path]]:
-    """A PATH of one empty folder; JAVA_HOME is another."""
+    """Set PATH to an empty folder, and JAVA_HOME to another."""
     places = {"path": tmp_path / "bin", "java": tmp_path / "java"}
     places["path"].mkdir()
     (places["java"] / "bin").mkdir(parents=True)
@@ -108,7 +108,7 @@ def path_with(
 
 
 def fake_java(folder: Path, version: str) -> Path:
-    """A program that answers `-version` as a Java of that version does."""
+    """Write a program that answers `-version` as a Java of that version does."""
     java = folder / "bin" / "java"
     java.write_text(
         f"#!{sys.executable}\nimport sys\n"

@@ -1,4 +1,4 @@
-"""The state folder belongs to its owner: no other user reads it or locks its files."""
+"""The state folder is private: other users cannot read it or lock its files."""
 
 import fcntl
 import multiprocessing
@@ -21,7 +21,7 @@ _OF_PCP = ("log", "run", "tmp", "var", "var/pmcd")
 
 
 def as_another_user(path: Path) -> str:
-    """What stops another user who opens a file and locks it; empty where nothing."""
+    """Return why another user cannot open and lock a file; empty if they can."""
     with multiprocessing.get_context("fork").Pool(1) as pool:
         return pool.apply(_lock, (path,))
 
@@ -40,7 +40,7 @@ def _lock(path: Path) -> str:
 
 @pytest.fixture
 def reachable(tmp_path: Path) -> Path:
-    """A folder that every user can reach, though pytest's own are closed."""
+    """Return a folder that every user can reach, though pytest's own are private."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
             folder.chmod(folder.stat().st_mode | 0o011)
@@ -73,7 +73,7 @@ def test_up_closes_an_existing_home(env: dict[str, str]) -> None:
     (home / "store").mkdir(parents=True)
     (home / "up.lock").touch()
     home.chmod(0o755)
-    # It fails after the folder was closed, and starts no server.
+    # It fails after it makes the folder private, and starts no server.
     done = run(env | {"SUPERTWIN_PMCD_PORT": "0"}, "up")
     assert done.returncode == 2
     done = run(env | {"SUPERTWIN_MIN_FREE_BYTES": str(2**60)}, "up")
@@ -85,7 +85,7 @@ def test_up_closes_an_existing_home(env: dict[str, str]) -> None:
     "names", [["www"], ["cache", "lib", "log", "spool"], ["access", "fuseki", "store"]]
 )
 def test_a_folder_of_others_is_not_closed(tmp_path: Path, names: list[str]) -> None:
-    """SUPERTWIN_HOME=/srv must not close /srv, and so with /var."""
+    """SUPERTWIN_HOME=/srv must not make /srv private, and so with /var."""
     home = tmp_path / "srv"
     for name in names:
         (home / name).mkdir(parents=True)
@@ -112,7 +112,7 @@ def test_a_folder_that_all_users_share_is_not_a_home(tmp_path: Path) -> None:
 
 
 def test_all_that_servers_write_is_private(tmp_path: Path) -> None:
-    """PMCD's agents change the user: they must still come up."""
+    """PMCD's agents change the user: they must still start."""
     home = tmp_path / "home"
     with running_servers(home):
         wait_until(lambda: (home / "store" / "data").exists(), what="the store's data")
@@ -124,9 +124,9 @@ def test_all_that_servers_write_is_private(tmp_path: Path) -> None:
 
 
 def _open_to_others(home: Path) -> list[str]:
-    """Files and folders that a mode opens to others.
+    """Return files and folders whose mode opens them to others.
 
-    PCP's programs set a mask of their own: their folders close what they write.
+    PCP's programs set their own mask, but their folders protect what they write.
     """
     theirs = [home / name / part for name in ("pmcd", "pmu") for part in _OF_PCP]
     found = []

@@ -1,4 +1,4 @@
-"""Backups that are not as `supertwin backup` wrote them are refused, by name."""
+"""Backups that differ from what `supertwin backup` wrote are refused, by name."""
 
 import os
 from collections.abc import Callable
@@ -14,7 +14,7 @@ QUAD = "<urn:a> <urn:b> <urn:c> <urn:g> .\n"
 
 @pytest.fixture
 def backup(tmp_path: Path) -> Path:
-    """A small one, without series."""
+    """Make a small backup without series."""
     folder = tmp_path / "backup"
     (folder / "state" / "access").mkdir(parents=True)
     (folder / "state" / "access" / "tokens.json").write_text("{}")

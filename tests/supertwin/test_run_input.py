@@ -1,4 +1,4 @@
-"""Which standard input is handed on to a command, and which is refused."""
+"""Which standard input is passed to a command, and which is refused."""
 
 import os
 import socket
@@ -22,7 +22,7 @@ _FAR, _ONCE = "with --host or --srun", "--repeat reads"
 
 
 def handed(stdin: int | IO[bytes], place: str = "near", repeat: int = 1) -> str:
-    """What a command would read, or why it cannot be."""
+    """Return what a command would read, or why its input is refused."""
     words = [sys.executable, "-c", _ASK, place, str(repeat)]
     done = subprocess.run(words, stdin=stdin, capture_output=True, text=True)
     assert not done.stderr
@@ -68,7 +68,7 @@ def test_what_cannot_be_handed_on_is_refused_with_the_cure(tmp_path: Path) -> No
 
 
 def test_a_terminal_of_others_is_left_alone() -> None:
-    """What is typed there is not for a command that runs beside what is."""
+    """Input typed in that terminal belongs to other programs."""
     ours, theirs = os.openpty()
     assert handed(theirs) == handed(theirs, "far") == "nothing"
     os.close(ours)

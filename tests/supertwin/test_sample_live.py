@@ -1,4 +1,4 @@
-"""Plans that come and go while the bridge samples, between real servers."""
+"""Plans are added and removed while the bridge samples, between real servers."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ def run(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Run:
-    """The command line before the twin of this machine."""
+    """Return the command line, with the twin of this machine."""
     fuseki, pmcd, _ = servers
     own = {"SUPERTWIN_HOST": "here", "SUPERTWIN_PMCD": pmcd.address}
     for name, value in (fuseki.environment(tmp_path / "home") | own).items():
@@ -61,7 +61,7 @@ def bridge(
     servers: tuple[Fuseki, Pmcd, VictoriaMetrics],
     tmp_path: Path,
 ) -> Iterator[BridgeProcess]:
-    """A bridge that samples the monitor plan, in the folder that the CLI nudges."""
+    """Start a bridge for the monitor plan, in the folder that the CLI notifies."""
     fuseki, pmcd, store = servers
     process = BridgeProcess(tmp_path / "out", pmcd.address, store.url)
     process.state = tmp_path / "home" / "bridge"
@@ -78,7 +78,7 @@ def bridge(
 def lacking(
     points: Collection[int], period_ms: int, bounds: tuple[int, int] | None = None
 ) -> int:
-    """How many ticks of a period are not there within bounds (ms), else its own."""
+    """Count missing ticks within bounds (ms), by default from first to last point."""
     first, last = bounds or (min(points), max(points))
     due = {*range(first, last + 1, period_ms)}
     assert due
@@ -87,9 +87,7 @@ def lacking(
 
 
 def lacking_seconds(values: Values, finer: Collection[str]) -> int:
-    """How many whole seconds are not there of all series but those that another plan
-    takes over.
-    """
+    """Count missing whole seconds of the series that no other plan takes over."""
     others = [name for name in values if name not in finer]
     return sum(
         lacking(values[name], 1000) for name in others if not name.startswith("network")
@@ -97,9 +95,7 @@ def lacking_seconds(values: Values, finer: Collection[str]) -> int:
 
 
 def taken_over(points: Collection[int], period_ms: int) -> tuple[int, int, int]:
-    """A series that has whole seconds, and all ticks of a finer plan for a while: the
-    ends of that while, and how many of its ticks are not there.
-    """
+    """Return first and last tick (ms) of a finer plan, and the number missing."""
     finer = [ms for ms in points if ms % 1000]
     first, last = min(finer), max(finer)
     until, since = first // 1000 * 1000, last // 1000 * 1000 + 1000
@@ -116,18 +112,18 @@ def of(values: Values, metric: str) -> dict[str, Mapping[int, float]]:
 
 
 def finer(store: VictoriaMetrics) -> list[int]:
-    """The ticks of a CPU's time that the store has."""
+    """Return the ticks of a CPU's time in the store."""
     return store.peek('kernel_percpu_cpu_user{instname="cpu0"}')
 
 
 def has_beside(store: VictoriaMetrics, metric: str, period_ms: int) -> bool:
-    """Whether the store has a tick of a metric that is no multiple of a period."""
+    """Return whether a metric has a tick that is not a multiple of a period."""
     match = f'{metric.replace(".", "_")}{{instname=~"cpu0|"}}'
     return any(ms % period_ms for ms in store.peek(match))
 
 
 def spans(ticks: Sequence[int]) -> tuple[int, int]:
-    """For how many ms there are ticks beside whole seconds, and none any more since."""
+    """Return for how many ms ticks are finer than seconds, and for how many no more."""
     beside = [ms for ms in ticks if ms % 1000]
     return (beside[-1] - beside[0], ticks[-1] - beside[-1]) if beside else (0, 0)
 
@@ -153,7 +149,7 @@ def test_a_plan_at_10_ms_is_added_and_removed_next_to_one_at_1_s(
     wait_until(lambda: spans(finer(store))[1] > 2000, what="only whole seconds")
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
-    # Every point is in the store once: none was sent by two samplers.
+    # Every point is in the store once: no two samplers sent it.
     assert closes(status)
     assert status["written"] == sum(map(len, values.values()))
     users, one = of(values, USER), "kernel_percpu_cpu_sys{cpu0}"
@@ -163,7 +159,7 @@ def test_a_plan_at_10_ms_is_added_and_removed_next_to_one_at_1_s(
         first, last, more = taken_over(points, 10)
         absent += more
         assert last - first > 2000 and max(points) > last + 1000
-    # What is not there is counted: no tick got lost between two plans.
+    # Missing points are counted: no tick got lost between two plans.
     assert absent <= sum(status["missing"].values())
 
 
@@ -172,10 +168,10 @@ def test_a_series_goes_from_one_period_to_another_without_a_gap(
     bridge: BridgeProcess,
     servers: tuple[Fuseki, Pmcd, VictoriaMetrics],
 ) -> None:
-    """Also while plans share the period at which another begins and ends."""
+    """Plans may share the period at which another plan begins and ends."""
     *_, store = servers
     one = ("--instance", "cpu0")
-    # Each with a series, and a period of which each tick of it was a multiple before.
+    # Each with a series, and a period that divided all ticks of the series before.
     good = [
         (("add", USER, "--period", "100ms", "--plan", "a", *one), USER, 1000),
         (("add", USER, "--period", "50ms", "--plan", "b"), USER, 100),
@@ -198,7 +194,7 @@ def test_a_series_goes_from_one_period_to_another_without_a_gap(
     assert any(ms % 100 for ms in values["kernel_percpu_cpu_user{cpu0}"])
     fifty = of(values, USER)
     tenths = {**of(values, SYS), "kernel_all_pswitch": values["kernel_all_pswitch"]}
-    # Two plans had it, one after the other and at once.
+    # Two plans sampled it, one after the other and at once.
     cpu0 = fifty.pop("kernel_percpu_cpu_user{cpu0}")
     tenths["cpu0"] = {ms: value for ms, value in cpu0.items() if ms % 100 == 0}
     new = "sample_milliseconds"
@@ -207,5 +203,5 @@ def test_a_series_goes_from_one_period_to_another_without_a_gap(
     for period_ms, series in ((50, fifty), (100, tenths)):
         for points in series.values():
             absent += taken_over(points, period_ms)[-1]
-    # What is not there is counted: no tick got lost between two plans.
+    # Missing points are counted: no tick got lost between two plans.
     assert absent <= sum(status["missing"].values())

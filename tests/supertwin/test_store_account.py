@@ -1,4 +1,4 @@
-"""The local VictoriaMetrics is closed to all but its account: every release of it."""
+"""Only its account may use the local VictoriaMetrics, in every release."""
 
 import re
 import subprocess
@@ -37,8 +37,8 @@ READS = [
     "/config",
     "/internal/force_flush",
 ]
-# What takes a key, the account or not: it costs, ruins or shows
-# settings, and a browser that knows the account sends it for every web site.
+# These need a key in addition to the account: they cost, destroy or show settings,
+# and a browser that knows the account sends it for every web site.
 KEYED = [
     DELETES,
     "/tags/delSeries",
@@ -84,7 +84,7 @@ class OwnStore(Server):
 
 @pytest.fixture(scope="module", params=["ours", "packaged"], autouse=True)
 def release(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The release that we build, and the older one of the distribution's package."""
+    """Use the release that we build, and the older one of the distribution."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "packaged":
             if not (PACKAGED / "victoria-metrics").exists():
@@ -98,7 +98,7 @@ def store(
     release: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[OwnStore]:
     with OwnStore(tmp_path_factory.mktemp("store")) as store:
-        # Of before this second: an export without an end leaves the present one out.
+        # Earlier than now: an export without an end leaves out the current second.
         point = f"kept 1 {int(time.time() * 1000) - 5000}"
         url = f"{store.url}/api/v1/import/prometheus"
         httpx.post(url, content=point, auth=store.account).raise_for_status()
@@ -112,7 +112,7 @@ def store(
 def test_a_stranger_writes_no_samples(
     store: OwnStore, path: str, body: bytes, host: str
 ) -> None:
-    """As a form of any web site, or a local user, would."""
+    """As a form of any web site, or a local user, would try."""
     headers = {"Content-Type": "text/plain", "Host": host}
     for auth in (None, ("supertwin", "wrong"), ("other", store.account[1])):
         answer = httpx.post(store.url + path, content=body, headers=headers, auth=auth)
@@ -136,7 +136,7 @@ def test_what_costs_or_ruins_takes_a_key(store: OwnStore, path: str) -> None:
             assert httpx.request(method, url).status_code == 401
             if path in KEYED or knows_option("logNewSeriesAuthKey"):
                 answer = httpx.request(method, url, auth=store.account)
-                # An old release says 400 or 422 where the account is right.
+                # An old release answers 400 or 422 if the account is right.
                 assert (
                     answer.status_code in (400, 401, 422) and "authKey" in answer.text
                 )
@@ -169,7 +169,7 @@ def test_no_web_page_reads_the_series(store: OwnStore, method: str) -> None:
     url, headers = f"{store.url}/api/v1/query?query=1", {"Origin": "https://x.example"}
     answer = httpx.request(method, url, headers=headers)
     open_to = [name for name in answer.headers if name.startswith("access-control")]
-    # An old release cannot be told; without the account it answers nothing to read.
+    # An old release has no such option; without the account it gives nothing to read.
     assert bool(open_to) <= (not knows_option("http.disableCORS"))
     assert answer.status_code in (401, 204, 200) and "result" not in answer.text
 
@@ -210,6 +210,6 @@ def _export(store: OwnStore, name: str) -> str:
 
 
 def knows_option(name: str) -> bool:
-    """Whether the VictoriaMetrics in use has an option."""
+    """Return whether the VictoriaMetrics in use has an option."""
     told = subprocess.run([tools.store(), "-help"], capture_output=True, text=True)
     return f"-{name}" in told.stdout + told.stderr

@@ -1,4 +1,4 @@
-"""The supervisor with real servers: what dies comes back, what is stopped is gone."""
+"""The supervisor with real servers: killed ones restart, and `down` ends them all."""
 
 import os
 import signal
@@ -99,7 +99,7 @@ def test_fuseki_compacts(servers: Servers) -> None:
 
 
 def listening(pid: int) -> set[str]:
-    """The addresses a process listens on, as the kernel's tables write them."""
+    """Return the addresses a process listens on, as in the kernel's tables."""
     opened = open_files(Path(f"/proc/{pid}"))
     found = set()
     for table in ("tcp", "tcp6"):
@@ -129,7 +129,7 @@ def test_a_killed_supervisor_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def bystander() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is none of the stack's business."""
+    """Start a process that does not belong to the stack."""
     process = subprocess.Popen([*ENDS_WITH_US, "sleep", "600"])
     yield process
     process.kill()

@@ -21,7 +21,7 @@ OTHER = "<urn:s> <urn:p> 1"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset with deep trees and old copies of blocks, of a Fuseki that ended."""
+    """Make a dataset with deep trees and old copies of blocks; its Fuseki has ended."""
     folder = tmp_path_factory.mktemp("fuseki")
     with Fuseki(folder) as server:
         for number in range(3):
@@ -46,7 +46,7 @@ def write(server: Fuseki, update: str) -> None:
 
 @pytest.fixture
 def dataset(whole: Path, tmp_path: Path) -> Path:
-    """A copy that may be damaged."""
+    """Return a copy that may be damaged."""
     shutil.copytree(whole, tmp_path / "fuseki" / "twin")
     return tmp_path / "fuseki" / "twin"
 
@@ -67,14 +67,14 @@ def cut(path: Path, size: int) -> None:
 
 
 def empty(path: Path) -> None:
-    """Make a file all zeros, and as long as it was."""
+    """Fill a file with zeros, at the same length."""
     size = path.stat().st_size
     cut(path, 0)
     cut(path, size)
 
 
 def older(path: Path) -> None:
-    """Give a tree the state that it had before the last write."""
+    """Restore a tree's state from before the last write."""
     path.write_bytes((path.parent.parent / path.name).read_bytes())
 
 
@@ -103,7 +103,7 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
 }
 TREES = ("GSPO", "GPOS", "GOSP", "SPOG", "POSG", "OSPG", "SPO", "POS", "OSP", "nodes")
 FILES = [f"{tree}.{part}" for tree in TREES for part in ("bpt", "idn", "dat")]
-# The trees of prefixes are empty here: nothing is known of what was in their records.
+# The trees of prefixes are empty here, so nothing is known of lost records.
 FILES += [f"{tree}.{part}" for tree in ("prefixes", "GPU") for part in ("bpt", "idn")]
 DAMAGES |= {f"{name} gone": (name, Path.unlink) for name in FILES}
 DAMAGES |= {f"{name} zero": (name, empty) for name in FILES}
@@ -115,7 +115,7 @@ def test_whole_dataset_is_not_damaged(dataset: Path, tmp_path: Path) -> None:
 
 
 def test_an_empty_dataset_is_not_damaged(whole: Path) -> None:
-    """Nor is one that Fuseki was ended in making: it makes what is missing."""
+    """This includes a dataset that Fuseki was creating: it creates what is missing."""
     dataset = whole.parent / "history"
     check_dataset(dataset)
     for name in ("GSPO.bpt", "nodes-data.bdf", "SPO.dat"):
@@ -143,7 +143,7 @@ def test_damaged_file_is_named(dataset: Path, name: str) -> None:
     with pytest.raises(UserError) as refused:
         check_dataset(dataset)
     said = str(refused.value)
-    # What a record leads to is as wrong as the record.
+    # A wrong record may show as an error in the file that it points to.
     assert said.startswith(f"{dataset / 'Data-0001'}/")
     assert damaged.replace(".bpt", ".") in said.partition("): ")[0]
     assert "restore a backup (`supertwin restore DIR`)" in said

@@ -1,4 +1,4 @@
-"""`supertwin token`, and the file that it keeps."""
+"""`supertwin token`, and the file that it writes."""
 
 import json
 import os
@@ -245,7 +245,7 @@ def test_a_token_ends(now: float, words: str) -> None:
 
 
 def test_a_clock_that_was_set_back_wakes_no_token() -> None:
-    """One that ends would else last for as long as the clock is set back."""
+    """Otherwise a token would last longer by as much as the clock is set back."""
     token = AccessToken("0" * 12, "ci", TokenRole.READER, 1000, 2000, HASH)
     assert "set the clock" in token.refusal(500)
     endless = AccessToken("0" * 12, "ci", TokenRole.READER, 1000, None, HASH)

@@ -1,4 +1,4 @@
-"""`supertwin up` when it fails or is interrupted: nothing stays half up."""
+"""A failed or interrupted `supertwin up` leaves nothing half started."""
 
 import signal
 import subprocess
@@ -41,7 +41,7 @@ def test_an_interrupted_up_stops_the_stack(
         env=env,
         stderr=subprocess.PIPE,
         text=True,
-        # Who runs the tests in the background hands an ignored SIGINT down.
+        # Tests that run in the background inherit an ignored SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     home = Path(env["SUPERTWIN_HOME"])
@@ -94,7 +94,7 @@ def test_the_one_that_waits_goes_on_when_the_other_has_ended(
 
 
 def test_a_home_in_use_is_not_taken_twice(env: dict[str, str]) -> None:
-    """Two at once: one supervisor, and the second is told what differs."""
+    """Of two, one supervisor runs, and `up` reports which settings differ."""
     home = Path(env["SUPERTWIN_HOME"])
     home.mkdir()
     words = [sys.executable, str(Path(__file__).with_name("servers_only.py"))]

@@ -1,4 +1,4 @@
-"""`supertwin why` before real servers: its words, its JSON, its exit status."""
+"""`supertwin why` with real servers: its text, its JSON and its exit status."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ Why = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def why(servers: Servers, tmp_path: Path) -> Why:
-    """Asks before a small twin, a store with a series, and a status of the bridge."""
+    """Return the command, with a small twin, a stored series and a bridge status."""
     url, store = f"{servers.fuseki}/twin/update", servers.store
     httpx.post(url, data={"update": TWIN}).raise_for_status()
     now = int(time.time() * 1000)

@@ -14,8 +14,8 @@ from tests.web.site import BIG, Site
 Open = Callable[..., Watched]
 
 
-# Of a module, not of the session: Playwright's loop would run on, and what follows in
-# the same process could not run one of its own.
+# Per module, not per session: Playwright's event loop would keep running, and later
+# tests in the same process could not run their own.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
@@ -26,7 +26,7 @@ def browser() -> Iterator[Browser]:
 def site(
     shared_fuseki: Fuseki, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
-    # No test of this folder empties it.
+    # The tests of this folder do not empty it.
     shared_fuseki.empty()
     home = tmp_path_factory.mktemp("home")
     with ExitStack() as stack:
@@ -48,7 +48,7 @@ def site(
 
 @pytest.fixture
 def visit(browser: Browser, site: Site) -> Iterator[Open]:
-    """Opens a path of the site; the page is closed, and checked, with the test."""
+    """Open a path of the site; close and check the page when the test ends."""
     with ExitStack() as stack:
         opened: list[Watched] = []
 

@@ -1,4 +1,4 @@
-"""A dashboard written by hand, with what real ones seldom show, and its points."""
+"""A dashboard written by hand, with its points, for what real ones seldom show."""
 
 import asyncio
 import math
@@ -39,7 +39,7 @@ DEAD = "no value of dead.metric has arrived yet"
 
 
 def series(count: int, group: int = 2) -> tuple[PanelSeries, ...]:
-    """So many series of threads of which neighbours share a core."""
+    """Return this many series of threads; neighbours share a core."""
     return tuple(
         PanelSeries(
             label=f"thread {i}",
@@ -55,7 +55,7 @@ def series(count: int, group: int = 2) -> tuple[PanelSeries, ...]:
 
 
 def panel(name: str, picture: Picture, count: int = 0, **more: object) -> Panel:
-    """A panel of this kind of picture, with so many series."""
+    """Return a panel of this kind of picture, with this many series."""
     values: dict[str, object] = {
         "description": "Made by hand.",
         "query": "telemetry/sampled",
@@ -91,14 +91,14 @@ SPEC = Dashboard("handmade", "Made by hand", "n1", BASE, (Section("All", PANELS)
 
 
 def value(name: str, index: int, at: int) -> float | None:
-    """A wave; the second row of the heat map has a hole, dead series have nothing."""
+    """Return a wave; row 2 of the heat map has gaps, and dead series have no values."""
     if name == "dead" or (name == "gaps" and index == 1 and at % 60 < 30):
         return None
     return 0.5 + 0.4 * math.sin(at / 20 + index)
 
 
 def window(each: Panel, start: int, end: int) -> dict[str, object]:
-    """The points of a panel, one a second."""
+    """Return the points of a panel, one a second."""
     times = list(range(start, end + 1))
     return {
         "panel": each.id,
@@ -145,7 +145,7 @@ async def _events(request: Request, seconds: int) -> AsyncIterator[bytes]:
 
 @contextmanager
 def handmade_site(home: Path) -> Iterator[str]:
-    """The address of an API that serves it, in a thread of this process."""
+    """Serve the dashboard from an API in a thread; return its address."""
     app = create_app(Settings(**{"base": BASE, "home": home}))
     app.router.routes[0:0] = router.routes
     with socket.create_server((LOOPBACK, 0)) as listening:

@@ -1,4 +1,4 @@
-"""The API before a real graph and a real series store, for a browser to look at."""
+"""The API with a real graph and a real series store, for tests in a browser."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, VictoriaMetrics
 
 BIG, QUIET = "big", "quiet"
-# What a browser would run, were it ever taken for HTML.
+# A browser would run this if it were taken for HTML.
 HOSTILE = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
 _MINUTES, _AHEAD_S = 6, 900
 
 
 @dataclass
 class Site:
-    """The running servers; ``before`` is the first page as it was without any host."""
+    """The running servers; ``before`` is the home page without any host."""
 
     api: Api
     fuseki: Fuseki
@@ -29,12 +29,12 @@ class Site:
         return self.api.url
 
     def get(self, path: str, accept: str = "application/json") -> httpx.Response:
-        """An answer of the API."""
+        """Get a path of the API."""
         headers = {"Accept": accept}
         return httpx.get(self.url + path, headers=headers, timeout=120, trust_env=False)
 
     def fill(self) -> None:
-        """A host of 128 threads with series, and one without any; hostile names."""
+        """Add a host of 128 threads with series, one without, and hostile names."""
         big_host(self.fuseki.url, self.store.url, self.url, BIG, _MINUTES, _AHEAD_S)
         quiet = big_document(QUIET, topology("pack:1 l2:2 l1d:1 core:1 pu:2"))
         quiet["facts"]["disks"][0]["model"] = HOSTILE
@@ -43,7 +43,7 @@ class Site:
             self.rename(f"{self.url}/twin/{BIG}/{path}", HOSTILE)
 
     def rename(self, iri: str, label: str) -> None:
-        """Give something another label."""
+        """Change the label of a node."""
         update = (
             "PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>\n"
             f"DELETE {{ GRAPH ?g {{ <{iri}> rdfs:label ?old }} }}\n"

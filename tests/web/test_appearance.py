@@ -1,4 +1,4 @@
-"""What is drawn can be read, stays where it is, and in the theme that was chosen."""
+"""Pages are readable, keep their layout and follow the chosen theme."""
 
 import re
 import time
@@ -20,7 +20,7 @@ _SHIFT = """() => new Promise((resolve) => {
   setTimeout(() => resolve(sum), 200);
 })"""
 
-# WCAG 2.2, 1.4.3: text that is not large needs 4.5 to 1 against what is behind it.
+# WCAG 2.2, 1.4.3: text that is not large needs a contrast of 4.5 to 1.
 CONTRAST = """() => {
   const channels = (text) => text.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b]
@@ -89,7 +89,7 @@ def test_nothing_moves_while_the_page_comes(visit: Open, path: str) -> None:
     page = visit(path).page
     time.sleep(2)
     shift = page.evaluate(_SHIFT)
-    # What counts as good on the web.
+    # The usual limit for a good layout shift.
     assert shift < 0.1
 
 

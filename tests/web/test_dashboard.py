@@ -1,4 +1,4 @@
-"""Dashboards in a browser: live, narrowed, in other ranges, and when things fail."""
+"""Dashboards in a browser: live, filtered, in other time ranges, and with failures."""
 
 import re
 import signal
@@ -18,7 +18,7 @@ _LIVE = re.compile(r"^Live · \d\d:\d\d:\d\d$")
 
 
 def times(page: Page, panel: str = FIRST) -> list[float]:
-    """The times of the points that a panel holds."""
+    """Return the times of the points that a panel holds."""
     found: list[float] = page.eval_on_selector(
         panel, "element => Array.from(element.panel.frame.times)"
     )
@@ -191,7 +191,7 @@ def test_the_component_narrows_what_can_be_narrowed(visit: Open) -> None:
 
 
 def _rows(page: Page) -> list[int]:
-    """How many rows each heat map shows."""
+    """Return the number of rows of each heat map."""
     count = "all => all.map(each => each.panel.shown.length)"
     found: list[int] = page.eval_on_selector_all(MAP, count)
     return found
@@ -219,7 +219,7 @@ def test_markup_in_names_is_text(visit: Open) -> None:
     link = page.locator(".legend a", has_text="window.hacked").first
     assert link.inner_text() == HOSTILE
     page.goto(page.url.replace("monitor", "inventory").replace(BIG, QUIET))
-    # Panels are drawn when they come into view.
+    # A panel is drawn when it comes into view.
     disks = page.get_by_role("heading", name="Disks", exact=True)
     disks.scroll_into_view_if_needed()
     cell = page.locator("td", has_text="window.hacked").first
@@ -273,7 +273,7 @@ def test_the_tooltip_names_values_and_other_panels_follow(visit: Open) -> None:
     expect(tip).to_contain_text("user")
     other = page.locator("#panel-host-pressure .u-cursor-x")
     wait_until(lambda: "translate(-10px" not in other.get_attribute("style"))
-    # They follow, and say nothing themselves, also when the next point has come.
+    # The other panels follow without tooltips, even after the next point arrives.
     last = times(page)[-1]
     wait_until(lambda: times(page)[-1] > last + 1)
     expect(tip).to_contain_text("user")

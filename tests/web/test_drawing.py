@@ -1,4 +1,4 @@
-"""The drawn machine in a browser: coloured by live values, clicked, walked by keys."""
+"""The drawing of a machine in a browser: live colours, clicks and keyboard use."""
 
 import re
 import time
@@ -14,13 +14,13 @@ from tests.dashboards.synthetic_facts import big_document, topology
 from tests.web.conftest import Open
 from tests.web.site import BIG, HOSTILE, QUIET, Site
 
-# cividis from its dark end to its bright one, as theme.css has it.
+# The dark and the bright end of cividis, as in theme.css.
 IDLE, BUSY = "rgb(0, 34, 78)", "rgb(254, 232, 56)"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def kept(site: Site) -> Iterator[None]:
-    """What ingest keeps of the hosts that the site was filled with."""
+    """Store the topologies of the site's hosts, as ingest does."""
     home = Path(site.api.env["SUPERTWIN_HOME"])
     quiet = big_document(QUIET, topology("pack:1 l2:2 l1d:1 core:1 pu:2"))
     for document in (big_document(BIG, topology()), quiet):
@@ -29,7 +29,7 @@ def kept(site: Site) -> Iterator[None]:
 
 
 def write_idle(site: Site, instance: str, share: float) -> None:
-    """The idle time of a thread over the last seconds and the next ones."""
+    """Write the idle time of a thread for the last seconds and the next ones."""
     now = int(time.time())
     lines = [
         f'kernel_percpu_cpu_idle{{hostname="{BIG}",instname="{instance}"}} '
@@ -70,7 +70,7 @@ def test_every_thread_is_drawn_and_coloured(visit: Open) -> None:
 
 
 def test_colours_follow_the_values(visit: Open, site: Site) -> None:
-    """A thread that was always idle becomes always busy, without a reload."""
+    """An idle thread becomes busy without a reload."""
     for instance, share in (("cpu3", 1.0), ("cpu4", 0.0)):
         forget_idle(site, instance)
         write_idle(site, instance, share)

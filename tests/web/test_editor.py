@@ -159,8 +159,8 @@ def test_hostile_values_are_text(visit: Open) -> None:
     expect(page.locator(".yasr_results")).to_contain_text("onerror")
     assert page.locator(".yasr img").count() == 0
     assert page.evaluate("window.hacked") is None
-    # The library cleans values in a document that runs nothing; the policy, which
-    # holds there too, is what the browser reports.
+    # The library sanitises values in a document without scripts. The policy applies
+    # there, too, and the browser reports it.
     assert all("Content Security Policy" in line for line in watched.errors)
     watched.errors.clear()
 

@@ -1,4 +1,4 @@
-"""The component pages in a browser: walking down a host, facts, sharing, telemetry."""
+"""The component pages in a browser: navigation, facts, sharing and telemetry."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.web.site import BIG, HOSTILE, QUIET, Site
 
 
 def current(page: Page) -> str | None:
-    """What the tree marks as the component that is shown."""
+    """Return the component that the tree marks as current."""
     return page.locator("#tree [aria-current=page] > .row > a").text_content()
 
 
@@ -95,7 +95,7 @@ def test_why_a_series_has_no_data(visit: Open) -> None:
 
 @pytest.fixture
 def unsampled(site: Site) -> Iterator[str]:
-    """A metric of the disks that no plan holds."""
+    """Add a metric of the disks that is in no plan."""
     name, graph = "disk.dev.never_sampled", f"{site.url}/graph/twin/{QUIET}"
     metric, known = f"{site.url}/metric/{name}", f"{site.url}/metric/disk.dev.read"
     triples = f"""
@@ -184,7 +184,7 @@ def test_what_is_not_there_is_said_on_a_page(browser: Browser, site: Site) -> No
             answer = watched.page.goto(site.url + path)
             assert answer and answer.status == 404
             expect(watched.page.get_by_role("alert")).to_contain_text(said)
-            # Chromium itself logs the status of the page, and nothing else is wrong.
+            # Chromium logs the page's status; there are no other errors.
             assert [error for error in watched.errors if "404" not in error] == []
             watched.page.get_by_role("link", name="dashboards", exact=True).click()
             watched.page.wait_for_url("**/dashboards")

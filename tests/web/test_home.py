@@ -1,4 +1,4 @@
-"""The first page in a browser."""
+"""The home page in a browser."""
 
 import re
 import signal
@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.web.conftest import Open
 from tests.web.site import BIG, QUIET, Site
 
-# What the page allows itself from the end of a service to its name in red.
+# The longest time until the page shows a stopped service in red.
 _SOON_MS = 150_000
 
 
@@ -80,7 +80,7 @@ def test_services_that_run_and_that_do_not(visit: Open) -> None:
     graph = page.locator("[data-service=fuseki]")
     expect(graph.locator(".state.good")).to_be_visible()
     expect(graph).to_contain_text(re.compile(r"answers in [\d.]+ ms"))
-    # Nothing samples here: the host's series were written by the test.
+    # Nothing samples here: the test wrote the host's series.
     bridge = page.locator("[data-service=bridge]")
     expect(bridge.locator(".state.bad")).to_be_visible()
     expect(bridge).to_contain_text("it never wrote its status")

@@ -1,4 +1,4 @@
-"""Logging in and out in a browser, where reading takes a token."""
+"""Logging in and out in a browser, where reading needs a token."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.web.site import BIG, Site
 
 @pytest.fixture(scope="module")
 def closed(tmp_path_factory: pytest.TempPathFactory, site: Site) -> Iterator[Closed]:
-    """A second API before the same stores, read with a token only."""
+    """Start a second API with the same stores, which only token holders may read."""
     home: Path = tmp_path_factory.mktemp("closed")
     with (
         Api(
@@ -42,7 +42,7 @@ def test_a_dashboard_by_token_and_out_again(browser: Browser, closed: Closed) ->
         page.get_by_label("Token").fill(token)
         page.get_by_role("button", name="Log in").click()
         page.wait_for_url(f"**/dashboards/monitor?host={BIG}")
-        # Live points come over the stream, with the cookie alone.
+        # The stream delivers live points with the cookie only.
         state = page.locator("[data-control=state]")
         expect(state).to_have_text(re.compile("^Live"))
         assert "supertwin_" not in page.evaluate("document.cookie")

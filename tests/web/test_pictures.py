@@ -129,7 +129,7 @@ def test_a_panel_without_content_says_why(page: Page, panel: str, said: str) -> 
 def test_missing_values_of_a_heat_map_are_hatched(page: Page) -> None:
     canvas = page.locator("#panel-gaps canvas")
     canvas.scroll_into_view_if_needed()
-    # In the row with holes, some pixels are of no colour of the scale.
+    # In the row with gaps, some pixels have a colour that is not on the scale.
     strange = """element => {
       const { plot, canvas } = element.panel.picture ?? {};
       if (!plot) return null;

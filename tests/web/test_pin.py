@@ -1,4 +1,4 @@
-"""The page that says where to pin, in a browser."""
+"""The page that chooses CPUs for pinning, in a browser."""
 
 import pytest
 from playwright.sync_api import expect

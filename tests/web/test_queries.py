@@ -1,4 +1,4 @@
-"""Saved queries as pages: the list, the form, its rows, and what does not fit."""
+"""Saved queries as pages: the list, the form, the rows, and invalid input."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ GROUPS = f"/queries/cache/groups?host={BIG}&level=3"
 
 
 def forgive_the_status(watched: Watched) -> None:
-    """The browser logs every answer that is no success, even if it is meant so."""
+    """Clear the log: the browser logs even unsuccessful answers that are intended."""
     assert all("the server responded with" in line for line in watched.errors)
     watched.errors.clear()
 

@@ -15,7 +15,7 @@ PANEL = "section.panel"
 
 
 def drawn(page: Page) -> list[str]:
-    """The names of the series that the chart has."""
+    """Return the names of the series in the chart."""
     found: list[str] = page.eval_on_selector(
         PANEL, "element => element.panel.panel.series.map((one) => one.label)"
     )

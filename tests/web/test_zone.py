@@ -1,4 +1,4 @@
-"""All times of a page are in one zone, which the reader chooses and the page says."""
+"""All times of a page are in one zone, which the reader chooses and the page names."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -15,7 +15,7 @@ from tests.web.test_dashboard import FIRST, MAP, state, wait_for_points
 
 Away = Callable[..., Page]
 
-# Neither whole hours from UTC, nor the zone of a machine that tests run on.
+# Not at whole hours from UTC, and not the zone of a test machine.
 ZONE = "Australia/Adelaide"
 DAY = "from=2026-03-01T00:00:00Z&to=2026-03-02T00:00:00Z"
 TABLE = "/queries/inventory/probes"
@@ -23,7 +23,7 @@ TABLE = "/queries/inventory/probes"
 
 @pytest.fixture
 def away(browser: Browser, site: Site) -> Iterator[Away]:
-    """Opens a path of the site in Adelaide."""
+    """Open a path of the site in Adelaide."""
     with ExitStack() as stack:
 
         def go(path: str, **options: object) -> Page:
@@ -46,7 +46,7 @@ def in_zone(instant: str, zone: str) -> str:
 
 
 def assert_times(page: Page, zone: str) -> None:
-    """Whether every time of a page is one of this zone, and the page says which."""
+    """Check that every time of a page is in this zone and that the page names it."""
     expect(page.locator("#zone")).to_have_text(zone)
     times = page.locator("time[datetime]")
     expect(times.first).to_be_attached()
@@ -89,7 +89,7 @@ def test_without_javascript_times_are_in_utc_and_say_so(away: Away) -> None:
 
 
 def ticks(page: Page, panel: str = FIRST) -> list[str]:
-    """What stands along the time axis of lines."""
+    """Return the labels of the time axis of lines."""
     found: list[str] = page.eval_on_selector(
         panel, "element => element.panel.picture?.chart?.axes[0]._values ?? []"
     )
@@ -100,7 +100,7 @@ def test_charts_and_their_range_follow_the_switch(away: Away) -> None:
     page = away(f"/dashboards/monitor?host={BIG}&last=24h")
     wait_for_points(page)
     wait_until(lambda: ticks(page), what="ticks")
-    # Whole hours of Adelaide are half hours of UTC, and the other way round.
+    # Whole hours in Adelaide are half hours in UTC, and the reverse.
     assert all(tick.endswith(":00") for tick in ticks(page) if ":" in tick)
     live = state(page).inner_text()
     heat = page.locator(MAP).first
