@@ -1,10 +1,10 @@
-"""Does the twin say of real machines what hwloc's own tools say of them?
+"""Compare the twins of real machines with the output of hwloc's own tools.
 
 ``python -m tests.agreement [FOLDER]`` ingests every hwloc XML of a folder with the
-command line, into a graph store of its own, and compares what the saved query
-``topology/groups`` answers with the folder's ``expected.json``: a table of what agrees
-and what differs, exit 1 where anything differs. The folder is by default
-``../shared/machines/hwloc``, beside the checkout.
+command line, into a separate graph store, and compares the answers of the saved query
+``topology/groups`` with the folder's ``expected.json``. It prints a table and exits
+with 1 if anything differs. The default folder is ``../shared/machines/hwloc``, next to
+the checkout.
 """
 
 import json
@@ -29,12 +29,12 @@ Groups = dict[str, list[list[int]]]
 
 
 def host_name(path: Path) -> str:
-    """A file's name as one that a host can have."""
+    """Return a host name made from a file's name."""
     return re.sub(r"[^A-Za-z0-9]+", "-", path.stem).strip("-")
 
 
 def expectations(folder: Path = MACHINES) -> dict[Path, dict[str, Any]]:
-    """Each file and what hwloc's tools said of it; nothing where there is no folder."""
+    """Return each file and the output of hwloc's tools; nothing without the folder."""
     listed = folder / "expected.json"
     if not listed.exists():
         return {}
@@ -43,20 +43,20 @@ def expectations(folder: Path = MACHINES) -> dict[Path, dict[str, Any]]:
 
 
 def groups(twin: Endpoint, host: str) -> Groups:
-    """By hwloc's names: the allowed threads of each thing, as the graph has them."""
+    """Return the allowed threads of each thing in the graph, by hwloc's names."""
     answer = twin.select(saved_query("topology/groups").bind({"host": host}))
     found: Groups = {}
     for row in answer.values():
         told = dict(zip(answer.columns, row, strict=True))
         cpus = [int(cpu) for cpu in told["cpus"].split(",") if cpu]
-        # What allows for data is what hwloc calls the cache of a level.
+        # hwloc also calls a unified cache of level 1 an L1dCache.
         kind = "L1dCache" if told["kind"] == "L1Cache" else told["kind"]
         found.setdefault(kind, []).append(cpus)
     return found
 
 
 def compare(found: Groups, said: dict[str, Any]) -> dict[str, bool]:
-    """Of each kind, whether the graph says what hwloc's tools say."""
+    """Return for each kind whether the graph and hwloc's tools agree."""
     threads = {cpu for things in found.values() for cpus in things for cpu in cpus}
     verdict = {"PU": len(threads) == said["pu"]}
     for kind in KINDS:
@@ -65,7 +65,7 @@ def compare(found: Groups, said: dict[str, Any]) -> dict[str, bool]:
 
 
 def table(verdicts: dict[str, dict[str, bool]]) -> str:
-    """One line a machine, one column a kind."""
+    """Return a table with one line per machine and one column per kind."""
     columns = ("PU", *KINDS)
     width = max(map(len, verdicts), default=7)
     lines = [" ".join([f"{'machine':{width}}", *(f"{c:8}" for c in columns)])]
@@ -78,7 +78,7 @@ def table(verdicts: dict[str, dict[str, bool]]) -> str:
 def judge(
     folder: Path, twin: Endpoint, ingest: Callable[[Path, str], None]
 ) -> dict[str, dict[str, bool]]:
-    """Ingest every machine of a folder and compare it, by file name."""
+    """Ingest and compare every machine of a folder, by file name."""
     verdicts = {}
     for path, said in expectations(folder).items():
         ingest(path, host_name(path))
@@ -87,7 +87,7 @@ def judge(
 
 
 def main(folder: Path) -> int:
-    """Print the table; 1 where anything differs, 2 where there is nothing to judge."""
+    """Print the table; return 1 if anything differs, 2 if nothing can be compared."""
     if not expectations(folder):
         print(f"{folder} holds no expected.json: give a folder of machines")
         return 2

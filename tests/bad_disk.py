@@ -1,4 +1,4 @@
-"""A disk of which blocks cannot be read any more; needs root and loop devices."""
+"""A disk with blocks that cannot be read; it needs root and loop devices."""
 
 import fcntl
 import os
@@ -29,13 +29,13 @@ needs_bad_disk = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class BadDisk:
-    """A file system in a file, which ends before some of its blocks when they break."""
+    """A file system in a file, which is truncated to make blocks unreadable."""
 
     image: Path
     folder: Path
 
     def break_from(self, file: Path, at: int) -> None:
-        """What lies there of a file, and all behind it, cannot be read any more."""
+        """Make a file's block at this offset, and all later blocks, unreadable."""
         with file.open("rb") as opened:
             os.fsync(opened.fileno())
             os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -47,7 +47,7 @@ class BadDisk:
         os.truncate(self.image, block * 1024)
 
     def mend(self) -> None:
-        """All of it can be read again."""
+        """Make all blocks readable again."""
         start = self.image.stat().st_size
         with self._whole.open("rb") as whole, self.image.open("ab") as image:
             whole.seek(start)
@@ -60,7 +60,7 @@ class BadDisk:
 
 @contextmanager
 def bad_disk(place: Path) -> Iterator[BadDisk]:
-    """A disk of 16 MiB, mounted where a process of its own sees it; at first whole."""
+    """Mount an intact disk of 16 MiB in the mount namespace of a separate process."""
     folder, image = place / "disk", place / "image"
     folder.mkdir(parents=True)
     image.touch()
@@ -72,7 +72,7 @@ def bad_disk(place: Path) -> Iterator[BadDisk]:
         try:
             assert holder.stdout
             assert holder.stdout.readline() == b"mounted\n"
-            # What the file system needs lies in front, as do its first files.
+            # The file system's own data and its first files are at the front.
             root = Path(f"/proc/{holder.pid}/root{folder}")
             (root / "padding").write_bytes(bytes(8 * _MIB))
             yield BadDisk(image, root)

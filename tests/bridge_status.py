@@ -1,4 +1,4 @@
-"""The files in which a bridge says how it does, as tests write them in its place."""
+"""Write the status files of a bridge, in place of a bridge."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ def write_status(
     others: Mapping[str, Any] | None = None,
     unusable: Sequence[str] = (),
 ) -> Path:
-    """Let a bridge of a state folder sample a host; the file of its own status.
+    """Write the status of a bridge that samples a host; return the file of all hosts.
 
     ``others`` are the summaries of further hosts.
     """

@@ -1,6 +1,6 @@
 """Debian's Chromium, driven by Playwright, with its own requests switched off.
 
-The shell draws and runs pages as the whole browser does, for a sixth of its CPU.
+The headless shell draws and runs pages like the full browser, for a sixth of its CPU.
 """
 
 import shutil
@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.network import still_network
 
-# Debian's name, and those under which Chrome is installed where Chromium is a snap.
+# Debian's name, and the names of Chrome, which is used where Chromium is a snap.
 _NAMES = ("chromium-headless-shell", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
 _OPTIONS = [
@@ -36,7 +36,7 @@ expect.set_options(timeout=LIMIT_MS)
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser that is closed at the end; skips the test where none is installed."""
+    """Start a browser and close it at the end; skip the test if none is installed."""
     if CHROMIUM is None:
         pytest.skip("no browser: install Google Chrome")
     with sync_playwright() as playwright:
@@ -49,14 +49,14 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Watched:
-    """A page, with whatever went wrong on it."""
+    """A page, with its errors and its requests to other origins."""
 
     page: Page
     errors: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
 
     def check(self) -> None:
-        """Fail when the page logged an error or asked another origin."""
+        """Fail if the page logged an error or sent a request to another origin."""
         assert not self.errors, self.errors
         assert not self.outside, self.outside
 
@@ -65,9 +65,9 @@ class Watched:
 def watched_page(
     browser: Browser, origin: str, scheme: str = "light", **options: Any
 ) -> Iterator[Watched]:
-    """A new page of 1280 x 800 that notes console errors and outside requests.
+    """Open a page of 1280 x 800 that records console errors and outside requests.
 
-    ``options`` are further ones of Playwright's ``new_context``.
+    ``options`` are further options of Playwright's ``new_context``.
     """
     with still_network():
         yield from _watched(browser, origin, color_scheme=scheme, **options)

@@ -1,4 +1,4 @@
-"""A TCP port that leads to another over a network that is slow, broken or silent."""
+"""A TCP port that forwards to another over a slow, broken or silent network."""
 
 import socket
 import time
@@ -11,13 +11,13 @@ from tests.ports import LOOPBACK
 
 
 class Cable:
-    """What connects to ``address`` reaches a port; ``seconds`` are lost each way."""
+    """Connections to ``address`` reach a port, ``seconds`` late in each direction."""
 
     def __init__(self, port: int) -> None:
         self.seconds = 0.0
         self._passes = Event()
         self._passes.set()
-        self.requests = 0  # pieces that came from those who connect
+        self.requests = 0  # pieces that clients sent
         self._port = port
         self._carries, self._ended = Event(), Event()
         self._carries.set()
@@ -29,7 +29,7 @@ class Cable:
 
     @property
     def connections(self) -> int:
-        """How many have been made."""
+        """The number of connections made."""
         return len(self._ends)
 
     @property
@@ -38,27 +38,27 @@ class Cable:
         return not any(pump.is_alive() for pump in self._pumps)
 
     def silence(self) -> None:
-        """Let nothing through from now on, with no answer and no error.
+        """Let nothing through from now on, without an answer or an error.
 
-        That is what a host does that is switched off, and a network that drops what it
-        is given: neither side is told.
+        A host that is switched off does this, and so does a network that drops packets:
+        neither side is notified.
         """
         self._carries.clear()
 
     def mend(self) -> None:
-        """Let new connections through; those that lost something stay dead."""
+        """Let new connections through; those that lost data stay dead."""
         self._carries.set()
 
     def hold(self) -> None:
-        """Keep what comes from now on until `release`."""
+        """Hold data from now on until `release`."""
         self._passes.clear()
 
     def release(self) -> None:
-        """Let through what is held."""
+        """Let the held data through."""
         self._passes.set()
 
     def cut(self, number: int) -> None:
-        """Break a connection, by its number from 0, and no other."""
+        """Break one connection, by its number from 0."""
         for end in self._ends[number]:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
@@ -87,7 +87,7 @@ class Cable:
                 end.close()
 
     def _accept(self) -> None:
-        with suppress(OSError):  # it is shut down
+        with suppress(OSError):  # the listener is shut down
             while True:
                 near, _ = self._listener.accept()
                 far = socket.create_connection((LOOPBACK, self._port))
@@ -109,6 +109,6 @@ class Cable:
                 time.sleep(self.seconds)
                 self._passes.wait()
                 target.sendall(data)
-            # An end is not heard of either while nothing comes through.
+            # While silent, the end of a connection does not get through either.
             if self._carries.is_set():
                 target.shutdown(socket.SHUT_WR)

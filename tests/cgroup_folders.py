@@ -1,4 +1,4 @@
-"""Real control groups of the tests' own, in all hierarchies that this machine has."""
+"""Real control groups for tests, in all hierarchies of this machine."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ class Folders:
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def make(self, path: str, *controllers: str) -> str:
-        """Make a group, in all hierarchies or in those of some; its path."""
+        """Make a group in all hierarchies or those of controllers; return its path."""
         for mount in self._chosen(controllers):
             (mount / self.top / path).mkdir(parents=True, exist_ok=True)
         return f"/{self.top}/{path}"
@@ -33,16 +33,16 @@ class Folders:
         (self.mounts[controller] / self.top / path / name).write_text(text)
 
     def put(self, path: str, *command: str) -> subprocess.Popen[bytes]:
-        """Start a program in a group, in each hierarchy where the group is."""
+        """Start a program in a group, in each hierarchy that has the group."""
         process = subprocess.Popen([*ENDS_WITH_US, *command])
         self.processes.append(process)
         for mount in {*self.mounts.values()}:
-            with suppress(OSError):  # a CPU set without CPUs takes none
+            with suppress(OSError):  # a CPU set without CPUs accepts no process
                 (mount / self.top / path / "cgroup.procs").write_text(str(process.pid))
         return process
 
     def remove(self, path: str) -> None:
-        """Remove a group and all below it, at once, as a scheduler does."""
+        """Remove a group and all groups below it at once, as a scheduler does."""
         for mount in {*self.mounts.values()}:
             remove(mount / self.top / path)
 
@@ -65,9 +65,9 @@ def remove(folder: Path) -> None:
 
 @contextmanager
 def cgroup_folders(name: str) -> Iterator[Folders]:
-    """Groups below ``/{name}{pid}``, removed at the end with what runs in them.
+    """Groups below ``/{name}{pid}``, removed at the end together with their processes.
 
-    Skips, and says so, where this machine lets nobody make groups.
+    Skip the test, with a message, if groups cannot be created on this machine.
     """
     found = read_mounts()
     mounts = {c: Path(one["path"]) for one in found for c in one["controllers"]}

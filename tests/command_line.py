@@ -1,6 +1,6 @@
-"""`supertwin` as a person runs it, in a process of its own only where that matters.
+"""Run `supertwin` as a person does, in a separate process only where that matters.
 
-A new Python takes a second to have all imported.
+A new Python process needs a second for its imports.
 """
 
 import os
@@ -13,21 +13,21 @@ from click.testing import CliRunner, Result
 from supertwin.cli.main import main
 from tests.servers import ENDS_WITH_US, ROOT
 
-# They set signal handlers, write past Python's streams, and others must be able to find
-# them by their process.
+# These set signal handlers, bypass Python's streams, and must be found by other
+# processes.
 _BY_ITSELF = ("up", "down", "observe")
 
 Done = subprocess.CompletedProcess[str]
 
 
 def supertwin(settings: Mapping[str, str], *words: str) -> Result:
-    """Run `supertwin WORDS` with these settings (upper case, bare) and no others."""
+    """Run `supertwin WORDS` with only these settings (upper case, without prefix)."""
     given = {f"SUPERTWIN_{name}": value for name, value in settings.items()}
     return _here(given, words)
 
 
 def run(env: Mapping[str, str], *words: str) -> Done:
-    """Run `supertwin WORDS` in an environment, as if by a process."""
+    """Run `supertwin WORDS` in an environment, as if in a process."""
     if words[0] in _BY_ITSELF:
         return run_by_itself(env, *words)
     done = _here(env, words)

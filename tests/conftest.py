@@ -1,4 +1,4 @@
-"""The order of the tests; a graph store for all tests that empty it first."""
+"""The order of the tests, and a graph store that tests share and empty first."""
 
 import gc
 import os
@@ -15,21 +15,21 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.servers import Fuseki
 
-# One worker takes a folder whole where its tests share servers; all else goes file by
-# file. The longest come first: what goes by file then fills the gaps.
+# One worker takes a whole folder if its tests share servers; other tests go file by
+# file. The longest folders come first; single files then fill the gaps.
 _WHOLE = ("e2e", "api", "web", "dashboards", "queries")
 _ORDER = ("e2e", "api", "web", "sampler_bridge", "supertwin", "dashboards", "queries")
 
-# Half of the CPU of a start: what a JVM does for its later hours is left out.
-# Benchmarks have the JVM that users have.
+# This halves the CPU time of a JVM's start by leaving out optimisation for long runs.
+# Benchmarks use the JVM that users have.
 os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-# Every client reads the authorities of the whole world: 20 ms, thousands of times here,
-# where almost nobody speaks TLS. Read once, they are the same.
+# Every client would load all certificate authorities: 20 ms, thousands of times, while
+# almost no test uses TLS. Load them once.
 _transport = httpx._transports.default
 _transport.create_ssl_context = cache(_transport.create_ssl_context)  # type: ignore[attr-defined]
 
-# What an example takes says nothing beside other tests on a busy machine.
+# On a busy machine the duration of an example means nothing.
 settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")
 
@@ -39,7 +39,7 @@ def _folder(nodeid: str) -> str:
 
 
 class Folders(LoadScopeScheduling):
-    """Hands out whole folders, then files, in the order of collection."""
+    """Assigns whole folders, then files, in the order of collection."""
 
     def _split_scope(self, nodeid: str) -> str:
         folder = _folder(nodeid)
@@ -47,16 +47,16 @@ class Folders(LoadScopeScheduling):
 
 
 def pytest_configure() -> None:
-    """Tear everything down on SIGTERM too, as Ctrl-C does."""
+    """On SIGTERM, tear everything down, as on Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # `nohup make test &` ignores both, and what tests start would inherit that.
+    # `nohup make test &` ignores both, and processes of the tests would inherit that.
     for number in (signal.SIGHUP, signal.SIGINT):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
 
 
 def pytest_collection() -> None:
-    """Thousands of tests are made, and all stay: nothing there is garbage."""
+    """Collection creates thousands of tests that all stay: there is no garbage."""
     gc.disable()
 
 
@@ -66,38 +66,38 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """What Python frees at its end is freed as ever."""
+    """Let Python free objects at its end as usual."""
     gc.unfreeze()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Folders:
-    """In the place of `--dist loadfile`, which begins with what has most tests."""
+    """Replace `--dist loadfile`, which starts with the files that have most tests."""
     config.option.loadscopereorder = False
     return Folders(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long folders first: at the end no worker waits for the other."""
+    """Sort long folders first, so that no worker waits for another at the end."""
     order = {folder: place for place, folder in enumerate(_ORDER)}
     items.sort(key=lambda item: order.get(_folder(item.nodeid), len(order)))
 
 
 @pytest.fixture(scope="session")
 def shared_fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
-    """One Fuseki for all: starting another takes seconds of CPU."""
+    """Start one Fuseki for all tests: each start takes seconds of CPU."""
     with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def fuseki(shared_fuseki: Fuseki) -> Fuseki:
-    """A running Fuseki, with what the tests before left there."""
+    """Return a running Fuseki, with the data that earlier tests left."""
     return shared_fuseki
 
 
 @pytest.fixture(scope="module")
 def emptied_fuseki(shared_fuseki: Fuseki) -> Fuseki:
-    """Empty datasets, which a module may fill for all of its tests."""
+    """Return empty datasets that a module may fill for all of its tests."""
     shared_fuseki.empty()
     return shared_fuseki
 
@@ -106,7 +106,7 @@ def emptied_fuseki(shared_fuseki: Fuseki) -> Fuseki:
 def before_fuseki(
     fuseki: Fuseki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Fuseki:
-    """Empty datasets, and an environment in which `supertwin` finds nothing else."""
+    """Return empty datasets, and point the settings of `supertwin` to them only."""
     fuseki.empty()
     for name in [name for name in os.environ if name.startswith("SUPERTWIN_")]:
         monkeypatch.delenv(name)

@@ -1,4 +1,4 @@
-"""Hosts of several processors in a graph store, which count as if agents were there."""
+"""Hosts with various processors in a graph store, as if agents counted on them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def publish_host(
 ) -> None:
     """Describe a host of one socket with four threads, by its name in MODELS.
 
-    ``events`` are what its kernel names, by device; None where nobody could look.
+    ``events`` are the names in its kernel, by device; None if they could not be read.
     """
     facts: dict[str, Any] = {
         "hwloc": parse_hwloc(synthetic("pack:1 numa:1 core:2 pu:2")),
@@ -46,13 +46,13 @@ def publish_host(
 
 
 def request(host: str, plan: str, *names: str, **more: object) -> PlanRequest:
-    """A plan of roles, once a second."""
+    """Return a request for a plan of roles, once a second."""
     given = {"metrics": (), "period_ms": 1000, "roles": names} | more
     return PlanRequest(host, plan, **given)  # type: ignore[arg-type]
 
 
 def add(twin: Endpoint, asked: PlanRequest) -> list[str]:
-    """Write a plan as if an agent counted what it asks for; what that gives to PCP."""
+    """Write a plan as if an agent counted its events; return the metrics in PCP."""
     wanted = counters.planned(asked, twin)
     metrics = wanted.together.metrics
     domains = {name: f"127.{number // 2}" for number, name in enumerate(metrics)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from coverage import Coverage
 
-# A count of all, and of those that were reached, by what is counted.
+# The names of two counts: all, and those that were reached.
 _COUNTED = {
     "lines": ("num_statements", "covered_lines"),
     "branches": ("num_branches", "covered_branches"),

@@ -1,4 +1,4 @@
-"""Files of a crate, as bytes in the place of files."""
+"""Files of a crate, as bytes."""
 
 from collections.abc import Mapping, Set
 from pathlib import Path
@@ -7,7 +7,7 @@ from observations.exchange.crate_reader import MOST_BYTES, read_crate
 
 
 def contents(path: Path, wanted: Set[str], most: int = MOST_BYTES) -> dict[str, bytes]:
-    """What `read_crate` unpacks next to a crate; nothing of it stays there."""
+    """Return what `read_crate` unpacks next to a crate; check that nothing stays."""
     room = path.parent
     before = {*room.iterdir()}
     try:
@@ -18,7 +18,7 @@ def contents(path: Path, wanted: Set[str], most: int = MOST_BYTES) -> dict[str, 
 
 
 def unpacked(folder: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
-    """The files of a crate in a folder, as `read_crate` gives them."""
+    """Write the files of a crate to a folder; return them as `read_crate` does."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""A small file system of its own, which can really be full; root is not needed."""
+"""A small file system that can really be full; root is not needed."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ _MOUNT = 'mount -t tmpfs -o "size=$2" none "$1" && echo mounted && exec sleep 36
 
 @contextmanager
 def small_disk(folder: Path, kib: int) -> Iterator[Path]:
-    """A disk of so many KiB, mounted where a process of its own sees it."""
+    """Mount a disk of this size in the mount namespace of a separate process."""
     folder.mkdir(parents=True)
     words = [*ENDS_WITH_US, "unshare", "--mount"]
     if os.geteuid() != 0:
@@ -29,7 +29,7 @@ def small_disk(folder: Path, kib: int) -> Iterator[Path]:
 
 
 def fill(folder: Path, leave: int = 0) -> Path:
-    """Leave not one free block but for some bytes; the file that holds the others."""
+    """Fill a disk except for some bytes; return the file that fills it."""
     path = folder / "filler"
     with path.open("ab", buffering=0) as file:
         for size in (65536, 4096, 1):

@@ -1,4 +1,4 @@
-"""Fixtures for tests that neither a stack nor settings of the developer may reach."""
+"""Fixtures that isolate tests from the developer's stack and settings."""
 
 import os
 from pathlib import Path
@@ -10,12 +10,12 @@ from tests.stack import environment
 
 @pytest.fixture(autouse=True)
 def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stack that the developer runs with settings of their own is left alone."""
+    """Remove the developer's settings, so that tests leave their stack alone."""
     for name in [name for name in os.environ if name.startswith("SUPERTWIN_")]:
         monkeypatch.delenv(name)
 
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """The environment of a stack that nothing has started yet."""
+    """Return the environment of a stack that has not been started."""
     return environment(tmp_path / "home")

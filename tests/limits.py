@@ -1,4 +1,4 @@
-"""Moments in which the system refuses something to this process."""
+"""Limits under which the system refuses something to this process."""
 
 import resource
 from collections.abc import Iterator
@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager, contextmanager
 
 
 def no_more_files() -> AbstractContextManager[None]:
-    """Every file that is opened meanwhile fails with EMFILE."""
+    """Every attempt to open a file fails with EMFILE."""
     return _limited(resource.RLIMIT_NOFILE, 3)
 
 
 def no_room_in_files() -> AbstractContextManager[None]:
-    """Files cannot grow, as on a disk that is full."""
+    """Files cannot grow, as on a full disk."""
     return _limited(resource.RLIMIT_FSIZE, 0)
 
 

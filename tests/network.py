@@ -1,7 +1,7 @@
-"""Browsers and changes of this machine's network wait for each other.
+"""Browser tests and changes of this machine's network wait for each other.
 
-Where an address comes or goes, on whichever interface, Chromium gives up all that it
-loads just then: ERR_NETWORK_CHANGED.
+When an address appears or disappears, on any interface, Chromium aborts everything
+that it is loading: ERR_NETWORK_CHANGED.
 """
 
 import fcntl
@@ -13,20 +13,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _LOCK = Path(tempfile.gettempdir(), f"supertwin-tests-{os.getuid()}.network")
-# Until a browser has heard of it.
+# Seconds until browsers have noticed a change.
 _HEARD = 0.2
 
 
 @contextmanager
 def still_network() -> Iterator[None]:
-    """No other test changes the network meanwhile."""
+    """Keep other tests from changing the network."""
     with _held(fcntl.LOCK_SH):
         yield
 
 
 @contextmanager
 def changing_network() -> Iterator[None]:
-    """No browser looks at a page meanwhile; not within still_network."""
+    """Keep browser tests from running; do not use this within still_network."""
     with _held(fcntl.LOCK_EX):
         yield
         time.sleep(_HEARD)

@@ -1,4 +1,4 @@
-"""`supertwin observe` as the tests run it, and what the graph then says of a run."""
+"""Run `supertwin observe` in tests, and read what the graph says of a run."""
 
 import json
 import os
@@ -23,7 +23,7 @@ _RUN = re.compile(r"supertwin: ([a-z ]+) after ([\d.]+) s: (\S+)")
 
 @contextmanager
 def operator(stack: Stack, name: str) -> Iterator[httpx.Client]:
-    """A client of the API with an operator's token of this name."""
+    """Return a client of the API with an operator's token of this name."""
     token = add_token(stack.home, name, TokenRole.OPERATOR, None)
     headers = {"Authorization": f"Bearer {token}"}
     with httpx.Client(
@@ -33,12 +33,12 @@ def operator(stack: Stack, name: str) -> Iterator[httpx.Client]:
 
 
 def runs(said: str) -> list[tuple[str, str]]:
-    """How each run ended, and its IRI, as it was told on standard error."""
+    """Return the outcome and IRI of each run, as printed on standard error."""
     return [(found[1], found[3]) for found in _RUN.finditer(said)]
 
 
 def asked(stack: Stack, pattern: str) -> list[Mapping[str, Any]]:
-    """What matches a pattern of the graph."""
+    """Return the matches of a graph pattern."""
     query = f"PREFIX st: <https://w3id.org/supertwin/ns#> SELECT * {{ {pattern} }}"
     answer = httpx.post(
         f"{stack.api}/sparql",
@@ -52,27 +52,27 @@ def asked(stack: Stack, pattern: str) -> list[Mapping[str, Any]]:
 
 
 def outcome(stack: Stack, iri: str) -> str:
-    """How a run ended, once it is recorded."""
+    """Wait until a run is recorded; return its outcome."""
     pattern = f"<{iri}> st:outcome ?how"
     wait_until(lambda: asked(stack, pattern), what=f"{iri} is recorded")
     return str(asked(stack, pattern)[0]["how"])
 
 
 def plans(stack: Stack) -> set[str]:
-    """The plans of this host, by name."""
+    """Return the names of this host's plans."""
     found = stack.get("/plans", "application/json", host=HOST).json()
     return {plan["plan"] for plan in found}
 
 
 def statistics(stack: Stack, iri: str) -> list[dict[str, Any]]:
-    """The figures of a run's series."""
+    """Return the statistics of a run's series."""
     words = ("query", "observations/statistics", "--id", iri, "--format", "json")
     found: list[dict[str, Any]] = json.loads(stack.run(*words).stdout)
     return found
 
 
 def samples(stack: Stack, series: str, since_ms: int) -> list[int]:
-    """The points that the store has of a series of this host since then, in ms."""
+    """Return the stored points of a series of this host since then, in ms."""
     httpx.get(f"{stack.store}/internal/force_flush", timeout=120)
     now = time.time()
     answer = httpx.get(
@@ -89,7 +89,7 @@ def samples(stack: Stack, series: str, since_ms: int) -> list[int]:
 
 
 def missing_points(stack: Stack) -> int:
-    """How many points of this host the bridge counts as missing, for any reason."""
+    """Return how many points of this host the bridge counts as missing."""
     return sum(stack.bridge()["missing"].values())
 
 
@@ -104,7 +104,7 @@ def observing(
     env: Mapping[str, str] | None = None,
     stdin: int | IO[bytes] = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[str]]:
-    """`supertwin observe WORDS` while it runs; killed at the end if it still does."""
+    """Run `supertwin observe WORDS`; kill it at the end if it still runs."""
     process = subprocess.Popen(
         [*ENDS_WITH_US, sys.executable, "-m", "supertwin", "observe", *words],
         cwd=ROOT,
@@ -124,7 +124,7 @@ def observing(
 def observed_until_sampled(
     stack: Stack, gate: Path, series: str, least: int, *words: str
 ) -> str:
-    """The IRI of a run of `cat GATE` that ends once it has so many samples.
+    """Run `cat GATE` until a series has enough samples; return the IRI of the run.
 
     The gate is a named pipe: the command waits until it is closed.
     """
@@ -132,7 +132,7 @@ def observed_until_sampled(
 
     def opened() -> bool:
         nonlocal pipe
-        with suppress(OSError):  # nobody reads from it yet
+        with suppress(OSError):  # no reader yet
             pipe = os.open(gate, os.O_WRONLY | os.O_NONBLOCK)
         return pipe >= 0
 
@@ -150,7 +150,7 @@ def observed_until_sampled(
 
 
 def said(process: subprocess.Popen[str], word: str) -> None:
-    """Wait until a line of this word comes from the command."""
+    """Wait until the command prints this word as a line."""
     assert process.stdout
     for line in process.stdout:
         if line.strip() == word:

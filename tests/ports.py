@@ -1,8 +1,8 @@
-"""Free ports for the tests' servers, which nothing takes before they listen.
+"""Free ports for the tests' servers, which stay free until the servers listen.
 
-A port that the kernel chooses can be gone a moment later: it takes such ports for
-outgoing connections as well (``ip_local_port_range``, 32768 and up), and other test
-processes ask it too. So each process has ports of its own, below that range.
+A port that the kernel chooses can be taken a moment later: the kernel also uses such
+ports for outgoing connections (``ip_local_port_range``, 32768 and up), and other test
+processes request them too. So each process has its own ports below that range.
 """
 
 import socket
@@ -17,7 +17,7 @@ _FIRST, _LAST, _EACH = 12_000, 32_000, 500
 
 
 def free_port() -> int:
-    """A port that nothing listens on."""
+    """Return a port that nothing listens on."""
     ours = _ours()
     for _ in range(_EACH):
         port = next(ours)
@@ -27,17 +27,17 @@ def free_port() -> int:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on, each another."""
+    """Return different ports that nothing listens on."""
     return [free_port() for _ in range(count)]
 
 
 @cache
 def _ours() -> Iterator[int]:
-    """The ports that are this process' own, over and over."""
+    """Return the ports of this process, in an endless cycle."""
     for first in range(_FIRST, _LAST, _EACH):
         mark = socket.socket(socket.AF_UNIX)
         try:
-            # A name that ends with the process, and that no other has meanwhile.
+            # The name is unique, and it is released when the process ends.
             mark.bind(f"\0supertwin-tests-ports-{first}")
         except OSError:
             mark.close()

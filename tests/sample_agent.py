@@ -1,4 +1,4 @@
-"""What a PMCD of the tests' own runs: some agents of the system, and PCP's sample."""
+"""The configuration of a test's PMCD: some system agents and PCP's sample agent."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ sample 29 pipe binary {PMDAS}/sample/pmdasample -d 29
 
 
 def name_space() -> str:
-    """PCP's own name space, and that of its sample agent."""
+    """Return PCP's own name space with that of its sample agent."""
     root = Path("/var/lib/pcp/pmns/root").read_text()
     sample = (PMDAS / "sample/pmns").read_text().replace("SAMPLE", "29")
     return root.replace("root {", "root {\n\tsample", 1) + sample

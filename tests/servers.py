@@ -1,4 +1,4 @@
-"""Real servers for the tests: free ports, own folders, ended with the test."""
+"""Real servers for the tests: free ports, separate folders, ended with the test."""
 
 import getpass
 import json
@@ -25,15 +25,15 @@ from tests.ports import LOOPBACK, free_port
 from tests.sample_agent import AGENTS, name_space
 
 ROOT = Path(__file__).parents[1]
-# Before a command: the kernel sends it SIGTERM when the thread that starts it ends,
-# and with it when the test run is killed.
+# Put this before a command: the kernel sends it SIGTERM when the thread that started
+# it ends, hence also when the test run is killed.
 ENDS_WITH_US = (str(tools.setpriv()), "--pdeathsig", "TERM", "--")
 
 
 def wait_until(
     check: Callable[[], Any], seconds: float = 120.0, what: str = "what is waited for"
 ) -> float:
-    """Seconds until a check holds; fails when it does not in time.
+    """Wait until a check holds and return the seconds; fail if it takes too long.
 
     The limit is generous: a busy machine is not a defect.
     """
@@ -45,7 +45,7 @@ def wait_until(
 
 
 def answers(url: str) -> bool:
-    """Whether something answers well at an address."""
+    """Return whether a request to an address succeeds."""
     try:
         return httpx.get(url, timeout=5, trust_env=False).is_success
     except httpx.HTTPError:
@@ -53,7 +53,7 @@ def answers(url: str) -> bool:
 
 
 class Server(ABC):
-    """A process that is ended with the test, whatever happens."""
+    """A process that ends with the test, whatever happens."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ class Server(ABC):
     def launch(
         self, command: Sequence[str | Path], cwd: Path | None = None, **env: str
     ) -> None:
-        """Start it; it gets SIGTERM should this process die."""
+        """Start it; it gets SIGTERM if this process dies."""
         with (self.folder / "output").open("ab") as output:
             self._process = subprocess.Popen(
                 [*ENDS_WITH_US, *command],
@@ -94,18 +94,18 @@ class Server(ABC):
             )
 
     def ready(self, check: Callable[[], Any], seconds: float = 120.0) -> None:
-        """Wait until it answers; fails at once, with its output, when it ended."""
+        """Wait until it answers; fail immediately, with its output, if it has ended."""
         wait_until(lambda: self.ended() is not None or check(), seconds, self.output())
         assert self.ended() is None, self.output()[-3000:]
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal and wait for the end; the exit status."""
+        """Send a signal, wait for the end and return the exit status."""
         assert self._process
         self._process.send_signal(number)
         return self._process.wait(120)
 
     def ended(self) -> int | None:
-        """The exit status, None while it runs."""
+        """Return the exit status, or None while it runs."""
         assert self._process
         return self._process.poll()
 
@@ -119,7 +119,7 @@ class Server(ABC):
 
 
 class Pmcd(Server):
-    """A PMCD of our own: with the system's agents, or some of them and PCP's sample."""
+    """A separate PMCD with the system's agents, or some of them and PCP's sample."""
 
     def __init__(self, folder: Path, sample: bool = False) -> None:
         super().__init__(folder)
@@ -153,7 +153,7 @@ class Pmcd(Server):
         assert done.returncode == 0, done.stderr
 
     def kill_agents(self, name: str = r"\w+") -> None:
-        """Kill its agents as kill -9 does; it starts them again by itself."""
+        """Kill its agents as kill -9 does; PMCD restarts them."""
         log = (self.folder / "log/pmcd.log").read_text()
         table = log.rpartition("active agent dom")[2]
         line = rf"^{name} +\d+ +(\d+) .* bin pipe"
@@ -161,7 +161,7 @@ class Pmcd(Server):
             os.kill(int(pid), signal.SIGKILL)
 
     def names(self) -> list[str]:
-        """Every metric that it exposes."""
+        """Return every metric that it exposes."""
         return self._run("pminfo").stdout.split()
 
     def _run(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -174,7 +174,7 @@ class Pmcd(Server):
 
 
 class VictoriaMetrics(Server):
-    """A store whose address and data outlive its restarts."""
+    """A store that keeps its address and data across restarts."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         super().__init__(folder)
@@ -197,9 +197,9 @@ class VictoriaMetrics(Server):
         self.ready(lambda: answers(f"{self.url}/health"))
 
     def values(self, match: str = '{hostname!=""}') -> dict[str, dict[int, float]]:
-        """Every series as ``name{instname}``: its values by millisecond.
+        """Return every series as ``name{instname}``, with its values by millisecond.
 
-        Fails where a series has a millisecond twice.
+        Fails if a series has a millisecond twice.
         """
         httpx.get(f"{self.url}/internal/force_flush")
         answer = self._export(match)
@@ -213,7 +213,7 @@ class VictoriaMetrics(Server):
         return dict(found)
 
     def count(self, match: str = '{hostname!=""}') -> int:
-        """How many points there are, as the store itself counts them."""
+        """Return the number of points, as the store counts them."""
         httpx.get(f"{self.url}/internal/force_flush")
         query = f"sum(count_over_time({match}[1h]))"
         asked = {"query": query, "time": str(time.time() + 5), "nocache": "1"}
@@ -222,18 +222,18 @@ class VictoriaMetrics(Server):
         return int(result[0]["value"][1]) if result else 0
 
     def peek(self, name: str) -> list[int]:
-        """Milliseconds of a series' points as a query finds them now."""
+        """Return the milliseconds of a series' points that a query finds now."""
         answer = self._export(name)
         return sorted(json.loads(answer.text)["timestamps"]) if answer.text else []
 
     def label_values(self, label: str) -> list[str]:
-        """All values that a label has."""
+        """Return all values of a label."""
         answer = httpx.get(f"{self.url}/api/v1/label/{label}/values")
         found: list[str] = answer.json()["data"]
         return found
 
     def _export(self, match: str) -> httpx.Response:
-        """Points up to the millisecond: without an end, up to the whole second only."""
+        """Export with an end: without one, the current second is left out."""
         params = {"match[]": match, "end": str(time.time() + 5)}
         return httpx.get(f"{self.url}/api/v1/export", params=params)
 
@@ -254,8 +254,8 @@ _FROZEN = """
 class Fuseki(Server):
     """A graph store with the project's own configuration.
 
-    Its datasets outlive its restarts. ``frozen`` is a dataset to read only. ``url``
-    holds the account, ``address`` does not.
+    Its datasets survive restarts. ``frozen`` is a read-only dataset. ``url`` contains
+    the account, ``address`` does not.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -290,7 +290,7 @@ class Fuseki(Server):
                 dataset.update("DROP ALL")
 
     def environment(self, home: Path) -> dict[str, str]:
-        """Settings of a `supertwin` that has this store and nothing else."""
+        """Return settings of a `supertwin` that uses only this store."""
         values = {
             "HOME": str(home),
             "BASE": "http://localhost:8000",

@@ -1,6 +1,6 @@
 """A Slurm of one node, this machine: its own controller and daemon on free ports.
 
-It needs no systemd, no MUNGE and no control groups, and nothing of this machine's own.
+It needs no systemd, MUNGE or control groups, and does not use this machine's own Slurm.
 """
 
 import getpass
@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.ports import LOOPBACK, free_ports
 from tests.servers import ROOT, Server
 
-# What tests/install.sh unpacks where Slurm is not installed.
+# tests/install.sh unpacks Slurm here if it is not installed.
 _UNPACKED = ROOT / ".tools/slurm"
 _CONFIG = """\
 ClusterName=test
@@ -47,7 +47,7 @@ PartitionName=test Nodes={host} Default=YES MaxTime=INFINITE State=UP
 
 
 class _Daemon(Server):
-    """One of the two, in the foreground."""
+    """One of the two daemons, in the foreground."""
 
     def __init__(
         self, folder: Path, command: list[str], env: Mapping[str, str]
@@ -60,7 +60,7 @@ class _Daemon(Server):
 
 
 class Slurm:
-    """Controller and daemon; ``env`` is what a user's `srun` needs."""
+    """Controller and daemon; ``env`` is the environment that a user's `srun` needs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -106,14 +106,14 @@ class Slurm:
         return tuple(map(int, number.split(".")[:2]))
 
     def told(self, *words: str) -> str:
-        """What one of Slurm's commands prints."""
+        """Return what a command of Slurm prints."""
         done = subprocess.run(
             words, env=os.environ | self.env, capture_output=True, text=True
         )
         return done.stdout.strip()
 
     def _program(self, name: str) -> str:
-        """A program of Slurm under its own name: Slurm 24 takes its role from it."""
+        """Link a program under its own name: Slurm 24 takes its role from the name."""
         link = self.folder / "programs" / name
         link.parent.mkdir(exist_ok=True)
         link.symlink_to(self._programs / f"{name}-wlm")

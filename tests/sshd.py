@@ -1,7 +1,7 @@
-"""A remote host: a real sshd in a network namespace and a view of the files of its own.
+"""A remote host: a real sshd in a separate network namespace, with its own files.
 
-What stands in for another machine is this one, as seen through ssh. Root is needed, as
-it is to make a network.
+The remote host is this machine, as seen through ssh. Root is needed to create a
+network.
 """
 
 import os
@@ -21,7 +21,7 @@ from tests.servers import ENDS_WITH_US, ROOT, Server, wait_until
 
 USER = "prober"
 _UID = 48123
-# Of 198.18.0.0/15, which RFC 2544 keeps for tests, in fours.
+# Subnets of four addresses in 198.18.0.0/15, which RFC 2544 reserves for tests.
 _PLACES = 1 << 15
 _PYTHONS = [f"python3.{minor}" for minor in range(8, 16)] + ["python3"]
 _CONFIG = """\
@@ -36,7 +36,7 @@ StrictModes no
 PasswordAuthentication no
 PermitRootLogin prohibit-password
 """
-# What tests/install.sh unpacks where no sshd is. Newer ones are several programs.
+# tests/install.sh unpacks sshd here if there is none. Newer ones are several programs.
 _UNPACKED = ROOT / ".tools/sshd"
 _PARTS = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}
 _CLIENT = """\
@@ -56,8 +56,8 @@ class Sshd(Server):
     """A host at `address`, `address6` and, in ssh's configuration, ``twin-node``.
 
     ``options`` are lines of its sshd_config; ``over`` maps files of this machine to
-    what stands in their place over there; in ``full``, folders, and in the user's home
-    nothing more can be written.
+    their replacements on the host; if ``full`` names folders, nothing more can be
+    written to them or to the user's home.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Sshd(Server):
         over: dict[str, str] | None = None,
         full: Sequence[str] = (),
     ) -> None:
-        # Other users have to get in, which pytest's own folders forbid.
+        # Other users must have access, which pytest's own folders forbid.
         folder = Path(tempfile.mkdtemp(prefix="sshd-", dir="/tmp"))
         folder.chmod(0o755)
         super().__init__(folder)
@@ -86,7 +86,7 @@ class Sshd(Server):
         self._make_keys()
         program, parts = _program()
         (self.folder / "sshd_config").write_text(
-            # The first of two lines counts.
+            # sshd uses the first of two lines.
             "\n".join([*self._options, *parts, _CONFIG.format(folder=self.folder)])
         )
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
@@ -99,8 +99,8 @@ class Sshd(Server):
             mounts += [f"mount -t tmpfs -o size=4k,mode=1777 full {place}"]
             mounts += [f"! dd if=/dev/zero of={place}/full status=none"]
         server = self._server = f"exec {program} -D -e -f {self.folder}/sshd_config"
-        # The network is its own, the files of /sys stay this machine's. It has no name,
-        # so that it ends with its last process, however that ends.
+        # The network is separate; /sys is this machine's. The namespace has no name, so
+        # it ends with its last process, however that ends.
         self.launch(
             [
                 *("unshare", "--net", "--mount", "--propagation", "private"),
@@ -125,7 +125,7 @@ class Sshd(Server):
         shutil.rmtree(self.folder)
 
     def end_listening(self) -> None:
-        """End sshd and all logins, while its network and view of the files stay."""
+        """End sshd and all logins, but keep its network and its view of the files."""
         command = [*ENDS_WITH_US, *self._inside(self.pid), "sleep", "600"]
         holder = subprocess.Popen(command)
         wait_until(lambda: _network(holder.pid) == _network(self.pid))
@@ -137,17 +137,17 @@ class Sshd(Server):
                 os.kill(pid, signal.SIGKILL)
 
     def listen_again(self) -> None:
-        """Start sshd once more, where it was."""
+        """Start sshd again in the same namespaces."""
         assert self._holder
         self.launch([*self._inside(self._holder.pid), "sh", "-c", self._server])
 
     def set_network(self, state: str) -> None:
-        """Plug its cable in, or out: ``up`` or ``down``."""
+        """Connect or disconnect its network: ``up`` or ``down``."""
         with changing_network():
             _run("ip", "link", "set", f"{self._link}a", state)
 
     def set_shell(self, body: str, home: str = "home") -> None:
-        """Let the login shell of the user, or of root, be a script."""
+        """Make a script the login shell of the user or of root."""
         shell = self.folder / "shell"
         shell.write_text(f"#!/bin/sh\n{body}\n")
         shell.chmod(0o755)
@@ -156,22 +156,22 @@ class Sshd(Server):
         passwd.write_text(text)
 
     def url(self, user: str = "root") -> str:
-        """Its address with the user of that name."""
+        """Return its address with the user of that name."""
         return f"ssh://{user}@{self.address}"
 
     def processes(self) -> list[int]:
-        """What runs in its network, sshd itself excepted."""
+        """Return the processes in its network, except sshd itself."""
         network = _network(self.pid)
         pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
         return [p for p in pids if p != self.pid and _network(p) == network]
 
     def sessions(self) -> list[int]:
-        """The processes that serve logins: one or two for each."""
+        """Return the processes that serve logins: one or two per login."""
         return [p for p in self.processes() if _command(p).startswith("sshd")]
 
     @staticmethod
     def _inside(pid: int) -> tuple[str, ...]:
-        # Its root too: this system may itself be a chroot.
+        # Enter its root, too: this system may itself be a chroot.
         return ("nsenter", "--net", "--mount", "--root", "--target", str(pid))
 
     def _make_keys(self) -> None:
@@ -199,13 +199,13 @@ class Sshd(Server):
         ):
             _run(*ip, "addr", "add", f"{v4}/30", "dev", name)
             _run(*ip, "addr", "add", f"{v6}/64", "dev", name, "nodad")
-            # An address of its own would be there two seconds later.
+            # Otherwise an automatic address would appear two seconds later.
             _run(*ip, "link", "set", name, "addrgenmode", "none")
             _run(*ip, "link", "set", name, "up")
         _run(*there, "link", "set", "lo", "up")
 
     def _accounts(self) -> dict[str, str]:
-        """One user more than here, without rights; root without its own profile."""
+        """Add a user without rights, and give root an empty home."""
         for name, uid in (("home", _UID), ("root", 0)):
             (self.folder / name).mkdir(mode=0o700)
             os.chown(self.folder / name, uid, uid)
@@ -220,7 +220,7 @@ class Sshd(Server):
             text = re.sub(
                 r"^root:.*:/.*$", root, Path("/etc", name).read_text(), flags=re.M
             )
-            # What sshd becomes until somebody is let in.
+            # sshd runs as this user until a login succeeds.
             if name == "passwd" and "\nsshd:" not in text:
                 line += f"sshd:x:{_UID + 1}:65534::/run/sshd:/usr/sbin/nologin\n"
             new.write_text(text + line)
@@ -229,24 +229,24 @@ class Sshd(Server):
 
 
 def _program() -> tuple[str, list[str]]:
-    """The sshd installed or the one unpacked, and what newer ones have to be told."""
+    """Return the installed or unpacked sshd, and options that newer versions need."""
     top = Path("/") if Path("/usr/sbin/sshd").exists() else _UNPACKED
     parts = {name: top / "usr/lib/openssh" / part for name, part in _PARTS.items()}
     lines = [f"{name} {path}" for name, path in parts.items() if path.exists()]
-    # Who was refused in one test would have to wait in the next.
+    # A client that was refused in one test would have to wait in the next.
     lines += ["PerSourcePenalties no"] if lines else []
     return shlex.quote(str(top / "usr/sbin/sshd")), lines
 
 
 def without_python() -> dict[str, str]:
-    """What to mount so that no Python is found."""
+    """Return mounts that hide every Python."""
     folders = ("/usr/bin", "/usr/local/bin")
     found = [Path(folder, name) for folder in folders for name in _PYTHONS]
     return {str(path): "/bin/false" for path in found if path.exists()}
 
 
 def _free_link() -> str:
-    """Two ends of a cable that no other test has: its name stands for its network."""
+    """Create a veth pair with an unused name; the name determines the subnet."""
     for place in random.sample(range(_PLACES), 20):
         ours, theirs = f"st{place}a", f"st{place}b"
         words = ("ip", "link", "add", ours, "type", "veth", "peer", "name", theirs)

@@ -1,4 +1,4 @@
-"""A whole SuperTwin of its own: free ports, a state folder, stopped at the end."""
+"""A complete SuperTwin with free ports and a state folder, stopped at the end."""
 
 import getpass
 import json
@@ -32,12 +32,12 @@ class Stack:
 
     @property
     def fuseki(self) -> str:
-        """Fuseki's address, with the account that the supervisor made."""
+        """Fuseki's address, with the account that the supervisor created."""
         return address_within(self.home, "fuseki", self.env["SUPERTWIN_FUSEKI_PORT"])
 
     @property
     def store(self) -> str:
-        """VictoriaMetrics' address, with the account that the supervisor made."""
+        """VictoriaMetrics' address, with the account that the supervisor created."""
         return address_within(self.home, "store", self.env["SUPERTWIN_STORE_PORT"])
 
     @property
@@ -51,7 +51,7 @@ class Stack:
         return done
 
     def status(self, *options: str) -> str:
-        """What `supertwin status` prints: 1 where a busy machine has cost a tick."""
+        """Return what `supertwin status` prints; it may exit 1 if a tick was lost."""
         done = self.run("status", *options, check=False)
         assert done.returncode in (0, 1), done.stderr
         return done.stdout
@@ -62,7 +62,7 @@ class Stack:
         )
 
     def sparql(self, query: str) -> list[list[str]]:
-        """Rows of a SELECT through the API, as text."""
+        """Return the rows of a SELECT through the API, as text."""
         answer = httpx.post(
             f"{self.api}/sparql",
             data={"query": query},
@@ -76,25 +76,25 @@ class Stack:
         return [[row[n]["value"] if n in row else "" for n in names] for row in rows]
 
     def update(self, text: str) -> None:
-        """Change the graph behind everybody's back."""
+        """Change the graph directly, without the API."""
         url = f"{self.fuseki}/twin/update"
         httpx.post(url, data={"update": text}, timeout=120).raise_for_status()
 
     def children(self) -> dict[str, dict[str, Any]]:
-        """What the supervisor says of its children, by name."""
+        """Return the supervisor's report on its children, by name."""
         found: dict[str, dict[str, Any]] = json.loads(
             (self.home / "stack.json").read_text()
         )["children"]
         return found
 
     def bridge(self, host: str = HOST) -> dict[str, Any]:
-        """What the bridge says of a host."""
+        """Return the bridge's report on a host."""
         path = self.home / "bridge" / "hosts" / host / "status.json"
         found: dict[str, Any] = json.loads(path.read_text())
         return found
 
     def seconds(self, selector: str, start: float, end: float) -> set[int]:
-        """The whole seconds of [start, end] that a series has a raw point for."""
+        """Return the whole seconds of [start, end] with a raw point of a series."""
         answer = httpx.get(
             f"{self.store}/api/v1/export",
             params={"match[]": selector, "start": start, "end": end + 0.999},
@@ -105,40 +105,40 @@ class Stack:
 
 
 def address_within(home: Path, service: str, port: str) -> str:
-    """The address of a server of a stack, with its account."""
+    """Return the address of a server of a stack, with its account."""
     password = (home / service / "password").read_text().strip()
     return f"http://supertwin:{password}@127.0.0.1:{port}"
 
 
 def environment(home: Path, host: str = HOST) -> dict[str, str]:
-    """The environment of a stack of its own."""
+    """Return the environment of a new stack."""
     api, fuseki, store, pmcd = free_ports(4)
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}
     return {
         **inherited,
         "SUPERTWIN_HOME": str(home),
         "SUPERTWIN_HOST": host,
-        # Where a reader holds the old files, Fuseki is started again in the midst.
+        # A compaction restarts Fuseki if a reader holds the old files.
         "SUPERTWIN_COMPACT_EVERY": "86400",
         "SUPERTWIN_QUERY_TIMEOUT": "120",
         "SUPERTWIN_BASE": f"http://127.0.0.1:{api}",
-        # A test run that is killed leaves no stack behind.
+        # A killed test run leaves no stack behind.
         "SUPERTWIN_OWNER_PID": str(os.getpid()),
         "SUPERTWIN_API_PORT": str(api),
         "SUPERTWIN_FUSEKI_PORT": str(fuseki),
         "SUPERTWIN_STORE_PORT": str(store),
         "SUPERTWIN_PMCD": "own",
-        # Tokens of the tests launch commands.
+        # Tests launch commands by token.
         "SUPERTWIN_RUN_AS": getpass.getuser(),
         "SUPERTWIN_PMCD_PORT": str(pmcd),
-        # Written by the tests that go to another machine.
+        # Tests that connect to another machine write this file.
         "SUPERTWIN_SSH_CONFIG": str(home / "ssh_config"),
     }
 
 
 @contextmanager
 def running_stack(home: Path) -> Iterator[Stack]:
-    """`supertwin up` in a folder, `supertwin down` at the end."""
+    """Run `supertwin up` in a folder, and `supertwin down` at the end."""
     stack = Stack(home, environment(home))
     stack.printed = stack.run("up").stdout
     try:

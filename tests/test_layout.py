@@ -1,4 +1,4 @@
-"""The house rules that a machine can check."""
+"""Rules of the code base that a machine can check."""
 
 import ast
 from functools import cache
@@ -22,12 +22,12 @@ ORDER = (
     "api",
     "supertwin",
 )
-# What `core/` holds, and nothing else, in the order of its imports.
+# The only contents of `core/`, in import order.
 CORE = ("errors", "linux", "settings", "stores")
-# Beside the program: what tests, measures, documents and installs it.
+# Not part of the program: tests, measurements, documentation and installation.
 OTHERS = {"bench", "deploy", "docs", "tests"}
 
-# What these start ends soon, with its input, or by SUPERTWIN_OWNER_PID.
+# Processes that these start end soon, with their input, or by SUPERTWIN_OWNER_PID.
 ENDS_BY_ITSELF = {
     "tests/api/test_live_shared.py",
     "tests/e2e/test_counting_ended.py",
@@ -47,7 +47,7 @@ ENDS_BY_ITSELF = {
     "tests/supertwin/test_up.py",
 }
 
-# The outside world is called from here and from nowhere else.
+# Only these call other programs.
 MAY_CALL_PROGRAMS = {
     "ingest/remote/collect.py",
     "supertwin/backup/restore.py",
@@ -67,21 +67,21 @@ MAY_CALL_PROGRAMS = {
     "core/settings/tools.py",
 }
 
-# One file because it is sent to other machines by itself.
+# This is one file because it is sent to other machines by itself.
 MAY_BE_LONG = {
     "ingest/remote/collect.py": 560,
-    # They stand alone, too.
+    # This also runs on its own.
     "observations/runner.py": 520,
     # A list with one entry for each setting.
     "core/settings/settings.py": 400,
     "sampler_bridge/sampling/sampler.py": 340,
-    # Names of what it imports are long.
+    # The names of its imports are long.
     "sampler_bridge/sources/cgroup/watch.py": 340,
 }
 
-# Only these make settings from the environment; everything else is handed them.
+# Only these make settings from the environment; all others receive them.
 MAY_MAKE_SETTINGS = {"core", "supertwin", "api"}
-# These are handed single values: what is chosen for a process stays outside.
+# These receive single values: they do not know the settings of a process.
 KNOW_NO_SETTINGS = {"ontology", "shapes", "queries", "dashboards", "sampler_bridge"}
 
 SOURCES = sorted(path for folder in ORDER for path in (ROOT / folder).rglob("*.py"))
@@ -100,7 +100,7 @@ def _imports(path: Path) -> frozenset[str]:
     }
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module:
-            # What is imported from a folder may be a module of it.
+            # A name imported from a folder may be one of its modules.
             names |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
     return frozenset(names)
 
