@@ -1,4 +1,4 @@
-"""Clients that send half a request, or too many, do not keep others from service."""
+"""Clients that send half a request, or too many, do not keep others out."""
 
 import select
 import socket

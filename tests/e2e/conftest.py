@@ -101,7 +101,7 @@ def pair(stack: Stack, operator: httpx.Client) -> dict[str, str]:
     return found
 
 
-# Why its scope is a module: see tests/web/conftest.py.
+# Per module, as in tests/web/conftest.py.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:

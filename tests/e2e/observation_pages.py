@@ -11,7 +11,7 @@ from tests.stack import Stack
 # Opens a path of the stack, logged in if a token is given.
 Open = Callable[..., Page]
 
-# How long the commands of two groups of runs sleep. A busy machine needs the distance.
+# How long the commands of two groups of runs sleep: far apart, for a busy machine.
 SECONDS = {"short": "0.1", "long": "2"}
 
 
@@ -23,7 +23,7 @@ def log_in(page: Page, stack: Stack, operator_token: str) -> None:
 
 
 def assert_fits(page: Page, width: int) -> None:
-    """Wait until nothing is wider than the window.
+    """Wait until charts are redrawn and nothing is wider than the window.
 
     `wait_for_function` would evaluate text in the page, which its policy forbids.
     """

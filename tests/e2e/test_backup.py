@@ -53,7 +53,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def unchanged(stack: Stack, folder: str) -> dict[str, bytes]:
-    """Return the files of a run that nothing writes once the run has begun."""
+    """Return the files of a run that stay unchanged once the run has begun."""
     kept = files(stack.home / folder)
     return {name: text for name, text in kept.items() if not name.endswith(".jsonl")}
 

@@ -86,8 +86,8 @@ def test_the_counters_of_a_job_are_free_after_it(
     step = folders.make("uid_1000/job_4712/step_0")
     folders.put("uid_1000/job_4712/step_0", "sleep", "1000")
     wait_until(lambda: step in [path for path, _ in groups(stack)], what="its twin")
-    # Not every machine has CPU sets that a test may change. The test uses its own graph
-    # because the graph of the groups is rewritten whenever a group changes.
+    # Not every machine has CPU sets that a test may change, so write them to the graph:
+    # to the test's own, because that of the groups is rewritten when a group changes.
     cpu_sets = f"GRAPH <{stack.base}/graph/test/cpu-sets>"
     stack.update(
         f"""INSERT {{ {cpu_sets} {{ ?group <{ST.mayRunOn}> ?thread }} }} WHERE {{

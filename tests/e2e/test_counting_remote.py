@@ -101,7 +101,7 @@ def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
     threads = {row["instname"]: row["component"].rpartition("/")[2] for row in rows}
     assert threads == {cpu: cpu.removeprefix("cpu") for cpu in cpus}
 
-    # The local bridge fetches the event there, and LOAD from the other PMCD.
+    # The local bridge fetches the event from there, and LOAD from the other PMCD.
     for name in ("msr::tsc", LOAD):
         asked = ("why", "node9", name)
         wait_until(lambda: near.run(*asked, check=False).returncode == 0, what=name)  # noqa: B023

@@ -57,7 +57,7 @@ def heartbeat(tmp_path: Path) -> Iterator[Heartbeat]:
 
 
 def missing(stack: Stack, heartbeat: Heartbeat, start: int, end: int) -> list[int]:
-    """Return the ticks (ms) of [start, end] the bridge lost while not held up."""
+    """Return missing ticks (ms) of [start, end], except if the machine was held up."""
     wanted = set(range(start, end + 1))
 
     def complete() -> bool:

@@ -30,7 +30,7 @@ def test_metric_sampled_faster_than_its_source_says_so(stack: Stack) -> None:
     assert max(float(row["maximum"]) for row in rows) <= 1000
     assert max(float(row["median"]) for row in rows) > 0
 
-    # Even on a busy CPU nine of ten 1 ms steps would be 0, and some 10 ms steps.
+    # Even for a busy CPU nine of ten 1 ms steps would be 0, and some 10 ms steps.
     busy = max(rows, key=lambda row: float(row["median"]))["instance"]
     told = stack.run("compare", iri, iri, "--series", metric, "--json").stdout
     drawn = {line["instance"]: line["values"] for line in json.loads(told)["series"]}
@@ -44,7 +44,7 @@ def test_metric_sampled_faster_than_its_source_says_so(stack: Stack) -> None:
     assert min(b - a for a, b in pairwise(picture["times"])) > 0.009
 
     said = f"{metric}: its source updates it every 10 ms"
-    # The samples of the first run are the evidence.
+    # The samples of the first run show the resolution.
     again = stack.run("observe", *words, "1ms", "--", "python3", "-Sc", _BUSY)
     assert again.stderr.count(said) == 1
     plan = ("--period", "1ms", "--plan", "fine", "--yes")

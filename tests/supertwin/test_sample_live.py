@@ -123,7 +123,7 @@ def has_beside(store: VictoriaMetrics, metric: str, period_ms: int) -> bool:
 
 
 def spans(ticks: Sequence[int]) -> tuple[int, int]:
-    """Return for how many ms ticks are finer than seconds, and for how many no more."""
+    """Return the ms from first to last tick between whole seconds, and the ms since."""
     beside = [ms for ms in ticks if ms % 1000]
     return (beside[-1] - beside[0], ticks[-1] - beside[-1]) if beside else (0, 0)
 
