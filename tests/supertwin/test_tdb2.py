@@ -103,7 +103,7 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
 }
 TREES = ("GSPO", "GPOS", "GOSP", "SPOG", "POSG", "OSPG", "SPO", "POS", "OSP", "nodes")
 FILES = [f"{tree}.{part}" for tree in TREES for part in ("bpt", "idn", "dat")]
-# The trees of prefixes are empty here, so nothing is known of lost records.
+# The trees of prefixes are empty here, so loss of their records cannot be noticed.
 FILES += [f"{tree}.{part}" for tree in ("prefixes", "GPU") for part in ("bpt", "idn")]
 DAMAGES |= {f"{name} gone": (name, Path.unlink) for name in FILES}
 DAMAGES |= {f"{name} zero": (name, empty) for name in FILES}
