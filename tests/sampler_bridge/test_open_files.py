@@ -61,6 +61,6 @@ def test_pcp_is_given_no_descriptor_that_it_cannot_wait_for(
     )
     assert done.returncode == 0, done.stderr
     named, refused, there = done.stdout.splitlines()
-    assert named == "Named(host='n1', plan='fast')"
+    assert named == "PlanName(host='n1', plan='fast')"
     assert refused == "Too many open files"
     assert there == "True"
