@@ -50,10 +50,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Predicted:
-    """Predicted and measured figures.
-
-    ``others`` is the CPU of other work during the calibration (% of a core).
-    """
+    """Predicted and measured figures, and other work's CPU meanwhile (% of a core)."""
 
     figures: Sequence[Beside]
     others: float

@@ -17,8 +17,7 @@ WHOLE = "pack:2 [numa] core:2 pu:1"
         (DIVIDED, [2], ["1"]),
         (DIVIDED, [0, 1], ["0"]),
         (DIVIDED, [4, 5, 6, 7], ["2", "3"]),
-        # Three of four are nearer than the fourth. Next to whole domains, a part is
-        # ignored.
+        # Three of four are nearer than the fourth. A part next to a whole is ignored.
         (DIVIDED, [0, 1, 2, 3, 4, 5], ["0", "1", "2"]),
         (DIVIDED, [0, 1, 2], ["0"]),
         # Equally near to everything means near to nothing.

@@ -148,8 +148,7 @@ def test_what_owl_2_dl_cannot_forbid() -> None:
 
 
 # https:
-# www.w3.org/TR/vocab-ssn/#PROV_Alignment: users of our alignments may have loaded this
-# one.
+# www.w3.org/TR/vocab-ssn/#PROV_Alignment: our users may have loaded this too.
 SSN_TO_PROV = """
 sosa:Observation rdfs:subClassOf prov:Activity .
 sosa:Sensor rdfs:subClassOf prov:Agent, prov:Entity .

@@ -33,9 +33,8 @@ def assert_every_tick(
 ) -> None:
     """Assert that each series has every tick within bounds (ms).
 
-    Absent ticks are allowed where the machine was held up: the bridge counts them, at
-    most ``late`` points. Network interfaces are checked over their own span: other
-    tests create some.
+    Ticks may be absent where the machine was held up: at most ``late`` points. Network
+    interfaces are checked over their own span: other tests create some.
     """
     assert values
     absent = 0

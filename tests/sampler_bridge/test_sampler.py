@@ -75,8 +75,7 @@ def test_every_answer_of_a_slow_source_is_kept_at_a_tick_of_its_time(
     ]
     log.close()
     stamps = [ms for _, ms in points]
-    # The first fetch only tries the source out; a fetch that was held up gives no
-    # value.
+    # The first fetch only tries the source out; held-up fetches give no value.
     held_up = source.held_up + 2 * source.paused
     assert source.fetches - 1 - held_up <= len(points) <= source.fetches - 1
     assert stamps == sorted(set(stamps))

@@ -242,7 +242,7 @@ def test_a_run_of_another_machine_gets_another_name(
     lines = httpx.get(f"{store.url}/api/v1/export", params=asked).text.splitlines()
     found = [json.loads(line)["metric"]["hostname"] for line in lines]
     assert found == ["n1-of-ana"]
-    # Import the run's own export as well: the machine is known by its signs now.
+    # Export and import it again: the machine is known by its signs now.
     other = exported(settings, twin, "a")
     forget(settings, twin, "a")
     bring_bytes(settings, twin, other)

@@ -94,7 +94,7 @@ def test_attended_runs_count_as_silent_only_after_the_start(
 def test_sampling_that_starts_slowly_is_not_silence(
     tmp_path: Path, manager: RunManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a real case the counters took 20 s to start, and the run was cancelled."""
+    """Counters of another host took 20 s to start, and the run was cancelled."""
     passed = 0.0
 
     @contextmanager

@@ -75,7 +75,7 @@ def test_a_snapshot_is_read_as_it_was_written(tmp_path: Path) -> None:
     mark = CounterSnapshot(1700000000123.5, values, frozenset({"k.b"}), "7 3", "one")
     path.write_text(mark.text)
     assert read_snapshot(path) == mark
-    # The format in which runs that are still open may have kept it.
+    # The format of an earlier version, whose runs may still be open.
     path.write_text('{"at_ms": 1.5, "values": [["k.a", null, 2.0]]}')
     assert read_snapshot(path) == CounterSnapshot(1.5, {("k.a", None): 2.0})
     path.write_text("{")

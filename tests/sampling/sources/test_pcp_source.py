@@ -146,8 +146,7 @@ def test_agents_that_die_are_a_gap_until_pmcd_has_started_them_again(
             source.connect()
             assert source.fetch().points == 4
         pmcd.kill_agents()
-        # PMCD may notice one agent's end after restarting the others; it then waits 60
-        # s.
+        # If PMCD notices an agent's end after restarting the others, it waits a minute.
         wait_until(lambda: points(source) == 4, 90)
         assert set(source.fetch().missing) == {"no.such.metric"}
     finally:
