@@ -142,7 +142,7 @@ def applications(names: Sequence[str], folder: Path) -> list[Application]:
 
 
 def lacking(names: Sequence[str]) -> dict[str, str]:
-    """What is missing for those that cannot run here."""
+    """The missing requirements of the applications that cannot run here."""
     found = {name: application(name, Path()).lacks() for name in names}
     return {name: what for name, what in found.items() if what}
 

@@ -50,7 +50,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Predicted:
-    """Predicted and measured figures, and other work's CPU meanwhile (% of a core)."""
+    """Predicted and measured figures, and the CPU of other work (% of a core)."""
 
     figures: Sequence[Beside]
     others: float

@@ -1,4 +1,4 @@
-"""Which source wins where sources disagree, and what is kept of the others."""
+"""Which source wins where sources disagree, and which other values are kept."""
 
 from typing import Any
 

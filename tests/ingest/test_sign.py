@@ -95,7 +95,7 @@ def test_the_permanent_address_goes_before_the_one_of_a_bond() -> None:
             "same",
         ),
         (["product-uuid:A", "mac:1"], ["product-uuid:A", "mac:2"], "same"),
-        # one of two cards was exchanged
+        # one of two cards was replaced
         (["mac:1", "mac:2"], ["mac:2", "mac:3"], "same"),
         # a board serial that its maker used twice
         (

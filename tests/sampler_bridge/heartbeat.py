@@ -67,7 +67,7 @@ class Heartbeat(Server):
     ) -> None:
         """Assert that a series has every tick within bounds (ms), else within its own.
 
-        Ticks at which the machine was held up may be absent. If not ``strict``, periods
+        Ticks may be absent where the machine was held up. If not ``strict``, periods
         below a second may also lack one tick or a fiftieth of all.
         """
         first, last = bounds or (min(points), max(points))

@@ -97,7 +97,7 @@ def test_ten_seconds_of_the_monitor_set(
 
 
 def wait_until_visible(store: VictoriaMetrics, name: str) -> None:
-    """Wait until a query finds the point of the next tick while the bridge runs."""
+    """Wait until a query finds the point of the bridge's next tick."""
     tick = math.ceil(time.time())
 
     def found() -> bool:

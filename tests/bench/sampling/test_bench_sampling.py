@@ -98,7 +98,7 @@ def test_a_soak_counts_every_point_and_what_cannot_be(store: VictoriaMetrics) ->
     lines = [_point("proc_psinfo_rss", now + 60 * n) for n in range(10)]
     lines += lines[:3]  # sent twice, stored once
     lines += [_point("proc_psinfo_rss", now + 61)]  # between two ticks
-    lines += [_point("proc_psinfo_other", now)]  # not asked for
+    lines += [_point("proc_psinfo_other", now)]  # not requested
     _write(store, "/api/v1/import/prometheus", lines)
     kills = [Kill("PMCD", now + 70, now + 190), Kill("the store", now, now + 600)]
     asked = Asked(["proc.psinfo.rss"], 60, 1)
