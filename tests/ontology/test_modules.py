@@ -225,8 +225,9 @@ def test_every_component_class_is_an_interface_and_excludes_the_others() -> None
 
 
 def test_every_class_excludes_what_it_is_not() -> None:
-    """What has no superclass of ours is in the list of kinds, or has a subclass of
-    another list: nothing is a metric and a probe."""
+    """A class without a superclass of ours is in a list of disjoint classes.
+
+    Otherwise something could be both a metric and a probe."""
     graph = ontology_graph()
     listed = {
         member
