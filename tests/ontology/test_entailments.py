@@ -149,8 +149,7 @@ def test_what_owl_2_dl_cannot_forbid() -> None:
     check(_everything(ring))
 
 
-# https:
-# www.w3.org/TR/vocab-ssn/#PROV_Alignment: our users may have loaded this too.
+# https://www.w3.org/TR/vocab-ssn/#PROV_Alignment: our users may have loaded this too.
 SSN_TO_PROV = """
 sosa:Observation rdfs:subClassOf prov:Activity .
 sosa:Sensor rdfs:subClassOf prov:Agent, prov:Entity .

@@ -7,8 +7,7 @@ from ontology.load import ontology_graph
 from ontology.terms import ST
 from shapes.load import shape_paths
 
-# What shapes may use of SHACL core (https:
-# www.w3.org/TR/shacl/).
+# What shapes may use of SHACL core (https://www.w3.org/TR/shacl/).
 CLASSES = {"NodeShape", "PropertyShape"}
 VALUES = {"Violation", "Warning", "Info", "IRI", "BlankNode", "Literal"} | {
     "BlankNodeOrIRI",
