@@ -139,10 +139,9 @@ def test_a_planted_error_is_caught(planted: str) -> None:
 
 
 def test_what_owl_2_dl_cannot_forbid() -> None:
-    """A ring of three things that state no class is left to SHACL.
+    """A ring of three things without a class is left to SHACL.
 
-    In OWL 2 DL, a transitive property cannot be asymmetric, but a subproperty of it
-    can."""
+    OWL 2 DL forbids asymmetry to a transitive property, not to its subproperties."""
     ring = " ".join(
         f"<urn:{one}> st:isPartOf <urn:{other}> ." for one, other in ("ab", "bc", "ca")
     )

@@ -225,9 +225,7 @@ def test_every_component_class_is_an_interface_and_excludes_the_others() -> None
 
 
 def test_every_class_excludes_what_it_is_not() -> None:
-    """A class without a superclass of ours is in a list of disjoint classes.
-
-    Otherwise something could be both a metric and a probe."""
+    """A class has a superclass of ours, or is in a list of disjoint classes."""
     graph = ontology_graph()
     listed = {
         member
