@@ -14,7 +14,8 @@ import numpy.typing as npt
 from tests.servers import Server
 
 # Delays of late beats add up, around a tick and over a longer span: the bridge also
-# computes, and falls behind where the control only waits often.
+# computes, and falls behind where the control only waits often. A period of a second
+# leaves time for that.
 _PART, _PART_OF_LONG = 1 / 8, 1 / 2
 _WHILE_MS, _LONG_MS = 500, 1000
 # What the bridge may miss although the control, which does so little, did not: one tick
