@@ -1,4 +1,4 @@
-"""`make bench`: speed and size, one row of a table as soon as it is measured."""
+"""`make bench`: speed and size; prints each row as soon as it is measured."""
 
 import argparse
 import signal
@@ -21,7 +21,7 @@ from bench.table import Figure, print_rows
 from bench.twin import big_host_figures, probe_figures
 from tests.stack import Stack, running_stack
 
-# Measured on one stack, in this order; `queries` asks about the host of `twin`.
+# Measured on one stack, in this order; `queries` queries the host of `twin`.
 ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
     "bridge": bridge_figures,
     "probe": probe_figures,
@@ -34,9 +34,9 @@ ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
     "fleet": fleet_figures,
     "overhead": overhead_figures,
     "accuracy": accuracy_figures,
-    "commands": command_figures,  # last: it loads sixty hosts
+    "commands": command_figures,  # last, as it loads sixty hosts
 }
-# On servers of their own.
+# Measured on servers of their own.
 ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "replacement": replacement_figures,
     "pinning": pinning_figures,
@@ -46,7 +46,7 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     wanted = _parser().parse_args(arguments).only or [*ON_STACK, *ALONE]
-    # The stack is stopped and its folder removed on SIGTERM too.
+    # Stop the stack and remove its folder on SIGTERM too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print_rows(_measured(wanted))
 

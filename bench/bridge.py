@@ -1,4 +1,4 @@
-"""The bridge at 1 Hz: CPU, memory, and how soon a point can be read."""
+"""The bridge at 1 Hz: CPU, memory, and the delay until a point can be read."""
 
 import os
 import statistics
@@ -18,7 +18,7 @@ SELECTOR = f'kernel_all_pswitch{{hostname="{HOST}"}}'
 
 
 def bridge_figures(stack: Stack) -> list[Figure]:
-    """One minute of the monitor set."""
+    """One minute of the monitor plan."""
     wait_until(lambda: _latest(stack) is not None, 30, "points")
     pid = int(stack.children()["bridge"]["pid"])
     before, began = _cpu_seconds(pid), time.monotonic()
@@ -51,7 +51,7 @@ def bridge_figures(stack: Stack) -> list[Figure]:
 
 
 def _bare_fetch(stack: Stack) -> float:
-    """CPU seconds that one pmFetch of the whole plan costs its client."""
+    """CPU seconds that a single pmFetch of the whole plan costs its client."""
     rows = stack.sparql(
         "PREFIX st: <https://w3id.org/supertwin/ns#> SELECT DISTINCT ?name "
         "{ ?plan a st:SamplingPlan ; st:samples/st:samplerName ?name }"
@@ -66,7 +66,7 @@ def _bare_fetch(stack: Stack) -> float:
 
 
 def _visibility(stack: Stack, seconds: int) -> list[float]:
-    """Seconds from a tick to the first answer that holds its point."""
+    """Seconds from a tick to the first query result that contains its point."""
     delays, seen = [], _latest(stack)
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""How long a person waits for a command, Python's start included."""
+"""How long commands take, including Python's start."""
 
 import tempfile
 import time
@@ -13,7 +13,7 @@ from tests.stack import Stack
 
 _RUNS = 5
 _HOSTS = 60
-# Of the machines beside this one, in turn.
+# Topologies of the hosts other than this one, used in turn.
 _MACHINES = (
     "pack:1 numa:1 l3:1 l2:4 core:1 pu:2",
     "pack:2 numa:1 l3:1 l2:8 core:1 pu:2",
@@ -23,7 +23,7 @@ _MACHINES = (
 
 
 def command_figures(stack: Stack) -> list[Figure]:
-    """Seconds of the quickest run of each command, on this host of few CPUs."""
+    """Seconds of the fastest run of each command, on this host of few CPUs."""
     out = str(Path(stack.home) / "bench.dtdl.json")
     plan = ("kernel.all.load", "--period", "10s", "--plan", "bench", "--yes")
     query = _seconds(stack, ("query", "cache/sharing"))
@@ -38,7 +38,7 @@ def command_figures(stack: Stack) -> list[Figure]:
 
 
 def _dashboards_checked(stack: Stack) -> Figure:
-    """This machine is sampled, of the others hwloc's file is known; they stay."""
+    """This machine is sampled; the others have hwloc's file only, and stay loaded."""
     others = [f"node{number}" for number in range(_HOSTS - 1)]
     with tempfile.TemporaryDirectory() as folder:
         texts = [topology(machine) for machine in _MACHINES]

@@ -21,8 +21,8 @@ BIG = "big-live"
 ROUNDS = 7
 SERIES, POINTS = 128, 1000
 
-# 128 series in a chart of the page and in uPlot alone; fails where the chart stays
-# empty. Noise that crosses the whole chart at each point is the worst there is.
+# 128 series in a chart of the page and in plain uPlot; fails if the chart stays empty.
+# Noise that crosses the whole chart at each point is the worst case.
 _REDRAW = """async ([series, points, rounds, step]) => {
   const { Lines } = await import("/static/charts/lines.js");
   const { Frame } = await import("/static/charts/frame.js");
@@ -68,7 +68,7 @@ _REDRAW = """async ([series, points, rounds, step]) => {
   return [ours, alone];
 }"""
 
-# The page's policy forbids the polling that Playwright would do.
+# The page's content security policy forbids Playwright's polling.
 _MARKED = """(name) => new Promise((found) => {
   new PerformanceObserver((list) => {
     const entry = list.getEntriesByName(name, "mark")[0];
@@ -78,7 +78,7 @@ _MARKED = """(name) => new Promise((found) => {
 
 
 def dashboard_figures(stack: Stack) -> Iterator[Figure]:
-    """Generation beside its saved queries alone; pages in headless Chromium."""
+    """Generation compared with its saved queries; pages in headless Chromium."""
     big_host(stack.fuseki, stack.store, stack.base, BIG)
     with Endpoint(f"{stack.fuseki}/twin") as endpoint:
         yield _generation(endpoint, stack.base)
@@ -90,7 +90,7 @@ def dashboard_figures(stack: Stack) -> Iterator[Figure]:
 
 
 def _generation(endpoint: Endpoint, base: str) -> Figure:
-    """All dashboards of a host, each from its queries to Grafana's JSON."""
+    """All dashboards of a host, from the queries to Grafana's JSON."""
     asking: list[float] = []
 
     def ask(question: BoundQuery) -> TermRows:
@@ -116,7 +116,7 @@ def _generation(endpoint: Endpoint, base: str) -> Figure:
 
 
 def _first_picture(browser: Browser, stack: Stack, host: str, what: str) -> Figure:
-    """From navigation to the first panel drawn from live points, cache empty."""
+    """From navigation to the first panel with live points, with an empty cache."""
     address = f"{stack.base}/dashboards/monitor?host={host}"
     drawn, loaded = [], []
     for _ in range(ROUNDS):
@@ -152,7 +152,7 @@ def _redraw(browser: Browser, stack: Stack, what: str, step: float) -> Figure:
 
 
 def _mark(page: Page, name: str) -> float:
-    """Milliseconds from navigation to a mark; waits for it."""
+    """Wait for a mark; return the milliseconds from navigation to it."""
     at: Any = page.evaluate(_MARKED, name)
     return float(at)
 

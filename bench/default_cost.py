@@ -1,8 +1,8 @@
 """Make the default model: ``python -m bench.default_cost CALIBRATION…``.
 
-Of calibrations of one machine, quiet and busy, the one nearest their median becomes
-`sampling/cost/default.json`. The spread of all is kept with it: it is what was measured
-of the error. What other machines add cannot be measured here and is assumed.
+Of calibrations of one machine, idle and busy, the one nearest their median becomes
+`sampling/cost/default.json`. The spread of all is stored with it, as the measured part
+of the error. The difference between machines cannot be measured here and is assumed.
 """
 
 import json
@@ -16,13 +16,13 @@ from sampling.cost.estimate import estimate_all
 from sampling.cost.load import SamplingLoad
 from sampling.cost.model import BUSY, DEFAULT, CostModel, load_model, save_model
 
-# Cores of one decade differ by about so much in speed; memory and bytes on disk hang on
-# releases, on the memory there is, and on how much values vary.
+# Cores of one decade differ in speed by about this factor; memory and bytes on disk
+# depend on releases, on the available memory, and on how much values vary.
 _ASSUMED = {"cpu": 3.0, "memory": 2.0, "disk": 3.0}
 
 
 def main() -> None:
-    """Choose a calibration, say how far apart all are, and write the default model."""
+    """Choose a calibration, print the spread of all, and write the default model."""
     found = [model for path in sys.argv[1:] if (model := load_model(Path(path)))]
     loads = [run.load for run in found[0].runs if run.load.series]
     costs = [[_costs(model, load) for load in loads] for model in found]
@@ -56,7 +56,7 @@ def _costs(model: CostModel, load: SamplingLoad) -> dict[str, float]:
 def _spread(
     cost: Sequence[dict[str, float]], middle: Sequence[dict[str, float]]
 ) -> dict[str, float]:
-    """By what factor the costs of loads differ from the median at most."""
+    """The largest factor by which the costs of loads differ from the median."""
     return {
         of: max(
             max(one[of] / other[of], other[of] / one[of])

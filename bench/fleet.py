@@ -1,7 +1,7 @@
-"""Many hosts: one after another, in bulk, and one of them replaced a thousand times.
+"""Many hosts: loaded one by one, in bulk, and one host replaced a thousand times.
 
-Each on a graph store of its own that has just taken ten hosts: a Java that has
-compiled nothing yet is another matter (`first call ever`).
+Each case runs on a graph store of its own that has just taken ten hosts. A JVM that has
+not compiled anything yet is measured as `first call ever`.
 """
 
 import json
@@ -73,7 +73,7 @@ class OwnFuseki(Server):
 
     @property
     def disk(self) -> int:
-        """Bytes that both datasets take."""
+        """Bytes of both datasets on disk."""
         return sum(
             bytes_on_disk(self.folder / "fuseki" / name) for name in ("twin", "history")
         )
@@ -101,7 +101,7 @@ def own_store() -> Iterator[tuple[OwnFuseki, TwinStores]]:
 
 
 def zen4_figures(stack: Stack) -> list[Figure]:
-    """A host of 384 threads, from the file of a real one where that is at hand."""
+    """A host of 384 threads, from the file of a real one if available."""
     with tempfile.TemporaryDirectory() as folder, own_store() as (_, store):
         path, what = ZEN4, "Zen 4, its hwloc file"
         if not path.exists():
@@ -142,7 +142,7 @@ def _own(store: TwinStores, host: str) -> int:
 def load(
     store: TwinStores, document: dict[str, Any], known: Catalogues | None
 ) -> Catalogues:
-    """What `supertwin ingest` does with a document."""
+    """Load a document as `supertwin ingest` does."""
     iris = Iris(Settings().base)
     if known is None:
         publish_roles(store.twin, iris)
@@ -163,7 +163,7 @@ class Fleet:
 
 
 def fleet_figures(stack: Stack) -> list[Figure]:
-    """100 hosts with this machine's PCP catalogue, in three ways."""
+    """100 hosts with this machine's PCP catalogue, loaded in three ways."""
     with tempfile.TemporaryDirectory() as folder:
         fleet = _fleet(Path(folder), stack)
         alone, body = _one_by_one(fleet)
@@ -226,7 +226,7 @@ def _content(server: OwnFuseki) -> bytes:
 
 
 def _bare(bodies: tuple[bytes, bytes]) -> float:
-    """Triples a second that Fuseki takes when it is given nothing else to do."""
+    """Triples a second that Fuseki accepts when it has no other work."""
     with own_store() as (server, _):
         for body in bodies:
             started = time.monotonic()
@@ -240,7 +240,7 @@ def _bare(bodies: tuple[bytes, bytes]) -> float:
 
 
 def _bulk(fleet: Fleet) -> tuple[float, float]:
-    """Triples a second as the command says, and the seconds of its start."""
+    """Triples a second as the command reports, and the seconds it takes to start."""
     with own_store() as (server, _):
         _command(server, fleet.first[0].parent)
         started = time.monotonic()
@@ -267,7 +267,7 @@ def _command(server: OwnFuseki, folder: Path) -> str:
 
 
 def local_probe_figures(stack: Stack) -> list[Figure]:
-    """A probe of this machine, nothing described or loaded."""
+    """A probe of this machine, without describing or loading it."""
     address, seconds = stack.bridge()["pcp"]["address"], []
     for _ in range(ROUNDS):
         started = time.monotonic()

@@ -1,4 +1,4 @@
-"""The past asked: saved queries over 10,000 runs on 1,000 hosts, through the API."""
+"""Saved queries over 10,000 runs on 1,000 hosts, through the API."""
 
 import statistics
 import time
@@ -23,7 +23,7 @@ METRICS = (
 _START_MS, _DAY_MS = 1_780_000_000_000, 86_400_000
 _POLICIES = ("compact", "scatter", "distinct:l3", "")
 _GOAL_MS = 500
-# A run, a group of ten, and what a query finds among all.
+# Queries about one run, about a group of ten, and about all runs.
 RUN, GROUP = "run-7-7", "group-7-0"
 ASKED: list[tuple[str, dict[str, str]]] = [
     ("runs", {"id": RUN}),
@@ -46,7 +46,7 @@ _TABLE = {"Accept": "application/sparql-results+json"}
 
 
 def observation_figures(api: str, store: str) -> Iterator[Figure]:
-    """Medians of each question to an API, before a store of hosts node0, node1, …"""
+    """Median times of each query, through an API with hosts node0, node1, …"""
     began = time.monotonic()
     runs = fill(store)
     took = time.monotonic() - began
@@ -58,7 +58,7 @@ def observation_figures(api: str, store: str) -> Iterator[Figure]:
 
 
 def fill(store: str) -> int:
-    """Write the runs as N-Quads; how many there are."""
+    """Write the runs as N-Quads; return their number."""
     headers = {"Content-Type": "application/n-quads"}
     for body in (_metrics(), *map(_runs_of, range(KINDS))):
         httpx.post(
@@ -98,7 +98,7 @@ def _metrics() -> bytes:
 
 
 def _runs_of(kind: int) -> bytes:
-    """One program on many hosts: described once, then written for each."""
+    """Runs of one program on many hosts: described once, then written for each."""
     iris = _iris()
     triples = describe_observation(_observation(kind), iris)
     body = quads({iris.observation_graph("RUNID"): triples}).decode()
@@ -131,7 +131,7 @@ def _run(kind: int, start: int, program: str) -> Run:
     usage = {
         "user_seconds": 1.5,
         "system_seconds": 0.5,
-        # Every eighth kind of run faults far more than others of its program.
+        # Every eighth kind of run has far more faults than others of its program.
         "minor_faults": 1000 * (1 + 50 * (kind % 8 == 0)) + kind,
         "major_faults": kind,
         "voluntary_switches": 10,

@@ -1,7 +1,7 @@
-"""What an observation adds to a command, and how true its totals are.
+"""What an observation adds to a command's time, and the error of its totals.
 
-The totals are set against what the kernel itself tells of the command when it is gone
-(`wait4`), and against the bytes that it is known to read and write.
+The totals are compared with the kernel's own totals of the ended command (`wait4`), and
+with the bytes that it is known to read and write.
 """
 
 import json
@@ -21,10 +21,10 @@ RUNS = 15
 HERTZ = (1, 2, 4, 8, 16, 32, 64)
 NUMBERS = (1, 8, 24)
 _GOAL_MS, _GOAL_PERCENT, _GOAL_HERTZ = 150, 0.5, 8
-# Time is counted in steps of 10 ms.
+# Times are long because CPU time is counted in steps of 10 ms.
 _PAGES, _CHUNK, _CHUNKS, _SPIN, _YIELDS = 60_000, 1 << 20, 300, 3.0, 20_000
-# Faults pages in, reads, writes, gives its CPU away to a child, and computes a while.
-# The child is not waited for, else what it used would be its parent's.
+# Faults pages in, reads, writes, yields its CPU to a child, and computes for a while.
+# The child is not waited for: otherwise its usage would count as its parent's.
 WORK = f"""
 import mmap, os, signal
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
@@ -40,7 +40,7 @@ os.kill(child, signal.SIGKILL)
 while os.times().user < {_SPIN}:
     pass
 """
-# Those with a known total first.
+# Metrics with a known total come first.
 METRICS = (
     "proc.psinfo.minflt",
     "proc.psinfo.utime",
@@ -71,20 +71,20 @@ _NODE = re.compile(r"supertwin: completed after [\d.]+ s: (\S+)")
 
 
 class Truth(NamedTuple):
-    """What a run is known to have used, by PCP's metrics, and what its record tells."""
+    """The known usage of a run by PCP metric, and the usage in its record."""
 
     known: dict[str, float]
     told: dict[str, float]
 
     def errors(self) -> Iterator[tuple[str, float]]:
-        """Relative errors in %, by metric; a total that is missing is wrong by 100."""
+        """Relative errors in % by metric; a missing total counts as 100."""
         for name, value in self.known.items():
             if value:
                 yield name, 100 * abs(self.told.get(name, 0.0) - value) / value
 
 
 def overhead_figures(stack: Stack) -> Iterator[Figure]:
-    """Medians of paired runs: the bare command, and the same observed."""
+    """Medians of paired runs: the bare command, and the same command observed."""
     plain = _paired(stack, ())
     yield Figure("observe adds to `true`", plain, "ms", _GOAL_MS)
     sampled = _paired(stack, ("--metrics", "kernel.all.pswitch", "--every", "100ms"))
@@ -92,7 +92,7 @@ def overhead_figures(stack: Stack) -> Iterator[Figure]:
 
 
 def accuracy_figures(stack: Stack) -> Iterator[Figure]:
-    """The worst error of each cell, in %."""
+    """The largest error of each cell, in %."""
     for number in NUMBERS:
         for hertz in HERTZ:
             truth = _observed(stack, METRICS[:number], 1000 // hertz)
@@ -111,7 +111,7 @@ def _paired(stack: Stack, words: tuple[str, ...]) -> float:
     for at in range(RUNS + 1):
         bare = _seconds(["true"], stack)
         seen = _seconds(_observe(*words, "--", "true"), stack)
-        if at:  # the first is all that comes from the disk
+        if at:  # the first run reads everything from the disk
             added.append(1000 * (seen - bare))
     return statistics.median(added)
 

@@ -1,6 +1,6 @@
-"""Placements through the API before a store of 1,000 hosts, beside the bare queries.
+"""Placements through the API with a store of 1,000 hosts, compared with the queries.
 
-The past of these hosts is asked on the way (`bench.observations`).
+The run also measures queries about past runs of these hosts (`bench.observations`).
 """
 
 import statistics
@@ -40,7 +40,7 @@ _TREE = ("pinning/threads", "pinning/components")
 
 
 def pinning_figures() -> Iterator[Figure]:
-    """Medians over paired requests: one to the API, both queries at once to Fuseki."""
+    """Medians of paired requests: one to the API, both queries at once to Fuseki."""
     with tempfile.TemporaryDirectory() as folder, own_store() as (server, _):
         _fill(server)
         settings = {
@@ -56,7 +56,7 @@ def pinning_figures() -> Iterator[Figure]:
 
 
 def _fill(server: OwnFuseki) -> None:
-    """Hosts of 128 threads, from one description, as N-Quads."""
+    """Load hosts of 128 threads as N-Quads, copied from one description."""
     iris = Iris(Settings().base)
     made = describe(hwloc_document("HOSTNAME", parse_hwloc(topology())), iris)
     lines = made.twin.graph().serialize(format="nt").splitlines()
@@ -121,7 +121,7 @@ def _ask(client: httpx.Client, server: OwnFuseki, name: str, host: str) -> bytes
 
 
 def _own_part() -> Figure:
-    """Tree and choice alone, from rows that are there."""
+    """Only the tree and the choice, from rows that are already available."""
     with own_store() as (server, store), httpx.Client(timeout=60) as client:
         iris = Iris(Settings().base)
         made = describe(hwloc_document("one", parse_hwloc(topology())), iris)

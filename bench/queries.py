@@ -1,4 +1,4 @@
-"""Saved queries through the API, beside Fuseki's own time for the same query."""
+"""Saved queries through the API, compared with Fuseki's time for the same query."""
 
 import statistics
 import time
@@ -24,10 +24,10 @@ CASES: list[tuple[str, dict[str, str | int]]] = [
 
 
 def query_figures(stack: Stack) -> Iterator[Figure]:
-    """Medians over paired requests: one to the API, one to Fuseki, in turn."""
+    """Medians of paired requests: one to the API, one to Fuseki, in turn."""
     added = []
     with httpx.Client(timeout=60) as client:
-        # a JVM compiles what it runs often: the first minute of a server is another
+        # first: a JVM compiles frequent code, so a server's first minute differs
         cold = [_paired(client, stack, name, params, 1) for name, params in CASES]
         yield Figure("first call ever, slowest", max(cold)[0], "ms")
         for name, params in CASES:
@@ -47,7 +47,7 @@ def query_figures(stack: Stack) -> Iterator[Figure]:
 
 
 def _title(name: str, params: dict[str, str | int]) -> str:
-    """The query and what it is asked, such as `cache/sharing cpu=5 level=3`."""
+    """The query and its parameters, for example `cache/sharing cpu=5 level=3`."""
     asked = [f"{key}={value}" for key, value in params.items() if key != "host"]
     return " ".join([name, *asked])
 

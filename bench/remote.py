@@ -1,4 +1,4 @@
-"""A probe over ssh against one of the same machine without it."""
+"""A probe over ssh, compared with a local probe of the same machine."""
 
 import os
 import statistics
@@ -16,7 +16,7 @@ _TIMES = 3
 
 
 def remote_figures(stack: Stack) -> list[Figure]:
-    """From the login to the facts, PCP's among them; none without root."""
+    """From the login to the facts, PCP's included; empty if not root."""
     if os.geteuid() != 0:
         return []
     pmcd = stack.bridge()["pcp"]["address"]

@@ -15,11 +15,11 @@ from supertwin.stack.compaction import bytes_on_disk, compact, keep_small
 from tests.dashboards.synthetic_facts import topology
 
 REPLACED = 1000
-COMPACT_EVERY = 5.0  # seconds; the supervisor looks every ten minutes
+COMPACT_EVERY = 5.0  # seconds; the supervisor checks every ten minutes
 
 
 def replacement_figures() -> list[Figure]:
-    """One host whose kernel changes a thousand times, compacted as it goes."""
+    """One host whose kernel changes a thousand times, with compaction on the way."""
     document = hwloc_document("again", parse_hwloc(topology()))
     with own_store() as (server, store):
         load(store, _with_kernel(document, 0), None)
@@ -54,9 +54,9 @@ def _with_kernel(document: dict[str, Any], number: int) -> dict[str, Any]:
 
 @contextmanager
 def _kept_small(server: OwnFuseki) -> Iterator[Callable[[], int]]:
-    """Compaction as the supervisor does it, looked for more often.
+    """Compaction as the supervisor does it, but checked more often.
 
-    The answer tells how many there were: Fuseki numbers the files of each.
+    The yielded value counts the compactions: Fuseki numbers the files of each.
     """
     loop = asyncio.new_event_loop()
     often = server.settings.but(compact_every=COMPACT_EVERY)

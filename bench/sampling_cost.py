@@ -1,4 +1,4 @@
-"""What sampling costs: predicted by a calibration, and measured in runs beside it."""
+"""Sampling costs predicted by a calibration, and measured in runs next to it."""
 
 import tempfile
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _MEMORY = ("size", "rss", "textrss", "datrss")
 
 
 def cost_figures() -> list[Figure]:
-    """Runs that the design has not, by the fit of those that it has."""
+    """Runs outside the design, predicted by the fit of the runs in the design."""
     with tempfile.TemporaryDirectory(prefix="supertwin-bench-") as folder:
         home = Settings(home=Path(folder))
         model = calibrate(home, print, private_stack, _with_others)
@@ -80,7 +80,7 @@ def _cpu(fitted: CostModel, model: CostModel) -> list[Figure]:
 
 
 def _disk(model: CostModel) -> list[Figure]:
-    """Half of the store's parts, by the fit of the other half."""
+    """Half of the store's parts, predicted by the fit of the other half."""
     parts = sorted(model.disk.parts)
     even, odd = parts[::2], parts[1::2]
     fit = DiskModel(even, 0.0, 0.0).fit

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure, its goal, and what it is set against.
+    """One measured figure, its goal, and a figure to compare with.
 
     `beside` is the peer's or the limit's figure of the same run, in the same unit.
     """
@@ -36,7 +36,7 @@ class Figure:
 
 
 HEADER = ("what", "measured", "unit", "goal", "beside", "ratio", "set against")
-# Of rows that are printed before the next ones are known.
+# Fixed widths, because rows are printed before the next ones are known.
 _WIDTHS = (72, 8, 4, 8, 8, 7, 11)
 
 

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def probe_figures(stack: Stack) -> list[Figure]:
-    """Everything from the command to an answer that shows the new host."""
+    """Everything from the command to a query result that shows the new host."""
     seconds = []
     for number in range(3):
         host = f"probed-{number}"
@@ -51,7 +51,7 @@ def probe_figures(stack: Stack) -> list[Figure]:
 
 
 def big_host_figures(stack: Stack) -> list[Figure]:
-    """A 128-thread host with this machine's PCP catalogue, instances scaled to it."""
+    """A 128-thread host with this machine's PCP catalogue, its instances scaled up."""
     iris = Iris(stack.base)
     facts = probe("big", stack.bridge()["pcp"]["address"])
     xml = topology()
@@ -74,7 +74,7 @@ def big_host_figures(stack: Stack) -> list[Figure]:
         ),
         Figure("  of which parse", parse, "s"),
         Figure("  of which describe", describing, "s"),
-        # The load validates: what that takes alone, of the whole union, stands beside.
+        # The load validates too: the comparison is validation of the whole union alone.
         Figure("  of which SHACL and load", publishing, "s", None, validating, "SHACL"),
         Figure(
             "128 threads: triples of the host's own graph",
@@ -92,7 +92,7 @@ def big_host_figures(stack: Stack) -> list[Figure]:
 
 
 def _bare_load(stack: Stack, description: Description) -> float:
-    """Seconds that Fuseki needs for the same triples as one body."""
+    """Seconds that Fuseki needs for the same triples in one request body."""
     body = "".join(part.ntriples() for part in description.graphs).encode()
     url, params = f"{stack.fuseki}/history/data", {"graph": "urn:bench"}
     headers = {"Content-Type": "application/n-triples"}

@@ -1,1 +1,1 @@
-"""What `make bench-sampling` measures."""
+"""The measurements of `make bench-sampling`."""

@@ -1,7 +1,7 @@
-"""`make bench-sampling`: sampling beside pcp2influxdb, and at the machine's limit.
+"""`make bench-sampling`: sampling compared with pcp2influxdb and the machine's limit.
 
-The quick form prints; ``--full`` takes hours and writes docs/benchmarks/, each part as
-soon as it is measured, each step of it at once.
+The quick form only prints. ``--full`` takes hours and writes docs/benchmarks/: each
+step immediately, and each part as soon as it is complete.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wanted = _parser().parse_args(arguments)
     form = FULL if wanted.full else QUICK
     form = form.with_runs(wanted.runs) if wanted.runs else form
-    # So that nothing is left behind: without this it would end on the spot.
+    # Without this, SIGTERM would end the process at once and leave servers behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = wanted.out or (ROOT / "docs/benchmarks" if wanted.full else None)
     bench = Bench(form, Report(folder))
@@ -88,14 +88,14 @@ class Bench:
         self._broken: list[str] = []
 
     def take_up(self, parts: Sequence[Part[Any]], resume: bool) -> dict[str, Results]:
-        """What each part has already, where it goes on; by its name."""
+        """The saved results of each part, by name; loaded only if the run resumes."""
         kept = {part.name: self.report.results(part, self.form) for part in parts}
         for results in kept.values() if resume else ():
             results.resume()
         return kept
 
     def measure(self, parts: Sequence[Part[Any]], kept: dict[str, Results]) -> None:
-        """Every step that is not there yet; each part is told when it is through."""
+        """Measure every missing step; report each part when it is complete."""
         left = {part.name: self._left(part, kept[part.name]) for part in parts}
         with ExitStack() as stack:
             folder = Path(stack.enter_context(_folder()))
@@ -109,7 +109,7 @@ class Bench:
             raise SystemExit(f"bench_sampling: not measured: {', '.join(self._broken)}")
 
     def _try(self, part: Part[Any], *of: Any) -> None:
-        """Measure a part; what breaks in it costs the others nothing."""
+        """Measure a part; its failure does not affect the others."""
         try:
             self._part(part, *of)
         except Exception:
@@ -144,7 +144,7 @@ class Bench:
             began = now
 
     def _goals(self, kept: dict[str, Results]) -> dict[str, list[Any]]:
-        """Of all parts of the folder, those that were not measured now as well."""
+        """Goals of all parts in the folder, also of parts not measured in this run."""
         found = {}
         for part in (make() for make in PARTS):
             results = kept.get(part.name) or self.report.results(part, self.form)

@@ -1,8 +1,8 @@
-"""Applications of a fixed amount of work, and how long each takes.
+"""Applications with a fixed amount of work, and how long each takes.
 
 likwid-bench's kernels at 100 kB on all threads, as in the thesis' figures 5.5 and 5.6;
-HPL out of Debian's hpcc; EP, CG and a noise loop of our own, which check their results.
-What a run needs is installed by `tests/install.sh --bench`, and may be missing.
+HPL from Debian's hpcc; EP, CG and a noise loop of our own, which check their results.
+`tests/install.sh --bench` installs what a run needs; it may be missing.
 """
 
 import os
@@ -25,22 +25,22 @@ _LONGEST = 300.0
 _ITERATIONS = 500_000  # passes of each thread
 _FEWER = {"peakflops": 50_000}
 _REPEATS = {"ep": ("5",), "cg": ("25",), "noise": ("8000", "150000")}
-# A second on two cores; a system half that size takes a sixth more or less each time.
+# A second on two cores; a system half that size varies by a sixth between runs.
 _HPL_SIZE = 2500
-# Each process has a thread to itself: else some runs take half as long again.
+# Each process has its own hardware thread: otherwise some runs take 1.5 times as long.
 _BOUND = ("--use-hwthread-cpus", "--bind-to", "hwthread")
 
 
 @dataclass(frozen=True)
 class Took:
-    """Seconds of the work itself, and a noise loop's pieces by microseconds."""
+    """Seconds of the work itself; for the noise loop, pieces by microseconds."""
 
     seconds: float
     histogram: Mapping[int, int] = field(default_factory=dict)
 
 
 class Application(ABC):
-    """Something that computes, made ready in a folder of its own."""
+    """A computation, prepared in a folder of its own."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
@@ -48,15 +48,15 @@ class Application(ABC):
 
     @abstractmethod
     def lacks(self) -> str:
-        """What it needs and is not there; empty where it can run."""
+        """What it needs that is missing here; empty if it can run."""
 
     def prepare(self) -> None:
-        """What is done once."""
+        """Prepare the application once."""
         self._folder.mkdir(parents=True, exist_ok=True)
 
     @abstractmethod
     def run(self) -> Took:
-        """Do the work; fails where its result is wrong."""
+        """Do the work; raise if its result is wrong."""
 
     def _call(self, *command: str, **env: str) -> str:
         done = subprocess.run(
@@ -87,7 +87,7 @@ class Likwid(Application):
 
 
 class Hpl(Application):
-    """Linpack, one process a core; hpcc runs its other tests around it, untimed."""
+    """Linpack, one process a core; hpcc's other tests around it are not timed."""
 
     def lacks(self) -> str:
         return " and ".join(n for n in ("hpcc", "mpirun") if not shutil.which(n))
@@ -132,7 +132,7 @@ class Compiled(Application):
 
 
 def applications(names: Sequence[str], folder: Path) -> list[Application]:
-    """Those of some names that can run here, ready."""
+    """The applications of these names that can run here, prepared."""
     found = [application(name, folder / name) for name in names]
     there = [one for one in found if not one.lacks()]
     assert there, f"none of {', '.join(names)} runs here: see tests/install.sh --bench"
@@ -142,26 +142,26 @@ def applications(names: Sequence[str], folder: Path) -> list[Application]:
 
 
 def lacking(names: Sequence[str]) -> dict[str, str]:
-    """What those need that cannot run here."""
+    """The missing requirements of the applications that cannot run here."""
     found = {name: application(name, Path()).lacks() for name in names}
     return {name: what for name, what in found.items() if what}
 
 
 def application(name: str, folder: Path) -> Application:
-    """The application of a name."""
+    """The application with this name."""
     if name == "hpl":
         return Hpl(name, folder)
     return (Likwid if name in LIKWID else Compiled)(name, folder)
 
 
 def hpl_input(size: int, processes: int) -> str:
-    """hpcc's input: one system of a size, on a grid as square as can be."""
+    """hpcc's input: one system of this size, on a grid as square as possible."""
     rows = max(
         n for n in range(1, processes + 1) if not processes % n and n * n <= processes
     )
     lines = ["", "", "HPL.out", "8", "1", str(size), "1", "128", "0", "1"]
     lines += [str(rows), str(processes // rows), "16.0"]
-    # One way of each: factorisation, recursion, broadcast, depth, and so on.
+    # One variant of each: factorisation, recursion, broadcast, depth, and so on.
     lines += ["1", "2", "1", "4", "1", "2", "1", "1", "1", "1", "1", "0", "2", "64"]
     lines += ["0", "0", "1", "8", "", "0", "1", "0", "1"]
     return "\n".join(lines) + "\n"

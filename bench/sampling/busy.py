@@ -1,6 +1,6 @@
-"""How many ticks are kept while four busy loops take the machine.
+"""How many ticks are kept while four busy loops load the machine.
 
-A tick is kept when its values were fetched within half a period of it.
+A tick is kept if its values were fetched within half a period of it.
 """
 
 import subprocess
@@ -27,9 +27,9 @@ _QUANTILES = (0.5, 0.99, 1.0)
 
 @dataclass(frozen=True)
 class Kept:
-    """Ticks that were due, how many arrived, and how many of them are kept.
+    """Numbers of ticks that were due, that arrived, and that were kept.
 
-    ``off`` are ms within which 50, 99 and 100 % of what arrived was fetched.
+    ``off`` are the ms within which 50, 99 and 100 % of the arrived ticks were fetched.
     """
 
     due: int
@@ -44,7 +44,7 @@ class Kept:
 
 
 def kept(due: int, off: npt.NDArray[np.float64], period_ms: int) -> Kept:
-    """Ticks of a period of which these arrived, by so many ms off their time."""
+    """Count ticks; ``off`` has the distance in ms of each that arrived."""
     size = np.abs(off)
     quantiles = [float(np.quantile(size, q)) if len(size) else 0.0 for q in _QUANTILES]
     half, most, all_ = quantiles
@@ -53,7 +53,7 @@ def kept(due: int, off: npt.NDArray[np.float64], period_ms: int) -> Kept:
 
 
 def measure_kept(ground: Ground, seconds: int, period_ms: int, priority: str) -> Kept:
-    """One run; with a priority, PMCD and its agents have it as `supertwin up` gives."""
+    """One run; PMCD and its agents get the same priority, as in `supertwin up`."""
     servers = [ground.pmcd.pid, *agents(ground.pmcd).values()]
     raised = [] if priority == NORMAL else servers
     with (
@@ -76,7 +76,7 @@ def measure_kept(ground: Ground, seconds: int, period_ms: int, priority: str) ->
 
 @contextmanager
 def busy_loops() -> Iterator[list[int]]:
-    """Four processes that never wait, by pid; they end with the block, and with us."""
+    """Pids of four processes that never wait; they end with the block, and with us."""
     command = [*ENDS_WITH_US, sys.executable, "-c", "while True: pass"]
     loops = [subprocess.Popen(command) for _ in range(LOOPS)]
     try:

@@ -1,4 +1,4 @@
-"""What a store holds of a stretch of time, counted from its own export."""
+"""The points of a time span in a store, counted from the store's export."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ PEERS = f'{{__name__=~"proc_.+__[0-9]+_{NAME}(_.*)?",db="{DATABASE}"}}'
 
 @dataclass
 class Counted:
-    """Points of a stretch, those that cannot be zero, and those of them that are."""
+    """Points of a time span, points of metrics that cannot be zero, and their zeros."""
 
     inserted: int = 0
     above_zero: int = 0
@@ -28,7 +28,7 @@ class Counted:
 
 
 class Block(NamedTuple):
-    """A series' labels, and milliseconds and values of its points."""
+    """The labels of a series, and the milliseconds and values of its points."""
 
     labels: dict[str, str]
     stamps: npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ class Block(NamedTuple):
 
 
 def now_ms() -> int:
-    """Unix milliseconds."""
+    """Unix time in milliseconds."""
     return time.time_ns() // 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""Bytes a point on disk of the monitor set, in a store of its own, and its cost."""
+"""Bytes a point on disk of the monitor plan in its own store, and sampling cost."""
 
 import time
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from tests.servers import VictoriaMetrics, wait_until
 
 @dataclass(frozen=True)
 class OnDisk:
-    """Points of how many series and ticks, and the bytes of points and of labels.
+    """Numbers of points, series and ticks, and the bytes of points and of labels.
 
-    ``cost`` is what the set was said to cost, and did; None: it was not calibrated.
+    ``cost`` is the predicted and the measured cost; None without a calibration.
     """
 
     points: int
@@ -32,12 +32,12 @@ class OnDisk:
 
     @property
     def a_point(self) -> float:
-        """Bytes a point, all in all."""
+        """Bytes a point in all."""
         return (self.bytes_of_points + self.bytes_of_index) / self.points
 
 
 def measure_disk(ground: Ground, seconds: float, period_ms: int) -> OnDisk:
-    """The monitor set for so long; measured when the store has merged its parts."""
+    """Sample the monitor plan; measure after the store has merged its parts."""
     model = calibrated()
     store = VictoriaMetrics(ground.folder / "disk")
     with store:
@@ -70,7 +70,7 @@ def measure_disk(ground: Ground, seconds: float, period_ms: int) -> OnDisk:
 def _sample(
     ground: Ground, store: VictoriaMetrics, seconds: float, period_ms: int
 ) -> tuple[SamplingLoad, dict[str, Usage]]:
-    """What the plan asks for, and what every process took meanwhile."""
+    """The load of the plan, and what every process used during the run."""
     metrics = plan_names(load_monitor(), ground.pmcd.names())
     with running_bridge(ground, metrics, period_ms, store.url) as bridge:
         load = load_now(ground)
@@ -83,11 +83,11 @@ def _sample(
 
 
 def _merge(store: VictoriaMetrics) -> None:
-    """What happens in the background in time: what is in memory becomes one part."""
+    """Do what happens later in the background: data in memory becomes one part."""
     store.end()
     store.start()
     httpx.get(f"{store.url}/internal/force_merge", timeout=60).raise_for_status()
-    time.sleep(1.0)  # until it has begun
+    time.sleep(1.0)  # until the merge has begun
     wait_until(lambda: _is_merged(store), 60, "the merge of the store's parts")
     store.end()
 

@@ -1,4 +1,4 @@
-"""How much each part measures: the quick form, and the full one."""
+"""How much each part measures, in the quick and in the full form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ class Throughput:
 
 @dataclass(frozen=True)
 class Resources:
-    """Frequencies, numbers of metrics, and seconds each."""
+    """Frequencies, numbers of metrics, and seconds of each cell."""
 
     hertz: Sequence[int]
     metrics: Sequence[int]
@@ -28,9 +28,9 @@ class Resources:
 
 @dataclass(frozen=True)
 class Soak:
-    """Seconds in all, and for how long a server that was killed stays away.
+    """Total seconds, and for how long a killed server stays away.
 
-    The store does once for the length of an ``outage``.
+    The store is once away for the length of an ``outage``.
     """
 
     seconds: float
@@ -40,14 +40,14 @@ class Soak:
 
 @dataclass(frozen=True)
 class Ticks:
-    """Seconds a run."""
+    """Seconds of a run."""
 
     seconds: int
 
 
 @dataclass(frozen=True)
 class Busy:
-    """Seconds a run, and how often each period is run with each priority."""
+    """Seconds of a run, and the runs of each period with each priority."""
 
     seconds: int
     runs: int
@@ -65,7 +65,7 @@ class Disk:
 class Overhead:
     """Periods (ms) and numbers of metrics, applications, and runs of each cell.
 
-    ``stretch`` cells share one run without sampling, in an order drawn anew.
+    ``stretch`` cells share a run without sampling, in a new random order each time.
     """
 
     periods: Sequence[int]
@@ -89,7 +89,7 @@ class Sensors:
 
 @dataclass(frozen=True)
 class Hosts:
-    """Numbers of hosts that one bridge samples, so many series each; seconds each."""
+    """Numbers of hosts that one bridge samples, series of each host, and seconds."""
 
     hosts: Sequence[int]
     series: int
@@ -99,7 +99,7 @@ class Hosts:
 
 @dataclass(frozen=True)
 class Form:
-    """What is measured; a field is named as its part."""
+    """The amounts to measure; each field is named after its part."""
 
     throughput: Throughput
     resources: Resources
@@ -112,7 +112,7 @@ class Form:
     hosts: Hosts
 
     def with_runs(self, runs: int) -> "Form":
-        """The same with another number of runs a cell."""
+        """The same form with another number of runs a cell."""
         return replace(
             self,
             overhead=replace(self.overhead, runs=runs),

@@ -1,4 +1,4 @@
-"""The servers that all parts share, and bridges as they run in the field."""
+"""The servers that all parts share, and bridges as they run in production."""
 
 import math
 import shutil
@@ -17,15 +17,15 @@ from tests.servers import Fuseki, Pmcd, VictoriaMetrics
 
 HOST = "bench"
 BASE = "http://localhost:8000"
-LOG_MAX_BYTES = str(1 << 30)  # what SUPERTWIN_LOG_MAX_BYTES is by default
+LOG_MAX_BYTES = str(1 << 30)  # the default of SUPERTWIN_LOG_MAX_BYTES
 _AGENTS = ("pmdaproc", "pmdalinux", "pmdasample")
-_SHORT_MS = 1000  # a first tick is waited for
+_SHORT_MS = 1000  # up to this period, wait for a first tick
 _ST = "https://w3id.org/supertwin/ns#"
 
 
 @dataclass(frozen=True)
 class Ground:
-    """One PMCD, one store, one graph store, and a folder for all else."""
+    """One PMCD, one store, one graph store, and a folder for everything else."""
 
     folder: Path
     pmcd: Pmcd
@@ -33,7 +33,7 @@ class Ground:
     fuseki: Fuseki
 
     def parts(self) -> dict[str, int]:
-        """Pids of what both competitors use."""
+        """Pids of the processes that both competitors use."""
         found = agents(self.pmcd)
         own = {"pmcd": self.pmcd.pid, "store": self.store.pid}
         return own | {name: found[name] for name in _AGENTS}
@@ -60,11 +60,11 @@ def running_bridge(
     others: Mapping[str, str] | None = None,
     priority: str = "normal",
 ) -> Iterator[BridgeProcess]:
-    """A bridge on a plan in the graph; its state goes with it.
+    """A bridge on a plan in the graph; its state is removed at the end.
 
-    It is past its first tick, or, where that may take long, has reached PMCD. It
-    writes into a store of its caller's, else into the one that all share. Other hosts,
-    by their PMCD's address, get the same plan.
+    It is past its first tick or, with long periods, connected to PMCD. It writes to
+    ``store_url`` or the shared store. ``others`` maps further hosts to the addresses of
+    their PMCDs; they get the same plan.
     """
     put_plan(ground.fuseki, metrics, period_ms, others)
     folder = ground.folder / "bridge"
@@ -94,19 +94,19 @@ def _samples(status: Mapping[str, Any], period_ms: int) -> bool:
 
 
 def end_bridge(bridge: BridgeProcess) -> dict[str, Any]:
-    """End a bridge in order; its last status."""
+    """Stop a bridge in an orderly way; return its last status."""
     assert bridge.end() == 0, bridge.output()[-2000:]
     return bridge.status()
 
 
 def stop_bridge(bridge: BridgeProcess) -> dict[str, int]:
-    """End a bridge in order; points missing by reason, since it was started."""
+    """Stop a bridge; return points missing since its start, by reason."""
     status = end_bridge(bridge)
     return missing(status) | {"still in the log": status["queue"]["points"]}
 
 
 def missing(status: Mapping[str, Any]) -> dict[str, int]:
-    """Missing points by the words of docs/sampling.md: its sentences name folders."""
+    """Missing points by the words of docs/sampling.md; full reasons name folders."""
     reasons: dict[str, int] = status["reasons"]
     return {word: points for word, points in reasons.items() if points}
 
@@ -117,7 +117,7 @@ def put_plan(
     period_ms: int,
     others: Mapping[str, str] | None = None,
 ) -> None:
-    """Make this, and nothing else, the plan of the host, and of others by address."""
+    """Make this the only plan of the host, and of others by address."""
     addresses = {HOST: None, **(others or {})}
     insert = "".join(
         _graphs(host, address, metrics, period_ms)
@@ -153,6 +153,6 @@ def _planned(name: str, metric: str, period_ms: int) -> str:
 def period_of(hertz: int) -> int:
     """The longest whole period in ms that is no slower than a frequency.
 
-    Plans know whole milliseconds: 16, 32 and 64 Hz become 62, 31 and 15 ms.
+    Plans have whole milliseconds: 16, 32 and 64 Hz become 62, 31 and 15 ms.
     """
     return math.floor(1000 / hertz)

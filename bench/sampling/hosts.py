@@ -1,4 +1,4 @@
-"""Many hosts in one bridge: one PMCD under as many names, each with the same plan."""
+"""Many hosts in one bridge: one PMCD under many names, each with the same plan."""
 
 import time
 from collections import defaultdict
@@ -21,10 +21,10 @@ _ALL = f'{{__name__=~"{_CLOCK}|{SERIES.replace(".", "_")}"}}'
 
 @dataclass(frozen=True)
 class ManyHosts:
-    """Points of all hosts in a stretch of seconds, and what took part.
+    """Points of all hosts in a time span, and what the processes used.
 
-    ``spread`` are ms between the first and the last host's fetch of one tick, which
-    half, 99 % and all of the ``whole_ticks`` do not pass: those that all hosts have.
+    ``spread`` are the ms between the first and the last host's fetch of a tick: median,
+    99 % quantile and maximum over the ``whole_ticks``, which all hosts have.
     """
 
     hosts: int
@@ -39,7 +39,7 @@ class ManyHosts:
 def measure_hosts(
     ground: Ground, number: int, series: int, period_ms: int, seconds: float
 ) -> ManyHosts:
-    """One number of hosts."""
+    """Measure with one number of hosts."""
     ground.pmcd.store("sample.many.count", str(series))
     names = [HOST, *(f"{HOST}-{n}" for n in range(2, number + 1))]
     others = dict.fromkeys(names[1:], ground.pmcd.address)
@@ -70,7 +70,7 @@ def measure_hosts(
 
 
 def _hosts(store: VictoriaMetrics, since_ms: int) -> int:
-    """Hosts with points since a moment."""
+    """How many hosts have points since a moment."""
     found = blocks(store, _CLOCK, since_ms, now_ms() + 1000)
     return len({block.labels["hostname"] for block in found if len(block.stamps)})
 
@@ -78,7 +78,7 @@ def _hosts(store: VictoriaMetrics, since_ms: int) -> int:
 def _count(
     store: VictoriaMetrics, start_ms: int, end_ms: int
 ) -> tuple[int, dict[int, list[float]]]:
-    """Points, and the clock's values of each tick."""
+    """The number of points, and the clock's values of each tick."""
     inserted, clocks = 0, defaultdict(list)
     for block in blocks(store, _ALL, start_ms, end_ms):
         inserted += len(np.unique(block.stamps))

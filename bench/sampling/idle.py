@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.servers import wait_until
 
-# By this name their series are found; whether arguments follow is up to PCP's version.
+# Their series are found by this name; PCP's version decides whether arguments follow.
 NAME = "twinidle"
 INSTANCES = f"[0-9]+ {NAME}( .*)?"
 _SLEEPS = ["bash", "-c", f"exec -a {NAME} sleep 86399"]
@@ -16,9 +16,9 @@ _TAKES = ["setpriv", "--pdeathsig", "KILL", *_SLEEPS]
 
 @contextmanager
 def idle_processes(count: int) -> Iterator[list[int]]:
-    """Sleeping processes, by pid; they end with the block, and with this process.
+    """Pids of sleeping processes; they end with the block, and with this process.
 
-    To be entered by the main thread: the kernel ends them when that thread does.
+    Enter it from the main thread: the kernel ends them when that thread ends.
     """
     started: list[subprocess.Popen[bytes]] = []
     try:
@@ -34,6 +34,6 @@ def idle_processes(count: int) -> Iterator[list[int]]:
 
 
 def _sleeps(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it is past setpriv and bash, so that its name holds from now on."""
+    """Whether the process is past setpriv and bash, so that its name is final."""
     assert process.poll() is None, "an idle process ended: is there a limit on them?"
     return Path(f"/proc/{process.pid}/cmdline").read_text().startswith(f"{NAME}\0")

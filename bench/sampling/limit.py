@@ -1,4 +1,4 @@
-"""What PCP itself gives: a loop of bare pmFetch, nothing decoded or kept."""
+"""The limit of PCP itself: a loop of bare pmFetch that decodes and keeps nothing."""
 
 import ctypes
 import time
@@ -11,10 +11,10 @@ from sampling.sources.pcp_decode import decode
 
 
 def fetches_a_second(address: str, metrics: Sequence[str], seconds: float) -> float:
-    """How often all values of some metrics can be fetched, one fetch after another."""
+    """How often a second all values of these metrics can be fetched, one by one."""
     with Context(address) as context:
         wanted = _pmids(context, metrics)
-        context.fetch(wanted)  # the first one opens files
+        context.fetch(wanted)  # the first fetch opens files
         number, began = 0, time.monotonic()
         while (took := time.monotonic() - began) < seconds:
             context.fetch(wanted)

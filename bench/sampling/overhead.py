@@ -1,8 +1,8 @@
-"""What sampling costs applications: the same work with it and without, side by side.
+"""What sampling costs applications: the same work with and without it.
 
-A stretch holds a few cells and one run without sampling, in an order drawn anew; a cell
-is set against that run of its stretch, so that what changes slowly on the machine is in
-both. One cell samples nothing again: it says what the method finds where nothing is.
+A stretch has a few cells and one run without sampling, in random order. Each cell is
+compared with that run of its stretch, so that slow changes of the machine affect both.
+One cell samples nothing too: it shows the error of the method.
 """
 
 import random
@@ -18,7 +18,7 @@ from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
 _SETTLE = 1.5
 NOTHING, AGAIN = "nothing", "nothing again"
 SERIES = "sample.many.int"
-# Of one agent, in this order: the first few are sampled.
+# All from one agent; the first ones of this order are sampled.
 METRICS = (
     "kernel.percpu.cpu.user",
     *(f"kernel.percpu.cpu.{name}" for name in ("sys", "idle", "nice", "wait.total")),
@@ -33,9 +33,9 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """What is sampled: some metrics, or so many ``series`` of PCP's sample agent.
+    """What is sampled: some metrics, or ``series`` of PCP's sample agent.
 
-    What is not shipped is fetched, decoded and logged, and no store answers.
+    If not ``shipped``, values are fetched, decoded and logged, but no store answers.
     """
 
     period_ms: int
@@ -52,9 +52,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Run:
-    """All applications once: seconds of each, and what sampled beside them.
+    """All applications once: seconds of each, and what the samplers used.
 
-    ``kept`` is how much of what was expected was fetched, in %.
+    ``kept`` is the fetched share of the expected points, in %.
     """
 
     cell: str
@@ -71,14 +71,14 @@ class Stretch:
     runs: Sequence[Run]
 
     def run(self, cell: str) -> Run | None:
-        """That of a cell, if it was in this stretch."""
+        """The run of a cell, if it is in this stretch."""
         return next((run for run in self.runs if run.cell == cell), None)
 
 
 def stretches(
     cells: Sequence[Cell | None], size: int, repetition: int
 ) -> list[list[Cell | str]]:
-    """Every cell once, and NOTHING once a stretch; None stands for AGAIN."""
+    """Every cell once, and NOTHING once a stretch; None becomes AGAIN."""
     drawn = random.Random(repetition)
     left: list[Cell | str] = [cell or AGAIN for cell in cells]
     drawn.shuffle(left)
@@ -91,7 +91,7 @@ def stretches(
 
 
 def step_names(cells: Sequence[Cell | None], size: int, runs: int) -> list[str]:
-    """``repetition.stretch`` of every step."""
+    """The step names, ``repetition.stretch``."""
     number = -(-len(cells) // size)
     return [f"{r}.{n}" for r in range(1, runs + 1) for n in range(1, number + 1)]
 
@@ -103,7 +103,7 @@ def measure_stretches(
     work: Sequence[Application],
     steps: Sequence[str],
 ) -> Iterator[tuple[str, Stretch]]:
-    """Each step's runs."""
+    """Yield each step with its runs."""
     for step in steps:
         repetition, number = map(int, step.split("."))
         drawn = random.Random(step)
@@ -113,7 +113,7 @@ def measure_stretches(
 
 
 def _run(ground: Ground, cell: Cell | str, work: Sequence[Application]) -> Run:
-    # What the store still writes of the run before is no cost of this one.
+    # The store still writes data of the previous run; that must not count for this one.
     time.sleep(_SETTLE)
     if isinstance(cell, str):
         return _applications(ground, cell, None, work)
@@ -131,12 +131,12 @@ def _applications(
     bridge: BridgeProcess | None,
     work: Sequence[Application],
 ) -> Run:
-    """Run them one after another, with or without a bridge beside them."""
+    """Run the applications one after another, with or without a bridge running."""
     before = _points(bridge)
     meter = Meter(ground.parts() | ({"bridge": bridge.pid} if bridge else {}))
     took = {one.name: one.run() for one in work}
     usage = meter.read()
-    time.sleep(0.0 if bridge is None else 1.1)  # until the status file is of now
+    time.sleep(0.0 if bridge is None else 1.1)  # until the status file is current
     expected, fetched = (b - a for a, b in zip(before, _points(bridge), strict=True))
     return Run(
         label,

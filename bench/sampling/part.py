@@ -1,4 +1,4 @@
-"""A part of the benchmark: measured by itself, step by step, and told by itself."""
+"""A part of the benchmark, measured step by step and reported by itself."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,14 +14,14 @@ R = TypeVar("R")
 
 
 class Part(ABC, Generic[R]):
-    """What a step gives is an R; ``name`` is a field of Form and of the files."""
+    """A step's result is an R; ``name`` is a field of Form and a file's stem."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     gives: ClassVar[type[Any]]
 
     def settings(self, form: Form) -> dict[str, Any]:
-        """What has to be the same for a run that goes on; more runs are no change."""
+        """What must be the same to resume a run; the number of runs may differ."""
         found = asdict(self.wanted(form))
         found.pop("runs", None)
         return found
@@ -38,14 +38,14 @@ class Part(ABC, Generic[R]):
     def measure(
         self, ground: Ground, form: Form, steps: Sequence[str]
     ) -> Iterator[tuple[str, R]]:
-        """Measure some steps; each is given as soon as it is there."""
+        """Measure some steps; yield each as soon as it is complete."""
 
     @abstractmethod
     def tables(self, found: Mapping[str, R]) -> dict[str, str]:
-        """Tables or sentences by their title; empty ones are left out."""
+        """Tables or sentences by title; empty ones are left out."""
 
     def plots(self, found: Mapping[str, R]) -> dict[str, Callable[[Path], None]]:
-        """What draws each picture, by the name of its file."""
+        """The function that draws each plot, by file name."""
         return {}
 
     def goals(self, found: Mapping[str, R]) -> list[Figure]:

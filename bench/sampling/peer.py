@@ -8,7 +8,7 @@ from pathlib import Path
 from core.settings.tools import TOOLS
 from tests.servers import Pmcd, Server, VictoriaMetrics
 
-# It needs the distribution's Python, whose module of PCP is compiled for it.
+# It needs the distribution's Python, for which PCP's module is compiled.
 _PYTHON = "/usr/bin/python3"
 _FOLDER = TOOLS / "pcp2influxdb"
 _PACKAGES = (
@@ -20,7 +20,7 @@ DATABASE = "peer"
 
 
 class Peer(Server):
-    """pcp2influxdb of some metrics, counters raw, into a store.
+    """pcp2influxdb, which writes some metrics, counters raw, to a store.
 
     Its series have the label ``db`` with the value DATABASE, and the instance in their
     name.
@@ -45,7 +45,7 @@ class Peer(Server):
 
 
 def program() -> Path:
-    """Where pcp2influxdb is; fetched into .tools where the system has none."""
+    """The path of pcp2influxdb; downloads it into .tools if it is not installed."""
     if (installed := shutil.which("pcp2influxdb")) is not None:
         return Path(installed)
     if not _FOLDER.is_dir():
@@ -54,7 +54,7 @@ def program() -> Path:
 
 
 def _fetch() -> None:
-    """Unpack the packages of the distribution; nothing is installed."""
+    """Unpack the packages of the distribution without installing them."""
     draft = _FOLDER.with_suffix(".new")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)

@@ -15,13 +15,13 @@ from bench.sampling.resources import Taken  # noqa: E402
 from bench.sampling.soak import Soaked  # noqa: E402
 from bench.sampling.throughput import Cell  # noqa: E402
 
-# The same picture gives the same file.
+# Makes the same picture give the same file.
 matplotlib.rcParams["svg.hashsalt"] = "supertwin"
 _PARTS = ("pmcd", "pmdalinux", "pmdaproc", "bridge")
 
 
 def plot_throughput(cells: Sequence[Cell], path: Path) -> None:
-    """Points a second by frequency, a picture for each number of metrics and files."""
+    """Points a second by frequency, one plot for each number of metrics and files."""
     kinds = sorted({(cell.files, cell.metrics) for cell in cells})
     figure, axes = row(len(kinds))
     for axis, kind in zip(axes, kinds, strict=True):
@@ -54,7 +54,7 @@ def plot_rss(cells: Sequence[Taken], path: Path) -> None:
 
 
 def plot_network(cells: Sequence[Taken], path: Path) -> None:
-    """What PMCD passes on by frequency, a line for each number of metrics."""
+    """PMCD's traffic to clients by frequency, one line for each number of metrics."""
     figure, (axis,) = row(1)
     for number in sorted({cell.metrics for cell in cells}):
         some = [cell for cell in cells if cell.metrics == number]
@@ -89,7 +89,7 @@ def _plot_parts(
 
 
 def plot_soak(run: Soaked, path: Path) -> None:
-    """The bridge's resident memory over time, and when what was killed."""
+    """The bridge's resident memory over time, with the times of the kills."""
     figure, (axis,) = row(1)
     sizes = [moment.rss for moment in run.moments]
     axis.plot([moment.at / 60 for moment in run.moments], sizes)
@@ -104,7 +104,7 @@ def plot_soak(run: Soaked, path: Path) -> None:
 
 
 def row(number: int) -> tuple[pyplot.Figure, Sequence[Axes]]:
-    """Pictures side by side."""
+    """Plots in one row."""
     figure, axes = pyplot.subplots(
         1, number, figsize=(5 * number, 4), sharey=True, squeeze=False
     )
@@ -120,7 +120,7 @@ def _label(axis: Axes, title: str, what: str, hertz: Sequence[int]) -> None:
 
 
 def save(figure: pyplot.Figure, path: Path) -> None:
-    """Write a picture; its file holds no date."""
+    """Write a plot; its file contains no date."""
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)

@@ -1,4 +1,4 @@
-"""Plots of what applications lose."""
+"""Plots of what sampling costs applications."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +10,11 @@ from bench.sampling.parts.overhead import labels, noise_of, overall
 from bench.sampling.parts.sensors import Grid
 from bench.sampling.plots import row, save
 
-_BIN = 1.1  # each bar of the histogram is by so much longer than the one before
+_BIN = 1.1  # each bar of the histogram is longer than the one before by this factor
 
 
 def plot_overhead(stretches: Sequence[Stretch], path: Path) -> None:
-    """All applications together by period; shipped, and not."""
+    """All applications together, by period; shipped and not shipped."""
     there = [label for label in labels(stretches) if " metrics " in label]
     ways = [False, True] if any("not shipped" in one for one in there) else [True]
     figure, axes = row(len(ways))
@@ -52,7 +52,7 @@ def _periods(stretches: Sequence[Stretch]) -> list[int]:
 
 
 def plot_noise(stretches: Sequence[Stretch], path: Path) -> None:
-    """Pieces of the noise loop by their time: nothing sampled, and each period."""
+    """Pieces of the noise loop by their time: without sampling, and for each period."""
     some = [one for one in labels(stretches) if one.startswith("8 metrics")]
     figure, (axis,) = row(1)
     for label in [NOTHING, *(one for one in some if "not shipped" not in one)]:

@@ -1,4 +1,4 @@
-"""What sampling is said to cost, by a calibration of the same run, and what it took."""
+"""The cost of sampling, predicted by a calibration of the same run, and measured."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from supertwin.stack.private_stack import private_stack
 
 @dataclass(frozen=True)
 class Beside:
-    """A predicted figure, the ends of its 95 % interval, and the measured one."""
+    """A predicted figure, the ends of its 95 % interval, and the measured figure."""
 
     what: str
     unit: str
@@ -32,13 +32,13 @@ class Beside:
 
     @property
     def within(self) -> bool:
-        """Whether what was measured lies in the interval."""
+        """Whether the measured value lies in the interval."""
         return self.low <= self.measured <= self.high
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What a run spent: points in how many series and seconds, bytes, CPU, memory."""
+    """What a run used: points, series, seconds, bytes, and CPU and memory."""
 
     points: int
     series: int
@@ -50,29 +50,27 @@ class Spent:
 
 @dataclass(frozen=True)
 class Predicted:
-    """Each figure beside the other; ``others`` is the CPU of other work (% of a core)
-    while it was calibrated.
-    """
+    """Predicted and measured figures, and the CPU of other work (% of a core)."""
 
     figures: Sequence[Beside]
     others: float
 
 
 def calibrated() -> CostModel:
-    """A calibration of now, which takes a minute or so."""
+    """Calibrate now; this takes about a minute."""
     with tempfile.TemporaryDirectory(prefix="supertwin-bench-") as folder:
         return calibrate(Settings(home=Path(folder)), print, private_stack)
 
 
 def load_now(ground: Ground) -> SamplingLoad:
-    """What the plan in the graph asks for, as `supertwin sample estimate` counts it."""
+    """The load of the plan in the graph, as `supertwin sample estimate` counts it."""
     sizes, _ = sizes_now(ground.pmcd.address)
     with Endpoint(f"{ground.fuseki.url}/twin") as twin:
         return load_of(read_plan(twin, HOST), sizes)
 
 
 def beside(model: CostModel, load: SamplingLoad, spent: Spent) -> Predicted:
-    """What a load was to cost, and what it did."""
+    """The predicted and the actual cost of a load."""
     figures = [*_used(model, load, spent), *_on_disk(model, load, spent)]
     return Predicted(figures, model.others)
 
@@ -90,7 +88,7 @@ def _used(model: CostModel, load: SamplingLoad, spent: Spent) -> list[Beside]:
 
 
 def _on_disk(model: CostModel, load: SamplingLoad, spent: Spent) -> list[Beside]:
-    """Of as many points as there were, and of a day of them."""
+    """For the actual number of points, and for one day."""
     whole = spent.bytes_of_points + spent.bytes_of_index
     run = model.disk.a_day(spent.points, spent.series)
     a_day = spent.bytes_of_points * DAY / spent.seconds + spent.bytes_of_index

@@ -1,7 +1,7 @@
-"""What is told while it is measured, and the pages and plots of the full form.
+"""Output during the measurement, and the pages and plots of the full form.
 
-With a folder, a part's tables are ``NAME.md``, its plots ``NAME-….svg`` beside its
-results, ``NAME.json``; ``sampling.md`` holds the goals of all parts.
+With a folder, a part's tables are ``NAME.md`` and its plots ``NAME-….svg``, next to its
+results ``NAME.json``; ``sampling.md`` has the goals of all parts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ is counted and how.
 
 
 class Report:
-    """Prints what is there; with a folder, writes it as well."""
+    """Prints results; with a folder, writes them as well."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -30,16 +30,16 @@ class Report:
             folder.mkdir(parents=True, exist_ok=True)
 
     def say(self, line: str) -> None:
-        """A line for who waits."""
+        """Print a line about progress."""
         print(line, flush=True)
 
     def results(self, part: Part[Any], form: Form) -> Results:
-        """Where a part's steps are kept."""
+        """The saved steps of a part."""
         path = self._folder / f"{part.name}.json" if self._folder else None
         return Results(part, form, path)
 
     def tell(self, part: Part[Any], results: Results) -> None:
-        """A part's tables and plots, of the steps that there are."""
+        """Print and write a part's tables and plots, of the steps measured so far."""
         tables = {k: v for k, v in part.tables(results.found).items() if v}
         for title, body in tables.items():
             print(f"\n{title}\n\n{body}\n", flush=True)
@@ -49,7 +49,7 @@ class Report:
             (self._folder / f"{part.name}.md").write_text(page)
 
     def goals(self, parts: Mapping[str, Sequence[Figure]]) -> None:
-        """The goals of the parts that were measured."""
+        """Print and write the goals of the measured parts."""
         figures = [figure for rows in parts.values() for figure in rows]
         if not figures:
             return

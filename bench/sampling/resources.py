@@ -1,7 +1,7 @@
-"""Figures 5.1 to 5.4 of the thesis: what sampling takes of CPU, memory and network.
+"""Figures 5.1 to 5.4 of the thesis: CPU, memory and network that sampling uses.
 
 The thesis sampled up to 50 metrics: 24 of pmdaperfevent, 20 of pmdalinux, 6 of
-pmdaproc. Here pmdalinux gives 44, since hardware counters are not to be had everywhere.
+pmdaproc. Here pmdalinux provides 44, as hardware counters are not available everywhere.
 """
 
 import time
@@ -27,7 +27,7 @@ _WARM_UP = 2.0
 
 @dataclass(frozen=True)
 class Taken:
-    """What every process took; what PMCD got of its agents and passed on, in kB/s.
+    """What every process used, and PMCD's traffic from agents to clients in kB/s.
 
     ``points`` are those fetched a second.
     """
@@ -40,7 +40,7 @@ class Taken:
 
 
 def metrics_of(number: int) -> list[str]:
-    """So many metrics; every ten hold one of processes, the last ten two."""
+    """This many metrics; every ten contain one of processes, the last ten two."""
     found: list[str] = []
     linux, proc = iter(LINUX), iter(throughput.METRICS)
     for ten in range(1, _TENS + 1):
@@ -53,7 +53,7 @@ def metrics_of(number: int) -> list[str]:
 def measure_resources(
     ground: Ground, cells: Sequence[tuple[int, int]], seconds: float
 ) -> Iterator[Taken]:
-    """Each frequency and number of metrics."""
+    """Measure each frequency and number of metrics."""
     for hertz, number in cells:
         with running_bridge(ground, metrics_of(number), period_of(hertz)) as bridge:
             time.sleep(_WARM_UP)
@@ -72,8 +72,8 @@ def measure_resources(
 def passed_on(pid: int) -> float:
     """kB that PMCD has read from its agents' pipes, and so sent to its clients.
 
-    The kernel does not count what a process sends through a socket; what PMCD adds to
-    the values is some 20 bytes a fetch.
+    The kernel does not count what a process sends through a socket; PMCD adds only some
+    20 bytes a fetch to the values.
     """
     text = Path(f"/proc/{pid}/io").read_text()
     return int(text.partition("rchar: ")[2].split()[0]) / 1000

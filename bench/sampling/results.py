@@ -1,4 +1,4 @@
-"""What a part measured, kept step by step, so that a run that was cut goes on."""
+"""The results of a part, saved step by step, so that an interrupted run can resume."""
 
 import os
 import platform
@@ -22,9 +22,9 @@ _CPUINFO = re.compile(r"^(model name|cpu family|model)\s*: (.+?)\s*$", re.MULTIL
 
 
 class Results:
-    """A part's steps, in a file (None: in memory alone) with what they hang on.
+    """A part's steps and settings, in a file (None: only in memory).
 
-    ``machines`` say where and when each run that measured some of them did so.
+    ``machines`` say where and when each run measured some of them.
     """
 
     def __init__(self, part: Part[Any], form: Form, path: Path | None) -> None:
@@ -36,7 +36,7 @@ class Results:
         self._here = machine()
 
     def resume(self) -> None:
-        """Take up what is in the file; exit 2 where it was measured otherwise."""
+        """Load the steps of the file; exit 2 if the settings were others."""
         if not self.take_up():
             print(
                 f"bench_sampling: {self.refusal}: leave --resume out to measure it "
@@ -47,11 +47,11 @@ class Results:
 
     @property
     def refusal(self) -> str:
-        """Why what is in the file is not taken up, where it is not."""
+        """The reason why the file cannot be loaded."""
         return f"{self._path} was measured with other settings, or is damaged"
 
     def take_up(self) -> bool:
-        """Take up what is in the file, if any; False where that cannot be done."""
+        """Load the steps in the file, if any; False if that is impossible."""
         if self._path is None or not self._path.exists():
             return True
         try:
@@ -66,7 +66,7 @@ class Results:
         return True
 
     def keep(self, step: str, result: Any) -> None:
-        """Add a step, and write the file anew."""
+        """Add a step and rewrite the file."""
         self.found[step] = result
         if self._here not in self.machines:
             self.machines.append(self._here)
@@ -75,7 +75,7 @@ class Results:
             self._write(self._path)
 
     def _write(self, path: Path) -> None:
-        """A step a line; the file is the old one or the new one, never half."""
+        """Write one step a line; replaces the file atomically."""
         steps = ",\n".join(
             f"{_text(name)}: {_text(self._adapter.dump_python(step, mode='json'))}"
             for name, step in self.found.items()
@@ -88,7 +88,7 @@ class Results:
 
 
 def machine() -> dict[str, Any]:
-    """Where and when it was measured, and how busy the machine was before."""
+    """Where and when the run took place, and the machine's load before it."""
     return {
         "date": _date(),
         "cpu": _cpu_model(),
@@ -104,7 +104,7 @@ def _date() -> str:
 
 
 def _cpu_model() -> str:
-    """Its name, and the numbers that tell those of one name apart."""
+    """The CPU's name, and the numbers that distinguish CPUs of the same name."""
     told = dict(_CPUINFO.findall(Path("/proc/cpuinfo").read_text()))
     if "model name" not in told:
         return platform.machine()
@@ -126,7 +126,7 @@ def _commit() -> str:
 
 
 def _plain(settings: Mapping[str, Any]) -> Any:
-    """As JSON gives it back: no tuples."""
+    """The settings as JSON returns them, without tuples."""
     return orjson.loads(orjson.dumps(settings))
 
 

@@ -1,7 +1,7 @@
 """Hours in minutes: 100,000 points a second while servers are killed.
 
-The store is killed with -9 three times, once of them away for long, and PMCD once; at
-the end every point of the store is counted and set against the bridge's account.
+The store is killed with -9 three times, once for long, and PMCD once. At the end, every
+point of the store is counted and compared with the bridge's account.
 """
 
 import math
@@ -24,12 +24,12 @@ from sampling.account import reasons
 from tests.sampler_bridge.servers import BridgeProcess
 from tests.servers import Server, wait_until
 
-# Six metrics of 1,000 processes and the machine's own: 100,000 points/s and some.
+# Six metrics of 1,000 processes and the machine's own: just over 100,000 points/s.
 PERIOD_MS = 60
 PACE = 100_000
-# When what is killed, as a share of the time.
+# When each server is killed, as a share of the time.
 _STORE_AT, _LONG_AT, _PMCD_AT, _STORE_AGAIN_AT = 0.1, 0.2, 0.7, 0.85
-# What costs all points of a tick at once.
+# Reasons for which all points of a tick are missing at once.
 _OF_WHOLE_TICKS = (
     *(reasons.LATE, reasons.SLOW, reasons.DOWN, reasons.REFUSED),
     *(reasons.LOG_FULL, reasons.LOG_FAILED, reasons.LOG_DAMAGED),
@@ -41,10 +41,10 @@ _DRAIN = 120.0
 class Moment(NamedTuple):
     """One look: seconds since the start, CPU seconds, MB, and the bridge's counts.
 
-    It is ``calm`` when both servers answer and nothing is sent again or waits long.
+    It is ``calm`` when both servers answer and nothing is re-sent or waits long.
     ``waiting`` points and ``log_bytes`` are in the log at ``ms`` (Unix). ``missed``
-    are the points of whole ticks that are missing up to ``tick_ms``, and perhaps of
-    some right after it.
+    counts the missing points of whole ticks up to ``tick_ms``, and perhaps of a few
+    after it.
     """
 
     at: float
@@ -61,10 +61,10 @@ class Moment(NamedTuple):
 
 
 class Outage(NamedTuple):
-    """A kill, the most that waited in the log after it, and its most bytes.
+    """A kill, and the most points and bytes that waited in the log after it.
 
-    ``caught_up`` is how many seconds after the start again all was as before, to the
-    second; None: it never was, before the next kill.
+    ``caught_up`` is the number of seconds from the restart until all is as before, to
+    the second; None if another kill came first.
     """
 
     kill: Kill
@@ -89,17 +89,17 @@ class Soaked:
 
     @property
     def open(self) -> int:
-        """Points of which the bridge's account does not say where they are."""
+        """Points that the bridge's account does not explain."""
         known = self.written + self.waiting + sum(self.missing.values())
         return self.expected - known
 
     def ticks(self) -> list[tuple[int, int]]:
         """Whole ticks that the store lacks, and that the account misses, at each look.
 
-        Looks of which that can be told: the tick after that of the look is there.
-        Points become ticks from look to look: of a missing tick more points are missing
-        than the store has of the one before it, by those of series without a name,
-        which must not add up.
+        Only for looks that can be judged: the tick after the look's tick is present.
+        Points become ticks from look to look: for a missing tick, more points are
+        missing than the store has of the tick before it, because of series without a
+        name; this surplus must not add up.
         """
         stamps = np.array([ms for ms, _ in self.stored.absent], np.int64)
         points = np.cumsum([0, *(points for _, points in self.stored.absent)])
@@ -120,9 +120,9 @@ class Soaked:
         return due - len(self.stored.absent)
 
     def calm(self) -> tuple[float, float]:
-        """CPU in % of one core and points a second, of the calm stretches alone.
+        """CPU in % of one core and points a second, over calm stretches only.
 
-        Both are 0 where there was none.
+        Both are 0 if there was none.
         """
         pairs = [
             (a, b)
@@ -136,12 +136,12 @@ class Soaked:
         return cpu, sum(b.written - a.written for a, b in pairs) / took
 
     def growth(self) -> Estimate:
-        """Change of memory in MB an hour, of calm moments, the first tenth left out."""
+        """Growth of memory in MB an hour over calm moments, without the first tenth."""
         late = [m for m in self.moments[len(self.moments) // 10 :] if m.calm]
         return slope([m.at / 3600 for m in late], [m.rss for m in late])
 
     def outages(self) -> list[Outage]:
-        """What each kill left to do."""
+        """The backlog after each kill."""
         ends = [*(kill.dead_ms for kill in self.kills[1:]), math.inf]
         return [
             _outage(kill, [m for m in self.moments if kill.dead_ms <= m.ms < end])
@@ -163,7 +163,7 @@ def _outage(kill: Kill, moments: Sequence[Moment]) -> Outage:
 def measure_soak(
     ground: Ground, processes: int, form: Soak, say: Callable[[str], None]
 ) -> Soaked:
-    """One run; the bridge's state is that of its end."""
+    """One run; the bridge's state is read at its end."""
     began_ms = now_ms()
     with running_bridge(ground, METRICS, PERIOD_MS) as bridge:
         time.sleep(_WARM_UP)
@@ -209,7 +209,7 @@ def _events(ground: Ground, form: Soak) -> list[_Event]:
 
 
 def _watch(bridge: BridgeProcess, moments: list[Moment], until: float) -> None:
-    """Look every second until so many seconds after the first look."""
+    """Look every second until this many seconds after the first look."""
     first = moments[0].at if moments else time.monotonic()
     while time.monotonic() - first < until:
         moments.append(_look(bridge))
@@ -244,6 +244,6 @@ def _kill(event: _Event, bridge: BridgeProcess, moments: list[Moment]) -> Kill:
 
 
 def _is_drained(bridge: BridgeProcess) -> bool:
-    """All but the last few ticks are in the store."""
+    """Whether all but the last few ticks are in the store."""
     status = bridge.status()
     return bool(status["store"]["up"] and status["queue"]["points"] < PACE)

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Student's t, 97.5 %, of 1 to 10 degrees of freedom; from there on a series does.
+# Student's t, 97.5 %, for 1 to 10 degrees of freedom; a series gives the others.
 _FEW = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 _Z = 1.959964
 
 
 class Estimate(NamedTuple):
-    """A value, the ends of its 95 % interval (NaN: unknown), and of how many."""
+    """A value, the ends of its 95 % interval (NaN: unknown), and the sample size."""
 
     value: float
     low: float
@@ -22,7 +22,7 @@ class Estimate(NamedTuple):
 
     @property
     def within(self) -> float:
-        """How far the farther end is."""
+        """The distance of the farther end."""
         return max(self.high - self.value, self.value - self.low)
 
     def __str__(self) -> str:
@@ -55,9 +55,9 @@ def mean(values: Sequence[float]) -> Estimate:
 
 
 def slope(times: Sequence[float], values: Sequence[float], most: int = 30) -> Estimate:
-    """Change of a value by unit of time, of the means of at most so many pieces.
+    """Change of a value by unit of time, from the means of at most ``most`` pieces.
 
-    Neighbours in time are alike; the pieces' means are nearly independent.
+    Neighbours in time are correlated; the means of pieces are nearly independent.
     """
     pieces = min(most, len(times))
     x = np.array([np.mean(piece) for piece in np.array_split(times, pieces)])
@@ -76,11 +76,10 @@ def _around(value: float, within: float, number: int) -> Estimate:
 
 
 def typical(values: Sequence[float]) -> Estimate:
-    """The pseudo-median (Hodges and Lehmann), half of all means of two values below it.
+    """The pseudo-median (Hodges and Lehmann): the median of the means of all pairs.
 
-    A few values far away move it little. Its interval turns Wilcoxon's signed-rank test
-    around, and holds for whatever scatters alike to both sides; of fewer than six
-    values nothing is certain.
+    Outliers move it little. Its interval inverts Wilcoxon's signed-rank test, and holds
+    for symmetric distributions. Fewer than six values give no interval.
     """
     number = len(values)
     first, second = np.triu_indices(number)
@@ -92,9 +91,9 @@ def typical(values: Sequence[float]) -> Estimate:
 
 
 def _outside(number: int) -> int:
-    """From which of the means of two values on the interval begins; 0 for none.
+    """The index, from 1, of the pair mean at which the interval begins; 0 for none.
 
-    As many sums of signed ranks are that small in at most 2.5 % of all cases.
+    So many sums of signed ranks have a probability of at most 2.5 % together.
     """
     cases = [1]
     for rank in range(1, number + 1):
@@ -106,9 +105,9 @@ def _outside(number: int) -> int:
 def changes(
     logs: Sequence[float], of: Callable[[Sequence[float]], Estimate] = typical
 ) -> Estimate:
-    """The change in % that logarithms of ratios tell.
+    """The change in %, from logarithms of ratios.
 
-    Of logarithms, since a mean of ratios is above 1 where two things only scatter.
+    Logarithms, as the mean of ratios of two equal, noisy values is above 1.
     """
     found = of(logs)
     value, low, high = (100 * math.expm1(one) for one in found[:3])

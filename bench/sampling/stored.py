@@ -1,4 +1,4 @@
-"""What the store holds of a soak, counted point by point, and what it lacks."""
+"""The points of a soak in the store, counted one by one, and those it lacks."""
 
 import re
 from collections import defaultdict
@@ -15,14 +15,14 @@ from bench.sampling.idle import INSTANCES
 from tests.servers import VictoriaMetrics
 
 _WINDOW_MS = 20_000
-_LATER_MS = 60_000  # beyond now
+_LATER_MS = 60_000  # beyond the current time
 _IDLE = re.compile(f"instname={INSTANCES}")
 Labels = tuple[str, ...]
 Stamps = npt.NDArray[np.int64]
 
 
 class Kill(NamedTuple):
-    """What was killed, when it was dead, and when it was started again (Unix ms)."""
+    """What was killed, when it was dead, and when it was restarted (Unix ms)."""
 
     what: str
     dead_ms: int
@@ -30,7 +30,7 @@ class Kill(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Metrics at a period in ms, each with a series of so many idle processes."""
+    """Metrics at a period in ms, each with a series for every idle process."""
 
     metrics: Sequence[str]
     period_ms: int
@@ -39,13 +39,13 @@ class Asked(NamedTuple):
 
 @dataclass
 class Stored:
-    """What the store holds of the host.
+    """The points of the host in the store.
 
-    ``impossible`` points have a metric that was not asked for, fall on no multiple of
-    the period, or into the time in which there was no PMCD. ``first_ms`` and
-    ``last_ms`` are the ends of all. Of the ticks between them those in ``absent`` (ms)
-    have no point of the idle processes; with how many points all series have at the
-    tick before. At the others idle processes lack ``uneven`` points.
+    ``impossible`` points have a metric that was not requested, fall on no multiple of
+    the period, or into the time without PMCD. ``first_ms`` and ``last_ms`` are the
+    ends. Ticks in ``absent`` (ms) have no point of the idle processes; each has the
+    number of points of all series at the tick before. At the other ticks, ``uneven``
+    points of idle processes are missing.
     """
 
     points: int = 0
@@ -61,7 +61,7 @@ class Stored:
 def stored(
     store: VictoriaMetrics, since_ms: int, kills: Sequence[Kill], asked: Asked
 ) -> Stored:
-    """Count every point of the host, a stretch of time after the other."""
+    """Count every point of the host, one time span after another."""
     gaps = [(k.dead_ms, k.started_ms) for k in kills if k.what == "PMCD"]
     allowed = {name.replace(".", "_") for name in asked.metrics}
     found, series = Stored(), set()
@@ -93,14 +93,14 @@ class _Ticks:
         self._idle = np.zeros(number, np.int64)
 
     def add(self, labels: Labels, stamps: Stamps) -> None:
-        """The points of a series."""
+        """Count the points of a series."""
         places = stamps // self._period_ms - self._first
         self._all[places] += 1
         if any(map(_IDLE.fullmatch, labels)):
             self._idle[places] += 1
 
     def tell(self, found: Stored, each: int) -> None:
-        """The ends, and what lacks between them, of ``each`` idle points a tick."""
+        """Set ends and missing points; ``each`` is the number of idle points a tick."""
         there = np.flatnonzero(self._all)
         if not len(there):
             return
@@ -110,7 +110,7 @@ class _Ticks:
         idle = self._idle[first : last + 1]
         absent = np.flatnonzero(idle == 0)
         found.uneven = int(np.abs(each - idle[idle > 0]).sum())
-        # Of each tick the last one before it that has points.
+        # For each tick, the last one up to it that has points.
         before = np.maximum.accumulate(np.where(idle > 0, np.arange(len(idle)), 0))
         stamps = found.first_ms + absent * self._period_ms
         points = self._all[first + before[absent]]
@@ -118,7 +118,7 @@ class _Ticks:
 
 
 def _series(store: VictoriaMetrics, since_ms: int) -> Iterator[tuple[Labels, Stamps]]:
-    """Name, labels and stamps of each series in each stretch, up to now and beyond."""
+    """Name, labels and timestamps of each series, by time span up to now and beyond."""
     end_ms = now_ms() + _LATER_MS
     for start_ms in range(since_ms, end_ms, _WINDOW_MS):
         stamps = defaultdict(list)

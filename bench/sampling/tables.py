@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Rows, the first being the header; all but it to the right."""
+    """A table of rows, first the header; all but the first column align right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "| " + " | ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) + " |"

@@ -1,7 +1,7 @@
-"""What the thesis measured on its host Dolap: 88 threads, about 1,100 processes.
+"""The thesis' results on its host Dolap: 88 threads, about 1,100 processes.
 
 Its tables 5.2 (pmdaproc) and 5.3 (pmdaperfevent), 10 seconds a row, by reports a second
-and metrics asked for.
+and number of metrics.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class Row(NamedTuple):
 
     @property
     def false_zeros(self) -> float:
-        """Zeros where no zero can be, in % of what was inserted."""
+        """Zeros where zero is impossible, in % of the inserted points."""
         return 100 * self.zeros / self.inserted
 
 

@@ -1,9 +1,9 @@
-"""Tables 5.2 and 5.3: what arrives of what was asked for, by frequency and metrics.
+"""Tables 5.2 and 5.3: which of the requested points arrive, by frequency and metrics.
 
-The bridge and pcp2influxdb take turns, each alone, from the same PMCD into the same
-store; the bare pmFetch loop runs before and after them, and its better run counts.
-Counted are the points of our own idle processes, whose number is known exactly; all
-others are load.
+The bridge and pcp2influxdb take turns, each alone, with the same PMCD and the same
+store; the bare pmFetch loop runs before and after them, and its better run counts. Only
+points of our own idle processes count, as their number is known exactly; all others are
+load.
 """
 
 import time
@@ -18,8 +18,8 @@ from bench.sampling.peer import DATABASE, Peer
 from bench.sampling.usage import Meter, Usage
 from tests.servers import wait_until
 
-# All of /proc/PID/stat: one file a process. The first, second and fifth are above zero
-# for as long as a process lives.
+# All from /proc/PID/stat: one file a process. The first, second and fifth stay above
+# zero as long as a process lives.
 METRICS = (
     "proc.psinfo.rss",
     "proc.psinfo.vsize",
@@ -28,8 +28,8 @@ METRICS = (
     "proc.psinfo.start_time",
     "proc.psinfo.minflt",
 )
-# By how many files the agent reads of each process. Those of three (stat, status, io)
-# are the five of the thesis' appendix B and one more.
+# By the number of files that the agent reads of each process. The metrics from three
+# files (stat, status, io) are the five of the thesis' appendix B and one more.
 SETS = {
     1: METRICS,
     3: (
@@ -47,10 +47,10 @@ _PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Side:
-    """What one competitor delivered, what it and its servers used, and its excuses.
+    """One competitor's points, the usage of it and its servers, and missing points.
 
-    ``waiting`` points were fetched and not yet sent when the window ended: a store
-    that is too slow shows there.
+    ``waiting`` points were fetched and not sent when the window ended, for example
+    because the store is too slow.
     """
 
     expected: int
@@ -67,7 +67,7 @@ class Side:
 
     @property
     def lost(self) -> float:
-        """Lost points in % of the expected ones; who catches up may have more."""
+        """Lost points in % of the expected; not negative when late points arrive."""
         return max(100 * (1 - self.counted.inserted / self.expected), 0.0)
 
 
@@ -88,18 +88,18 @@ class Cell:
 
     @property
     def asked(self) -> float:
-        """Points a second that were asked for."""
+        """Requested points a second."""
         return self.ours.expected / self.ours.seconds
 
     @property
     def of_limit(self) -> float:
-        """Our points over what can be had: as asked, or as the bare loop gets."""
+        """Our points relative to what is possible: as requested, or the bare loop's."""
         return self.ours.rate / min(self.asked, self.limit)
 
 
 @dataclass(frozen=True)
 class Race:
-    """How every cell is measured."""
+    """The conditions under which every cell is measured."""
 
     ground: Ground
     pids: Sequence[int]
@@ -108,7 +108,7 @@ class Race:
     def cell(self, hertz: int, number: int, files: int) -> Cell:
         """Both competitors and the limit at one frequency and number of metrics.
 
-        Who is first changes with the number of metrics.
+        The number of metrics decides which competitor runs first.
         """
         period_ms, metrics = period_of(hertz), SETS[files][:number]
         before = self._bare(metrics)
@@ -149,7 +149,7 @@ class Race:
             warm_ms = now_ms()
             usage = self._watch({"pcp2influxdb": peer.pid}, period_ms)
             assert peer.ended() is None, peer.output()[-2000:]
-            # its ticks have no common phase: half a period on either side of the first
+            # its ticks have no common phase: start half a period before the first
             first, *_ = [*self._ticks_since(match, warm_ms)(), warm_ms]
             start_ms = first - period_ms // 2
             self._until_sent(match, start_ms + self._number(period_ms) * period_ms)
@@ -160,17 +160,17 @@ class Race:
         return lambda: ticks(store, match, start_ms, now_ms() + 1000)
 
     def _until_sent(self, match: str, end_ms: int) -> None:
-        """Let what was fetched in the window arrive, as the bridge may at its end."""
+        """Wait for the window's points that are still being sent, as the bridge may."""
         beyond, until = self._ticks_since(match, end_ms), time.monotonic() + _PATIENCE
         while not beyond() and time.monotonic() < until:
             time.sleep(0.2)
 
     def _number(self, period_ms: int) -> int:
-        """Ticks of a window."""
+        """Number of ticks in a window."""
         return int(1000 * self.seconds) // period_ms
 
     def _watch(self, pids: Mapping[str, int], period_ms: int) -> dict[str, Usage]:
-        """Let the window pass, and a second for what is under way."""
+        """Wait for the window to end, and a second for points in transit."""
         meter = Meter(self.ground.parts() | pids)
         time.sleep(self.seconds + 2 * period_ms / 1000)
         usage = meter.read()

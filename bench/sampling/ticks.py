@@ -1,7 +1,7 @@
 """A period of 1 ms: how far from its time each tick was fetched.
 
-One of the metrics is a clock: the sample agent's milliseconds since it was started. The
-time of day of its start is found by asking it: no answer is older than its question.
+One of the metrics is a clock: milliseconds since the sample agent was started. Its
+start is found by requests: no answer is older than its request.
 """
 
 import os
@@ -39,9 +39,9 @@ _WARM_UP = 2.0
 
 @dataclass(frozen=True)
 class Ticks:
-    """Ticks that were due, how many arrived, and how many of them in time.
+    """Numbers of ticks that were due, that arrived, and that were in time.
 
-    ``off`` are ms within which 50, 99, 99.9 and 100 % of what arrived was fetched.
+    ``off`` are the ms within which 50, 99, 99.9 and 100 % of the arrived were fetched.
     """
 
     due: int
@@ -51,12 +51,12 @@ class Ticks:
 
     @property
     def in_time(self) -> float:
-        """Share within 1 ms of their time, in % of all that were due."""
+        """Ticks within 1 ms of their time, in % of all that were due."""
         return 100 * self.within / self.due
 
 
 def told(due: int, off: npt.NDArray[np.float64]) -> Ticks:
-    """Ticks of which these arrived, by so many ms off their time."""
+    """Count ticks; ``off`` has the distance in ms of each that arrived."""
     size = np.abs(off)
     quantiles = [float(np.quantile(size, q)) if len(size) else 0.0 for q in _QUANTILES]
     fifty, most, nearly, all_ = quantiles
@@ -90,7 +90,7 @@ def measure_ticks(ground: Ground, seconds: int, who: str) -> Ticks:
 def started_ms(address: str) -> float:
     """When the sample agent was started, in ms of Unix time.
 
-    Halfway between question and answer of the quickest exchange.
+    Taken as halfway between request and answer of the fastest exchange.
     """
     exchanges = []
     with Context(address) as context:
@@ -108,7 +108,7 @@ def started_ms(address: str) -> float:
 
 @contextmanager
 def under_fifo(pids: list[int], priority: int) -> Iterator[None]:
-    """Give every thread of some processes a real-time priority for a while."""
+    """Give every thread of some processes a real-time priority for the block."""
     tasks = [path for pid in pids for path in Path(f"/proc/{pid}/task").iterdir()]
     threads = [int(path.name) for path in tasks]
     for thread in threads:
@@ -122,7 +122,7 @@ def under_fifo(pids: list[int], priority: int) -> Iterator[None]:
 
 
 def may_be_first() -> bool:
-    """Whether this user may give real-time priorities."""
+    """Whether this user may set real-time priorities."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:

@@ -21,7 +21,7 @@ class Usage(NamedTuple):
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process since it started, all threads."""
+    """User and system time of all threads of a process since it started."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICK
 
@@ -40,9 +40,9 @@ def of_pcp(usage: Mapping[str, Usage]) -> float:
 
 
 def agents(pmcd: Pmcd) -> dict[str, int]:
-    """The agents that a PMCD started, as its log has them: pmdaproc, pmdalinux, ….
+    """The agents that a PMCD started, according to its log: pmdaproc, pmdalinux, ….
 
-    Who their parent is says nothing: it may be another agent, or have ended.
+    Their parent does not identify them: it may be another agent, or have ended.
     """
     log = (pmcd.folder / "log/pmcd.log").read_text()
     table = log.rpartition("active agent dom")[2]
@@ -52,7 +52,7 @@ def agents(pmcd: Pmcd) -> dict[str, int]:
 
 @dataclass
 class Meter:
-    """Measures processes from its making to each reading, by the name of their part."""
+    """Measures the processes of each named part from its creation to each reading."""
 
     pids: Mapping[str, int]
 

@@ -1,4 +1,4 @@
-"""What `make bench` prints, and when."""
+"""The output of `make bench`, and when it is printed."""
 
 import re
 from collections.abc import Iterator
@@ -27,5 +27,5 @@ def test_an_unknown_part_is_refused_with_those_that_there_are(
     with pytest.raises(SystemExit) as ended:
         main(["--only", "speed"])
     assert ended.value.code == 2
-    # Python 3.12 no longer quotes them.
+    # Python 3.12 no longer quotes the choices.
     assert re.search("choose from '?bridge", capsys.readouterr().err)

@@ -1,4 +1,4 @@
-"""A graph and a store with a host of 128 threads and one of odd names."""
+"""A graph and a store with a host of 128 threads and one with odd names."""
 
 import copy
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from tests.servers import Fuseki, VictoriaMetrics
 
 BASE = "http://localhost:8000"
 BIG = "big"
-# Seconds that the tests of a slow machine may take until a series would end.
+# Series extend this many seconds into the future, for tests on a slow machine.
 AHEAD = 900
 ODD = "odd.Host_1"
 ODD_DISKS = ("sd$host", '<b onload="x">,[[host]] : \\')
@@ -26,7 +26,7 @@ ODD_DISKS = ("sd$host", '<b onload="x">,[[host]] : \\')
 
 @dataclass(frozen=True)
 class Servers:
-    """Where the graph and the store are."""
+    """The URLs of the graph and the store."""
 
     fuseki: str
     store: str
@@ -34,7 +34,7 @@ class Servers:
 
 @dataclass(frozen=True)
 class Made:
-    """A dashboard as both renderers' common spec, and as Grafana's JSON."""
+    """A dashboard as the renderers' common spec, and as Grafana's JSON."""
 
     spec: Dashboard
     document: dict[str, Any]
@@ -55,7 +55,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 
 
 def odd_document() -> dict[str, Any]:
-    """A small host whose names are what people type, and worse."""
+    """A small host with the names that people type, and with hostile ones."""
     document = copy.deepcopy(
         big_document(ODD, topology("pack:1 l3:1 l1d:2 core:1 pu:2"))
     )
@@ -70,7 +70,7 @@ def odd_document() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def made(servers: Servers) -> list[Made]:
-    """Every dashboard: of either host, and about both."""
+    """Every dashboard: of either host, and of all hosts."""
     found = []
     with Endpoint(f"{servers.fuseki}/twin") as endpoint:
         for definition in load_dashboards().values():

@@ -1,4 +1,4 @@
-"""Grafana's schema, made from its own types, as a check of whole dashboards."""
+"""Grafana's schema, generated from its own types, applied to whole dashboards."""
 
 import hashlib
 import json
@@ -30,9 +30,9 @@ _CONFIG = {
 
 
 def violations(document: Mapping[str, Any]) -> list[str]:
-    """Where a dashboard is not what Grafana's types say, one line each.
+    """Where a dashboard does not match Grafana's types, one line each.
 
-    Panels are checked by the type of their kind: options and field configuration too.
+    Panels are checked by the type of their kind, with options and field configuration.
     """
     panels = [
         (f"panels/{at}/{place}".rstrip("/"), panel)
@@ -56,7 +56,7 @@ def _with_inner(panel: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, An
 
 
 def _without_panels(item: Mapping[str, Any]) -> dict[str, Any]:
-    """With their types alone: each is checked by itself, and named in its line."""
+    """The item with the panels' types only: each panel is checked by itself."""
     if "panels" not in item:
         return dict(item)
     return {**item, "panels": [{"type": one["type"]} for one in item["panels"]]}
@@ -74,13 +74,13 @@ def _validators() -> dict[str, Draft7Validator]:
 
 
 def _schemas() -> dict[str, Any]:
-    """The schemas by type: kept, until the types or Grafana's packages change."""
+    """The schemas by type, cached until the types or Grafana's packages change."""
     lock = MODULES.parent / "package-lock.json"
     sources = b"\n".join(path.read_bytes() for path in (_TYPES, _MAKER, lock))
     kept = _CACHE / f"{hashlib.sha256(sources).hexdigest()[:16]}.json"
     if not kept.exists():
         _CACHE.mkdir(exist_ok=True)
-        # Beside the modules, where the compiler finds them.
+        # Next to the modules, where the compiler finds them.
         with tempfile.TemporaryDirectory(dir=_CACHE) as folder:
             made = _made(Path(folder))
             made.replace(kept)

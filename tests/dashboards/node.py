@@ -1,4 +1,4 @@
-"""Node.js, and the libraries that dashboards are checked with (tests/install.sh)."""
+"""Node.js, and the libraries that check dashboards (tests/install.sh)."""
 
 import shutil
 from pathlib import Path

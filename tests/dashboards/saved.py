@@ -1,4 +1,4 @@
-"""Saved queries made for the tests: any panel header, any rows, no graph needed."""
+"""Saved queries for tests: any panel header and any rows, without a graph."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ def query_text(
     params: str = "{host: {type: string}}",
     body: str = "",
 ) -> str:
-    """A saved query with this header; ``body`` is what stands in its WHERE."""
+    """A saved query with this header; ``body`` is the content of its WHERE."""
     head = {"title": "Own", "description": "Rows of a test.", "panel": panel}
     lines = [f"{key}: {json.dumps(value)}" for key, value in head.items()]
     lines += [f"params: {params}", f"returns: [{', '.join(columns)}]"]
@@ -29,7 +29,7 @@ def query_text(
 
 
 def save(folder: Path, name: str, text: str) -> None:
-    """Write it where a catalogue finds it."""
+    """Write a saved query to a folder that a catalogue reads."""
     path = folder / f"{name}.rq"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

@@ -1,4 +1,4 @@
-"""Small dashboards of the neutral spec, made by hand."""
+"""Small dashboards in the neutral spec, made by hand."""
 
 from dashboards.spec import (
     Component,
@@ -50,7 +50,7 @@ def target(name: str = "kernel.percpu.cpu.user", narrows: bool = False) -> Targe
 def panel(
     *members: PanelSeries, picture: Picture = "timeseries", **given: object
 ) -> Panel:
-    """A panel of these series; ``given`` are more fields of it."""
+    """A panel of these series; ``given`` sets more of its fields."""
     found = sorted({member.target for member in members})
     metrics = [next(m.metric for m in members if m.target == at) for at in found]
     narrows = bool(given.get("narrows"))
@@ -110,7 +110,7 @@ def dashboard(
 
 
 def component(label: str, *instances: str) -> Component:
-    """A choice of the drop-down."""
+    """An entry of the drop-down."""
     return Component(label, label, f"{BASE}/twin/n1/core/0", instances)
 
 

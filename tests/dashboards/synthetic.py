@@ -1,7 +1,6 @@
 """A host of 128 threads in a given Fuseki, its series in a given VictoriaMetrics.
 
-Needs no PCP: facts, plans and values are made up here, values so that every picture
-has something to show.
+Needs no PCP: facts, plans and values are made up, so that every panel has data.
 """
 
 import time
@@ -23,7 +22,7 @@ from tests.dashboards.synthetic_facts import big_document, topology
 
 Values = NDArray[np.float64]
 
-# Threads of one cache work on one thing; what no picture shows is written less often.
+# Threads of one cache behave alike; metrics that no panel shows are less frequent.
 _THREADS_PER_CACHE = 8
 _COARSE_SECONDS = 5
 _COARSE = ("kernel.percpu.", "hinv.")
@@ -41,7 +40,7 @@ def big_host(
 ) -> None:
     """Publish the host, and write its series of the last minutes.
 
-    ``ahead`` are seconds after now that are written as well, so that a live page moves.
+    ``ahead`` further seconds after now are written, so that a live page moves.
     """
     document = big_document(host, topology())
     publish_document(fuseki_url, base, document)
@@ -49,7 +48,7 @@ def big_host(
 
 
 def publish_document(fuseki_url: str, base: str, document: dict[str, Any]) -> None:
-    """Describe a probe's document, with the monitor plan, and publish it."""
+    """Describe a probe document, with the monitor plan, and publish it."""
     iris = Iris(base)
     names = [m["name"] for m in document["facts"].get("pcp", {}).get("metrics", [])]
     with (
@@ -65,7 +64,7 @@ def publish_document(fuseki_url: str, base: str, document: dict[str, Any]) -> No
 def write_series(
     store_url: str, document: dict[str, Any], minutes: float = 15, ahead: int = 0
 ) -> None:
-    """Write what the monitor plan of a document samples, one point a second."""
+    """Write the metrics of a document's monitor plan, one point a second."""
     end = int(time.time()) + ahead
     times = np.arange(end - int(minutes * 60) - ahead, end + 1)
     body = "\n".join(_lines(document, times)).encode()
@@ -95,7 +94,7 @@ def _lines(document: dict[str, Any], times: NDArray[np.int64]) -> Iterator[str]:
 
 
 def _values(metric: dict[str, Any], place: int, at: NDArray[np.int64]) -> Values:
-    """What a metric may have been at these Unix seconds, of its instance's place."""
+    """Plausible values of a metric at these Unix seconds, for one instance's number."""
     name, level = metric["name"], _level(metric["name"])
     seed = sum(name.encode()) + 7 * place
     busy = _busy(name, place, at)
@@ -110,7 +109,7 @@ def _values(metric: dict[str, Any], place: int, at: NDArray[np.int64]) -> Values
 
 
 def _busy(name: str, place: int, at: NDArray[np.int64]) -> Values:
-    """A share of time, slowly changing: alike where instances share a cache."""
+    """A slowly changing share of time, similar for instances that share a cache."""
     percpu = name.startswith(_COARSE)
     core = place % 64 if percpu else place
     group = core // (_THREADS_PER_CACHE // 2) if percpu else place
@@ -123,7 +122,7 @@ def _busy(name: str, place: int, at: NDArray[np.int64]) -> Values:
 
 
 def _level(name: str) -> float:
-    """How much a metric grows by in a second, or how high it stands, at most."""
+    """The maximum growth of a metric in a second, or its maximum value."""
     levels = {
         "kernel.all.cpu.idle": 64_000.0,
         "kernel.all.cpu.user": 48_000.0,

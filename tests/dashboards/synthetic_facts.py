@@ -1,4 +1,4 @@
-"""The facts of a made-up machine of 128 threads, in the form that a probe gives."""
+"""The facts of a made-up machine of 128 threads, in the format of a probe."""
 
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from sampling.plan_file.monitor import load_monitor
 # 2 sockets × 4 NUMA domains × 2 L3 × 4 cores × 2 threads = 128 threads; the second
 # thread of each core is numbered after the first ones of all, as Linux does.
 BIG = "pack:2 numa:4 l3:2 l2:4 l1d:1 l1i:1 core:1 pu:2(indexes=2*64:1*2)"
-# In PCP's order: threads first, then what else has instances.
+# In PCP's order: threads first, then other domains.
 THREADS, DISKS, LOADS, NICS, DOMAINS, RAPL = (
     *("60.0", "60.1", "60.2", "60.3", "60.19"),
     "156.0",
@@ -38,7 +38,7 @@ class _Kind(NamedTuple):
     type: str = "u64"
 
 
-# The first that fits tells what a metric is.
+# The first matching pattern gives the properties of a metric.
 _KINDS = [
     _Kind("kernel.all.load", "instant", "", LOADS, "float"),
     _Kind("kernel.all.cpu.*", "counter", "millisec", None),
@@ -67,7 +67,7 @@ _KINDS = [
 
 
 def topology(text: str = BIG) -> bytes:
-    """The XML of a machine that ``lstopo --input TEXT`` makes up."""
+    """The XML of a synthetic machine, as ``lstopo --input TEXT`` makes it."""
     return subprocess.run(
         ["lstopo-no-graphics", "--input", text, "--of", "xml"],
         capture_output=True,
@@ -76,7 +76,7 @@ def topology(text: str = BIG) -> bytes:
 
 
 def big_document(host: str, xml: bytes) -> dict[str, Any]:
-    """The document of a whole probe of this topology, PCP and devices with it."""
+    """The document of a whole probe of this topology, with PCP and devices."""
     document = hwloc_document(host, parse_hwloc(xml))
     hwloc = document["facts"]["hwloc"]
     facts = {

@@ -1,4 +1,4 @@
-"""A dashboard as its saved queries make it, of hosts with much, little, nothing."""
+"""A dashboard from its saved queries, for hosts with much, little or no data."""
 
 import copy
 import json
@@ -66,7 +66,7 @@ def _poor() -> dict[str, Any]:
 def made(
     graph: Endpoint, name: str, host: str, folder: Path | None = None
 ) -> Dashboard:
-    """The dashboard, asked of the graph question by question."""
+    """The dashboard, with one query to the graph at a time."""
     return run(
         build(name, host, BASE, folder), lambda question: graph.select(question.sparql)
     )
@@ -219,7 +219,7 @@ def test_names_are_text(graph: Endpoint) -> None:
 
 
 def test_a_group_of_bare_cores_is_the_socket(graph: Endpoint) -> None:
-    """Of the small host: no L3, and one L2 that both cores share."""
+    """For the small host: no L3, and one L2 that both cores share."""
     odd = made(graph, "monitor", "odd")
     assert [s.title for s in odd.sections][1] == "Socket 0"
     wide = titled(odd, "L2 of threads 0-3")

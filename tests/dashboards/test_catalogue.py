@@ -1,4 +1,4 @@
-"""Which dashboards there are: whatever names a saved query's panels state."""
+"""Which dashboards exist: all names in the panel headers of saved queries."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`supertwin dashboards`, as a person runs it."""
+"""`supertwin dashboards`, as a user runs it."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run(servers: Servers, tmp_path: Path) -> Run:
-    """Runs the command against the servers; more settings by name."""
+    """Runs the command against the servers; further settings by name."""
     parts = urlsplit(servers.fuseki)
     own = {
         "HOME": str(tmp_path / "home"),
@@ -94,7 +94,7 @@ def test_the_check_counts_what_it_asked(run: Run) -> None:
 
 
 class Impatient(VictoriaMetrics):
-    """A store that takes short expressions only."""
+    """A store that accepts short expressions only."""
 
     def start(self) -> None:
         self.launch(
@@ -143,7 +143,7 @@ def test_what_cannot_be_is_one_line(
 
 
 def test_an_invalid_store_of_series_is_one_line(run: Run, servers: Servers) -> None:
-    """Fuseki first asks for an account; with one, it knows no such address."""
+    """Fuseki first requires an account; with one, it does not know this path."""
     parts = urlsplit(servers.fuseki)
     url = f"http://{parts.hostname}:{parts.port}"
     account = {

@@ -1,4 +1,4 @@
-"""Every table's query through Comunica, as Grafana's SPARQL plugin runs it."""
+"""The query of every table through Comunica, as Grafana's SPARQL plugin runs it."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ Run = Callable[[list[str]], list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def api(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The API that the plugin asks, behind its reader's password."""
+    """The API that the plugin queries, protected by its reader's password."""
     folder = tmp_path_factory.mktemp("api")
     parts = urlsplit(servers.fuseki)
     with ProtectedApi(
@@ -47,7 +47,7 @@ def api(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 class ProtectedApi(Api):
-    """An API that is ready when it asks for the password."""
+    """An API that counts as ready when it requires the password."""
 
     def start(self) -> None:
         self.launch([sys.executable, "-m", "api"], cwd=ROOT, **self.env)
@@ -83,7 +83,7 @@ def comunica(api: str) -> Run:
 
 
 def _tables(one: Made) -> list[tuple[dict[str, Any], str]]:
-    """The tables of a dashboard, each with what Grafana sends for it."""
+    """The tables of a dashboard, each with the query that Grafana sends."""
     defined = variables(one.document)
     return [
         (panel, sparql({"queryText": text}, defined))
@@ -101,7 +101,7 @@ def _raw_tables(one: Made) -> list[tuple[dict[str, Any], str]]:
 
 
 def test_every_table_gets_its_rows_and_columns(made: list[Made], comunica: Run) -> None:
-    """The plugin sees the rows that the spec was made of, cell by cell, as text."""
+    """The plugin gets the rows of the spec, cell by cell, as text."""
     wanted = [(one, panel, text) for one in made for panel, text in _tables(one)]
     assert len(wanted) >= 20
     answered = comunica([text for _, _, text in wanted])
@@ -147,7 +147,7 @@ def test_the_drop_down_of_hosts(comunica: Run) -> None:
 
 
 def test_a_host_of_the_drop_down(made: list[Made], comunica: Run) -> None:
-    """Tables of all hosts, narrowed, hold what the host's own dashboard holds."""
+    """Tables of all hosts, filtered by host, match the host's own dashboard."""
     inventories = {m.spec.host: m for m in made if m.spec.name == "inventory"}
     targets = [text for panel, text in _raw_tables(inventories[""])]
     narrowed, alone = [], []
@@ -162,7 +162,7 @@ def test_a_host_of_the_drop_down(made: list[Made], comunica: Run) -> None:
 
 
 def test_what_looks_like_a_variable_comes_through(comunica: Run) -> None:
-    """Dollar signs and brackets reach the store as they were written."""
+    """Dollar signs and brackets reach the store unchanged."""
     query = (
         'SELECT ("a$host [[host]] ${host} \\\\$x" AS ?text)\n'
         '  (STR(<http://a/$host>) AS ?iri) (REGEX("ab", "b$") AS ?end) WHERE {}'
@@ -190,7 +190,7 @@ def test_broken_queries_are_found(comunica: Run) -> None:
 
 
 def test_a_missing_column_is_found(comunica: Run) -> None:
-    """A table whose query lost the column that it draws."""
+    """A table whose query lost the column that it shows."""
     query = (
         "PREFIX st: <https://w3id.org/supertwin/ns#>\nSELECT ?host ?disk WHERE {\n"
         "  VALUES (?host) { (UNDEF) }\n"

@@ -1,4 +1,4 @@
-"""MetricsQL: written exactly, and found in a real store whatever the names are."""
+"""MetricsQL: written exactly, and matched in a real store whatever the names are."""
 
 import time
 from fractions import Fraction

@@ -27,7 +27,7 @@ INSTANCES = [*(f"cpu{n}" for n in range(12)), HOSTILE, "a.b|c", "ü+", "sd$host"
 
 @pytest.fixture(scope="module")
 def store(servers: Servers) -> Iterator[RangeReader]:
-    """The store, with a few series of odd names more."""
+    """The store, with some further series of odd names."""
     now = int(time.time()) * 1000
     lines = [
         f'odd_metric{{hostname="{specs.HOST}",instname={quoted(name)}}} {at} {stamp}'
@@ -42,7 +42,7 @@ def store(servers: Servers) -> Iterator[RangeReader]:
 
 
 def asked(store: RangeReader, expression: str) -> list[str]:
-    """The instances of an answer, in its order."""
+    """The instances of a query result, in its order."""
     now = time.time()
     answer = store.range(expression, now - 60, now)
     return [one["metric"]["instname"] for one in answer]
@@ -55,13 +55,13 @@ def odd(*names: str, **given: Any) -> Panel:
 
 
 def first_expression(one: Panel, **given: Any) -> str:
-    """The expression of its only query, with everything chosen."""
+    """The expression of its only query, with everything selected."""
     document = render(dashboard(one, **given))
     target = next(iter(panels(document)))["targets"][0]
     return next(iter(expressions(target, variables(document))))
 
 
-# ---- what is generated --------------------------------------------------------------
+# ---- generated dashboards ----------------------------------------------------------
 
 
 def test_every_expression_runs(store: RangeReader, made: list[Made]) -> None:
@@ -86,7 +86,7 @@ def test_every_expression_of_the_large_host_has_series(
 def test_series_come_under_the_names_that_are_overridden(
     store: RangeReader, made: list[Made]
 ) -> None:
-    """Each override finds its field, and each field its override, in order."""
+    """Each override matches a field, and each field an override, in order."""
     compared = 0
     for one in made:
         for drawn in panels(one.document):
@@ -107,7 +107,7 @@ def test_series_come_under_the_names_that_are_overridden(
 
 
 def _legend(target: dict[str, Any], labels: dict[str, str]) -> str:
-    """What Grafana makes of a legend."""
+    """Grafana's text for a legend."""
     legend: str = target["legendFormat"]
     return legend.replace("{{instname}}", labels.get("instname", ""))
 
@@ -123,7 +123,7 @@ def _fields(drawn: dict[str, Any], target: dict[str, Any]) -> list[str]:
 def test_every_expression_is_parsed_by_itself(
     store: RangeReader, made: list[Made]
 ) -> None:
-    """VictoriaMetrics before 1.80, as Debian 13 has it, lacks this."""
+    """VictoriaMetrics before 1.80, as in Debian 13, does not have this endpoint."""
     url = store.url.replace("/api/v1/query_range", "/prettify-query")
     with httpx.Client(trust_env=False) as client:
         if client.get(url, params={"query": "a"}).status_code == 400:
@@ -175,7 +175,7 @@ def test_a_component_narrows_to_its_instances_alone(
     document = render(dashboard(odd(*INSTANCES, narrows=True), components=parts))
     target = next(iter(panels(document)))["targets"][0]
     everything, some, nothing = choices(variables(document)[1])
-    # What Grafana sends: the value with its backslashes doubled, nothing else.
+    # Grafana sends the value with its backslashes doubled, and no other change.
     for value, wanted in ((everything, INSTANCES), (some, chosen), (nothing, [])):
         text = interpolate(target["expr"], {"component": in_string(value)})
         assert asked(store, text) == list(wanted)

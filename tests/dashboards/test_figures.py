@@ -1,4 +1,4 @@
-"""Numbers as people read them, in Python and in browsers by the same cases."""
+"""Numbers as people read them, with the same cases in Python and in browsers."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ FIGURES, QUANTITIES = CASES["figures"], CASES["quantities"]
     ("number", "text"),
     [
         *FIGURES,
-        # What JavaScript's numbers cannot be.
+        # A value that JavaScript's numbers cannot represent.
         (Decimal("1024601.000000000"), "1024601"),
         (Decimal("7.717070926395168552489911"), "7.717"),
         (10**18, "1000000000000000000"),

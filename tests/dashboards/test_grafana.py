@@ -1,4 +1,4 @@
-"""The neutral spec as Grafana's JSON: what stands where, and texts that stay texts."""
+"""The neutral spec as Grafana's JSON: layout, series, tables, and literal texts."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ from tests.dashboards.specs import dashboard, panel, series, table_panel
 
 
 def first(document: dict[str, Any]) -> dict[str, Any]:
-    """The first panel that is no row."""
+    """The first panel that is not a row."""
     return dict(next(iter(panels(document))))
 
 
@@ -237,7 +237,7 @@ def test_a_stack_is_stacked() -> None:
     assert custom["stacking"] == {"mode": "normal", "group": "A"}
 
 
-# ---- no picture ---------------------------------------------------------------------
+# ---- text panels --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_the_component_is_a_regular_expression_of_instances() -> None:
     variable = document["templating"]["list"][1]
     assert variable["query"] == "All : .*, socket 0\\, left : cpu0|cpu1"
     assert variable["current"]["value"] == ".*"
-    # With either, Grafana escapes what a regular expression is made of.
+    # With either, Grafana escapes characters of regular expressions.
     assert not variable["includeAll"]
     assert not variable["multi"]
     assert 'instname=~"$component"' in first(document)["targets"][0]["expr"]

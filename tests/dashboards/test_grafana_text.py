@@ -1,4 +1,4 @@
-"""Texts in Grafana's JSON that stay texts, whatever they hold."""
+"""Texts in Grafana's JSON stay literal, whatever they contain."""
 
 from dataclasses import replace
 from typing import Any
@@ -110,7 +110,7 @@ def test_a_hostile_name_stays_a_text_everywhere() -> None:
     for drawn in panels(document):
         assert "<b" not in drawn["description"]
         assert "<b" not in drawn["options"].get("content", "")
-    # The name of a field is compared, never filled in.
+    # The name of a field is compared, and not interpolated.
     assert properties(first(document), HOSTILE)
 
 

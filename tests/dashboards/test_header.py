@@ -1,4 +1,4 @@
-"""The ``panel:`` header: what it may hold, and one line for whatever is wrong."""
+"""The ``panel:`` header: its fields, and a one-line error for each mistake."""
 
 import re
 from typing import Any

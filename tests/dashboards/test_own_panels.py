@@ -1,4 +1,4 @@
-"""Panels of queries that the tests write: what is wrong with one spoils it alone."""
+"""Panels of custom queries: an error in one affects only its own panel."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def graph(servers: Servers) -> Iterator[Endpoint]:
 
 def test_what_fails_spoils_its_own_panel(graph: Endpoint, tmp_path: Path) -> None:
     save(tmp_path, "a/good", query_text({**TABLE, "position": 1}, columns=("host",)))
-    # Sound to a tokeniser, and to no store.
+    # The tokeniser accepts it, but no store does.
     bad = query_text({**TABLE, "position": 2}, ("x",), "{}", "?x ?y ?z ; ; ?x , .")
     save(tmp_path, "a/bad", bad)
     good, spoilt = panels(made(graph, "own", "", tmp_path)).values()
@@ -49,7 +49,7 @@ UNIT = "<http://qudt.org/vocab/unit/{}>"
 
 
 def own_panels(graph: Endpoint, folder: Path, header: Any, *rows: str) -> list[Panel]:
-    """The panels of a query of the test's own that answers these rows."""
+    """The panels of a custom query with these result rows."""
     columns = ("host", "component", "label", "metric", "dbName")
     columns += ("instname", "semantics", "unit", "panel")
     body = ROW.format(rows=" ".join(f"({row})" for row in rows))

@@ -1,4 +1,4 @@
-"""Rows that nobody meant: what is wrong with one is its panel's problem alone."""
+"""Unexpected rows: an error affects only its own panel."""
 
 import json
 import threading
@@ -61,7 +61,7 @@ def drawn(folder: Path, *rows: dict[str, Cell]) -> Dashboard:
 
 
 def odd(dashboard: Dashboard) -> Panel:
-    """The panel of the odd rows; the other one is as good as ever."""
+    """The panel of the odd rows; asserts that the other panel is unaffected."""
     found = [p for section in dashboard.sections for p in section.panels]
     (good,) = (panel for panel in found if panel.title == "Good")
     assert (good.problem, len(good.series)) == ("", 1)
@@ -96,7 +96,7 @@ def test_shares_of_zero_are_omitted(tmp_path: Path, total: tuple[str, str]) -> N
 
 
 def test_an_empty_instance_is_none(tmp_path: Path) -> None:
-    """To the store an empty label is no label."""
+    """In the store, an empty label is the same as no label."""
     dashboard = drawn(tmp_path, {**GOOD, "instname": ""})
     assert [one.instname for one in odd(dashboard).series] == [None]
     assert lint(render(dashboard)) == []
@@ -156,7 +156,7 @@ def test_builds_ask_together_what_each_would_ask_alone(tmp_path: Path) -> None:
         asked.append(question.sparql)
         if question.query == "inventory/names":
             return answer(("host",), {"host": "n1"})
-        if question.query in ("own/odd", "own/plain"):  # under way at the same time
+        if question.query in ("own/odd", "own/plain"):  # these two run at the same time
             both.wait(timeout=60)
             return answer(COLUMNS, GOOD)
         return answer(COLUMNS)

@@ -1,4 +1,4 @@
-"""Generated dashboards against the JSON Schema made from Grafana's own types."""
+"""Generated dashboards against the JSON Schema of Grafana's own types."""
 
 import copy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Units: every one that PCP's become is drawn, per second too where that is one."""
+"""Units: all units of PCP metrics are drawn, also per second for rates."""
 
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from ontology import units as pcp
 from ontology.terms import UNIT
 from ontology.unit_symbols import unit_symbol
 
-# Of Grafana's packages/grafana-data/src/valueFormats/categories.ts.
+# From Grafana's packages/grafana-data/src/valueFormats/categories.ts.
 GRAFANA = {
     *("short", "none", "percent", "percentunit", "bytes", "Bps", "bps", "s", "hertz"),
     *("cps", "flops", "watt", "joule", "volt", "amp", "celsius", "rotrpm"),
@@ -62,7 +62,7 @@ def test_what_is_drawn_and_its_scale(
 def test_what_is_drawn_has_a_symbol_where_it_is_named(qudt: str) -> None:
     symbol = unit_symbol(str(UNIT[qudt]))
     assert symbol is not None
-    # A rate stands behind a number, and a share is drawn in percent.
+    # A rate follows a number, and a share is drawn in percent.
     drawn = drawn_unit(qudt)
     if drawn[1] == 1 and qudt not in ("NUM-PER-SEC", "FRACTION"):
         assert symbol == drawn[0].symbol

@@ -1,4 +1,4 @@
-"""docker-compose.yml as Docker reads it: variables filled in, merges resolved."""
+"""docker-compose.yml as Docker reads it: variables substituted, merges resolved."""
 
 import re
 import shutil
@@ -17,12 +17,12 @@ _VARIABLE = re.compile(
 
 
 def text() -> str:
-    """The file as it is."""
+    """The unchanged text of the file."""
     return (ROOT / "docker-compose.yml").read_text("utf-8")
 
 
 def load(given: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The file with these variables; KeyError names one that is missing."""
+    """The file with these variables; a KeyError names a missing one."""
     found: dict[str, Any] = yaml.safe_load(text())
     filled: dict[str, Any] = _fill(found, given or {"SUPERTWIN_HOST": HOST})
     return filled
@@ -35,7 +35,7 @@ def services() -> dict[str, dict[str, Any]]:
 
 
 def variables() -> dict[str, str]:
-    """The variables that whoever starts it may set, with their defaults."""
+    """The variables that a user may set, with their defaults."""
     return {
         found["name"]: found["text"] or ""
         for found in _VARIABLE.finditer(text())
@@ -44,17 +44,17 @@ def variables() -> dict[str, str]:
 
 
 def environment(service: Mapping[str, Any]) -> dict[str, str]:
-    """What a service is given, as text."""
+    """The environment of a service, as text."""
     return {name: str(value) for name, value in service["environment"].items()}
 
 
 def mounts(service: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
-    """Source, target and whether it is read-only, of every volume of a service."""
+    """Source, target and read-only flag of every volume of a service."""
     return [_mount(volume) for volume in service.get("volumes", [])]
 
 
 def copy_deploy(target: Path) -> None:
-    """A copy of ``deploy/``, without the passwords that somebody has made there."""
+    """Copy ``deploy/``, without passwords that were generated there."""
 
     def made_before(folder: str, names: list[str]) -> list[str]:
         is_secret = Path(folder).name == "secrets"

@@ -1,7 +1,7 @@
 """The services of docker-compose.yml as processes of this machine.
 
-Commands, variables and health checks are those of the file; where a container has a
-place of its own (folders, names, ports), a process gets a folder or a free port.
+Commands, variables and health checks come from the file; instead of a container's own
+folders, names and ports, a process gets a folder or a free port.
 """
 
 import json
@@ -45,27 +45,27 @@ class Place:
         return f"http://{LOOPBACK}:{self.ports[service]}"
 
     def moved(self, text: str) -> str:
-        """A text of the file, with the places of this machine."""
+        """A text of the file, with the paths and addresses of this machine."""
         for inside, here in self._moved.items():
             text = text.replace(inside, here)
         return text
 
     @property
     def reader(self) -> tuple[str, str]:
-        """The account as Grafana's plugin sends it."""
+        """The account that Grafana's plugin sends."""
         encoded = (self.deploy / "secrets" / "reader_credentials").read_text()
         user, _, password = b64decode(encoded).decode().partition(":")
         return user, password
 
     @property
     def store_account(self) -> tuple[str, str]:
-        """What Grafana's provisioning sends to the store."""
+        """The account that Grafana's provisioning sends to the store."""
         password = (self.deploy / "secrets" / "store_password").read_text().strip()
         return "supertwin", password
 
 
 class Container(Server):
-    """One service, started by its own command and found well by its own check."""
+    """One service, started by its own command and checked by its own health check."""
 
     def __init__(self, place: Place, name: str) -> None:
         super().__init__(place.home.parent / "log" / name)
@@ -88,7 +88,7 @@ class Container(Server):
         self.ready(self.is_well, 90)
 
     def is_well(self) -> bool:
-        """What the health check of the file says."""
+        """Whether the health check of the file succeeds."""
         kind, *words = [self._place.moved(word) for word in self._check]
         command = ["sh", "-c", *words] if kind == "CMD-SHELL" else words
         return (
@@ -96,7 +96,7 @@ class Container(Server):
         )
 
     def run(self) -> str:
-        """Run it to its end, as `docker compose run` does; what it says."""
+        """Run it to its end, as `docker compose run` does; return its output."""
         try:
             self.launch(["env", "-i", *_assigned(self.env), *self.command])
             wait_until(lambda: self.ended() is not None, 120, " ".join(self.command))
@@ -118,7 +118,7 @@ def _assigned(env: dict[str, str]) -> list[str]:
 
 
 def bridge_status(place: Place) -> dict[str, object]:
-    """What the bridge says of its own host."""
+    """The bridge's status of its own host."""
     found: dict[str, object] = {}
     for path in place.home.glob("bridge/hosts/*/status.json"):
         found = json.loads(path.read_text())

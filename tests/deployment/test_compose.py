@@ -1,4 +1,4 @@
-"""What docker-compose.yml names exists: settings, ports, paths, volumes, commands."""
+"""All names in docker-compose.yml exist: settings, ports, paths, volumes, commands."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def test_every_variable_is_in_the_documentation() -> None:
 
 
 def published() -> dict[str, tuple[str, int, int]]:
-    """Address, port on the host and port within, by service."""
+    """Address, port on the host and port in the container, by service."""
     found = {}
     for name, service in SERVICES.items():
         for port in service.get("ports", []):
@@ -140,7 +140,7 @@ def test_every_volume_has_one_writer() -> None:
 
 
 def image_folders() -> set[str]:
-    """Folders of the state that the image has, owned by its user."""
+    """State folders that the image creates for its user."""
     text = (ROOT / "Dockerfile").read_text("utf-8")
     names = re.search(r"for name in ([\w ]+); do", text)
     assert names
@@ -218,7 +218,7 @@ def test_every_command_is_one_of_ours(name: str) -> None:
 
 
 def parses(command: list[str]) -> None:
-    """The command line takes these words."""
+    """Assert that the command line accepts these words."""
     found = main.get_command(main.make_context("supertwin", ["docs"]), command[0])
     assert found, command
     found.make_context(command[0], list(command[1:]))
@@ -273,7 +273,7 @@ def test_a_host_without_a_name_is_refused() -> None:
 
 
 def docker_compose() -> list[str]:
-    """Docker's own reader of the file, where this machine has one; else nothing."""
+    """The command for Docker's own parser of the file; empty if not installed."""
     command = ["docker", "compose"]
     if not shutil.which("docker"):
         return []

@@ -1,4 +1,4 @@
-"""The Dockerfile: pinned, without root, and about files that exist."""
+"""The Dockerfile: pinned versions, no root, and only files that exist."""
 
 import re
 from fnmatch import fnmatch

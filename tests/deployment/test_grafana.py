@@ -1,4 +1,4 @@
-"""Grafana's provisioning: read as Grafana reads it, and asked as its plugins ask."""
+"""Grafana's provisioning: read as Grafana reads it, with its plugins' requests."""
 
 import re
 from typing import Any

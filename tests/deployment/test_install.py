@@ -1,4 +1,4 @@
-"""What install.sh says of a machine of another kind."""
+"""The message of install.sh on another machine architecture."""
 
 import subprocess
 from pathlib import Path
@@ -16,7 +16,7 @@ _SAY = (
 def test_one_line_says_what_is_left_out(
     tmp_path: Path, machine: str, lines: int
 ) -> None:
-    """The machine is told by a `uname` before the real one; nothing is installed."""
+    """A fake `uname` in PATH names the architecture; nothing is installed."""
     uname = tmp_path / "uname"
     uname.write_text(f"#!/bin/sh\necho {machine}\n", "utf-8")
     uname.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The lock files of Python: what runs is apart from what tests and measures it."""
+"""Python's lock files: run-time packages are separate from those of tests."""
 
 import ast
 import re
@@ -31,7 +31,7 @@ def of_extra(*extras: str) -> set[str]:
 
 
 def imported() -> set[str]:
-    """What the program imports that it is not itself, at its start or later."""
+    """External modules that the program imports, at its start or later."""
     paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     nodes = [n for path in paths for n in ast.walk(ast.parse(path.read_text("utf-8")))]
     plain = [a.name for n in nodes if isinstance(n, ast.Import) for a in n.names]

@@ -1,4 +1,4 @@
-"""Every service of docker-compose.yml runs by its own command, on its own variables."""
+"""Every service of docker-compose.yml runs with its own command and variables."""
 
 import json
 import re
@@ -20,7 +20,7 @@ IN_ORDER = ("fuseki", "victoria-metrics", "api", "bridge")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """All services up, and this machine probed and loaded."""
+    """All services running, with this machine probed and loaded."""
     folder = tmp_path_factory.mktemp("compose")
     with ExitStack() as stack:
         pmcd = stack.enter_context(Pmcd(folder / "pmcd"))
@@ -33,7 +33,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def ask(place: Place, **options: object) -> httpx.Response:
-    """A query as Grafana's plugin sends it, to the address that it is given."""
+    """A query as Grafana's plugin sends it, to the provisioned address."""
     path = source(place).removeprefix("http://localhost:8000")
     return httpx.post(
         f"{place.url('api')}{path}",
@@ -44,7 +44,7 @@ def ask(place: Place, **options: object) -> httpx.Response:
 
 
 def source(place: Place) -> str:
-    """The address of the graph as Grafana's provisioning gives it to the plugin."""
+    """The graph's address as Grafana's provisioning gives it to the plugin."""
     path = ROOT / "deploy/grafana/datasources/supertwin.yaml"
     for one in yaml.safe_load(path.read_text())["datasources"]:
         if one["uid"] == "supertwin-graph":
@@ -105,7 +105,7 @@ def test_no_password_is_in_arguments_or_logs(place: Place) -> None:
     for path in [*logs, *Path("/proc").glob("[0-9]*/cmdline")]:
         try:
             text = path.read_text(errors="replace")
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended
             continue
         assert not [secret for secret in secrets if secret in text]
 

@@ -1,4 +1,4 @@
-"""A store elsewhere: under a path, behind an account, in parts that take and answer."""
+"""An external store: under a path, with an account, or as a cluster."""
 
 import time
 from base64 import b64decode
@@ -37,7 +37,7 @@ _KEPT = ("Content-Type", "Content-Encoding")
 
 
 class Cluster(BaseHTTPRequestHandler):
-    """What vminsert and vmselect serve under a tenant's path, and nothing else."""
+    """Serves only the paths of vminsert and vmselect under a tenant."""
 
     protocol_version = "HTTP/1.1"
     store = ""
@@ -130,7 +130,7 @@ def store_of(api: Api) -> dict[str, Any]:
 
 
 def has_series(store: VictoriaMetrics) -> bool:
-    """Whether what was sampled arrived: a cluster shows it after a while."""
+    """Whether sampled series have arrived; a cluster shows them after a delay."""
     return "kernel_all_pswitch" in store.label_values("__name__")
 
 

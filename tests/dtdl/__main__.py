@@ -1,7 +1,7 @@
 """`make dtdl`: the official parser's verdict on every machine in every version.
 
-Machines: those whose files are in ../shared/machines, what is made up here, this
-machine probed now; and `make dtdl FILES=…` files of DTDL.
+Machines: files in ../shared/machines, made-up ones, this machine probed now, and the
+DTDL files of `make dtdl FILES=…`.
 """
 
 import sys
@@ -43,7 +43,7 @@ def main(files: list[str]) -> int:
 
 
 def here() -> Twin:
-    """This machine, without what only a running PMCD tells."""
+    """This machine, without facts that only a running PMCD provides."""
     made = describe(probe("this-machine", None, lambda line: None), IRIS)
     return Twin(made.host, [triple for part in made.graphs for triple in part])
 

@@ -17,7 +17,7 @@ Document = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Installation:
-    """A graph store of which nothing is known but what the tests import."""
+    """A graph store that contains only what the tests import."""
 
     url: str
     folder: Path
@@ -49,7 +49,7 @@ def odd() -> Twin:
 
 @pytest.fixture
 def two(odd: Twin) -> Document:
-    """Its document in version 2, to be damaged."""
+    """Its document in version 2, which tests may damage."""
     found: Document = json.loads(odd.document(2))
     return found
 
@@ -63,5 +63,5 @@ def three(odd: Twin) -> Document:
 
 @pytest.fixture
 def installation(before_fuseki: Fuseki, tmp_path: Path) -> Installation:
-    """An empty graph store, and the command line before it."""
+    """An empty graph store, and the command line for it."""
     return Installation(before_fuseki.url, tmp_path)

@@ -17,7 +17,7 @@ _HEAP = "--max-old-space-size=768"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the parser says of a document: no errors, or what they are.
+    """The parser's verdict on a document: its errors, if any.
 
     `elements` are those of its object model, `rss` the bytes of the process by then.
     """
@@ -29,7 +29,7 @@ class Verdict:
 
 
 def verdicts(documents: Mapping[str, bytes]) -> dict[str, Verdict]:
-    """The parser's verdict on each document, from one process for all of them."""
+    """The parser's verdict on each document, all from one process."""
     assert MODULES.is_dir(), "no DTDL parser: run tests/install.sh"
     with tempfile.TemporaryDirectory() as folder:
         files = {}

@@ -1,4 +1,4 @@
-"""Files that are no export of ours: one line, exit 2, nothing loaded."""
+"""Files that are not our exports: a one-line error, exit status 2, nothing loaded."""
 
 import json
 import os
@@ -203,7 +203,7 @@ JUNK = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 10**6), WORDS, JUNK)
 def test_no_damage_is_a_traceback(where: int, name: str, junk: Any) -> None:
-    """Some member of some element is anything: read, or refused in one line."""
+    """A random member of a random element gets a random value."""
     document = json.loads(TEXT)
     elements = [e for i in document for e in (i, *i["contents"])]
     elements[where % len(elements)][name] = junk

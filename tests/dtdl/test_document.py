@@ -1,4 +1,4 @@
-"""How a document looks: units, limits, pages, what strict versions say in comments."""
+"""The form of a document: units, limits, pages, and comments for strict versions."""
 
 import json
 from typing import Any

@@ -18,10 +18,10 @@ from dtdl.names import (
 )
 
 BASE = "http://twin.example:8000"
-# As the standard has it, for segments and for names.
+# The standard's rule for segments and names.
 ALLOWED = re.compile(r"[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?", re.ASCII)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-# What the rule of the first letter could get wrong.
+# Texts close to the escape of the first letter.
 NEAR = st.text("h0_é-x5F", max_size=6)
 
 

@@ -1,4 +1,4 @@
-"""Every export before the official parser, and the errors that it must find."""
+"""The official parser accepts every export, and finds planted errors."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tests.dtdl.twins import (
 )
 
 Interface = dict[str, Any]
-MAX_RSS = 1_200_000_000  # bytes; the parser's own memory is not given back
+MAX_RSS = 1_200_000_000  # bytes; the parser does not return its own memory
 
 
 def _host(document: list[Interface]) -> Interface:
@@ -78,10 +78,10 @@ PLANTED: dict[str, Callable[[list[Interface]], None]] = {
 
 @cache
 def documents() -> dict[str, bytes]:
-    """Every twin in every version, then a planted error each."""
+    """Every twin in every version, then documents with one planted error each."""
     twins: dict[str, Twin] = {"everything": everything(), "texts": texts()}
     twins |= dict(machines())
-    # Versions 3 and 4 differ in a unit and their contexts.
+    # Versions 3 and 4 differ only in a unit and their contexts.
     found = {f"large.{version}": large().document(version) for version in (2, 4)}
     found |= {f"{n}.{v}": t.document(v) for n, t in twins.items() for v in VERSIONS}
     for error, plant in PLANTED.items():
@@ -93,7 +93,7 @@ def documents() -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Verdict]:
-    """One process for all of them."""
+    """The verdicts on all documents, from one process."""
     return verdicts(documents())
 
 

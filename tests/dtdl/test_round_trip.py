@@ -1,4 +1,4 @@
-"""What was exported in version 2 reads back as it was."""
+"""Exports in version 2 read back unchanged."""
 
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def test_by_another_name(odd: Twin) -> None:
         triples
     )
     assert not [t for t in triples if any(str(odd.node) in str(term) for term in t)]
-    # Its digest covers IRIs, and these are others.
+    # Its digest covers IRIs, which differ here.
     assert len(triples) == len(odd.triples) - 1
 
 

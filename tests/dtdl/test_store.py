@@ -1,4 +1,4 @@
-"""Import and export through the command line, and a real graph store between."""
+"""Import and export through the command line, with a real graph store."""
 
 import json
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_each_part_stands_in_its_graph(installation: Installation, odd: Twin) ->
 def test_added_plans_are_part_of_an_export(
     installation: Installation, odd: Twin
 ) -> None:
-    """Above all those of PMU events, which are hardware telemetry."""
+    """This includes plans of PMU events, which are hardware telemetry."""
     installation.load(odd.document(2))
     plan, cpu = Triples(), IRIS.component(ODD_HOST, "thread", "0")
     event = CountedEvent("INST_RETIRED:ANY", IRIS.pmu_event("skx", "INST_RETIRED:ANY"))

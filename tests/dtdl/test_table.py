@@ -1,7 +1,7 @@
 """Table 4.2 of the thesis: every class it adds to DTDL, with every field.
 
-"instrance" and "compled" are its misprints. A unit stands in ``unit`` where DTDL knows
-it, and in ``hasUnit`` always. What stands beside the classes of the table is in ours.
+"instance" and "compled" are its misprints. A unit is in ``unit`` where DTDL knows it,
+and always in ``hasUnit``. Further members are in names of our own.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ TABLE: dict[str, list[str]] = {
     # "In shape identical to Interface".
     "ProcessInterface": ["@id", "contents", "displayName"],
 }
-# Table 2.1: what DTDL has itself, as far as the thesis uses it.
+# Table 2.1: DTDL's own members, as far as the thesis uses them.
 DTDL: dict[str, list[str]] = {
     "Telemetry": ["@id", "name", "schema"],
     "Property": ["name", "schema"],
@@ -127,7 +127,7 @@ def test_no_term_of_ours_is_one_of_dtdl() -> None:
         *("name", "schema", "unit", "target", "properties", "writable", "request"),
         *("response", "minMultiplicity", "maxMultiplicity", "fields", "elementSchema"),
         *("enumValues", "valueSchema", "mapKey", "mapValue", "commandType"),
-        # and those of the documents' own
+        # and those of our own documents
         *("value", "predicate", "types", "iri", "more", "exposed", "fingerprint"),
         *("continues", "Value", "Node", "Catalogue", "Page"),
     }
@@ -136,5 +136,5 @@ def test_no_term_of_ours_is_one_of_dtdl() -> None:
 
 
 def _contents() -> set[URIRef]:
-    """Alignments with DTDL's own words: said by an element's place, never stored."""
+    """Alignments with DTDL's own words, which an element's position implies."""
     return {ST.contents, ST.contentName}

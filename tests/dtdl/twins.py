@@ -1,4 +1,4 @@
-"""The twins that are exported: made up, of real machines, and large."""
+"""The twins to export: made-up ones, real machines, and a large one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ VERSIONS = (2, 3, 4)
 
 @dataclass(frozen=True)
 class Twin:
-    """A host and all triples of it."""
+    """A host and all its triples."""
 
     host: str
     triples: Sequence[Triple]
@@ -42,21 +42,21 @@ class Twin:
 
 @cache
 def everything() -> Twin:
-    """One of every class that table 4.2 of the thesis names."""
+    """A host with one of every class in table 4.2 of the thesis."""
     graph = Graph().parse(EVERYTHING)
     return Twin(ODD_HOST, list(graph))  # type: ignore[arg-type]
 
 
 @cache
 def large(threads: str = "pack:2 numa:4 l3:2 l2:12 l1d:1 core:1 pu:2") -> Twin:
-    """A host of 384 threads with the whole monitor set: some 40,000 triples."""
+    """A host of 384 threads with the whole monitor plan: some 40,000 triples."""
     document = big_document("large", topology(threads))
     found = describe(document, IRIS, _monitored(document))
     return Twin("large", [triple for part in found.graphs for triple in part])
 
 
 def texts() -> Twin:
-    """A host whose texts hold every sort of character that the graph may hold."""
+    """A host whose texts contain every sort of character that the graph may hold."""
     signs = [9, 10, 13, *range(32, 127), 0x85, 0x2028, 0xFFFD, 0x1F600]
     text = "".join(map(chr, signs))
     node, disk = IRIS.host("n1"), IRIS.component("n1", "disk", "d")
@@ -76,7 +76,7 @@ def texts() -> Twin:
 
 
 def machines(pattern: str = "*") -> Iterator[tuple[str, Twin]]:
-    """The real machines, where their files are: hwloc's, then the original's."""
+    """The real machines, if their files exist: hwloc's, then the original's."""
     for path in sorted(MACHINES.glob(f"{pattern}.xml")):
         host = path.stem.replace("+", "-")
         yield path.stem, _twin(hwloc_file(path, host))

@@ -1,4 +1,4 @@
-"""A PMCD and a graph store of the tests' own."""
+"""A PMCD and a graph store for these tests."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ __all__ = ["env"]
 @pytest.fixture(scope="session")
 def pmcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running PMCD."""
-    # Unix sockets allow 108 characters, which pytest's folders may exceed.
+    # A Unix socket's path has 108 characters at most; pytest's folders may exceed that.
     with Pmcd(tmp_path_factory.mktemp("p")) as server:
         yield server.address
 

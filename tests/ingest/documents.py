@@ -1,4 +1,4 @@
-"""Probe documents to describe, small ones and one with something of every source."""
+"""Probe documents to describe: small ones, and one with something of every source."""
 
 import subprocess
 from typing import Any
@@ -19,7 +19,7 @@ def synthetic(text: str) -> bytes:
 
 
 def document(facts: dict[str, Any], host: str = "n1") -> dict[str, Any]:
-    """A document of which some sources answered and lshw did not."""
+    """A document in which some sources succeeded and lshw failed."""
     return {
         "format": "supertwin-probe/1",
         "host": host,

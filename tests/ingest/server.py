@@ -1,4 +1,4 @@
-"""A made-up server of two sockets on which every source had something to say."""
+"""A made-up server of two sockets for which every source has facts."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ QUEUE = {
 
 
 def bank(slot: str, bank_: str, **facts: Any) -> dict[str, Any]:
-    """A filled slot of dmidecode."""
+    """An occupied memory slot of dmidecode."""
     return {
         "slot": slot,
         "bank": bank_,
@@ -49,7 +49,7 @@ def lshw_bank(slot: str, size: int | None, **facts: Any) -> dict[str, Any]:
 
 
 def facts() -> dict[str, Any]:
-    """What the sources of the server say; they disagree on six things."""
+    """The facts of the server's sources; they disagree on six things."""
     topology = parse_hwloc(synthetic("pack:2 numa:1 l3:1 l2:2 l1:1 core:1 pu:2"))
     return {
         "hwloc": topology,

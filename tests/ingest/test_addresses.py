@@ -1,4 +1,4 @@
-"""Addresses that find a machine, and those that tell it from another."""
+"""Addresses that lead to a machine, and addresses that distinguish it from others."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The graph of a machine says of its groups what hwloc's own tools say."""
+"""The groups of CPUs in a machine's graph agree with hwloc's own tools."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.agreement import KINDS, MACHINES, compare, groups, host_name, judge, 
 from tests.ingest.documents import IRIS, synthetic
 from tests.ingest.test_hwloc_tools import calculated
 
-# Machines of all levels, one with memory of two kinds, one with numbers out of order.
+# Machines of all levels, one with two kinds of memory, one numbered out of order.
 SYNTHETIC = (
     "pack:2 die:2 numa:1 l3:2 l2:2 l1:1 core:1 pu:2",
     "pack:2 [numa] [numa(memory=1GB)] l3:1 core:3 pu:1",
@@ -23,7 +23,7 @@ SYNTHETIC = (
 
 
 def load(twin: Endpoint, xml: bytes, host: str) -> None:
-    """Only the twin, unjudged: the shapes have tests of their own."""
+    """Load only the twin, without validation: the shapes have tests of their own."""
     described = describe(hwloc_document(host, parse_hwloc(xml)), Iris(IRIS.base))
     twin.put_graph(str(IRIS.twin_graph(host)), described.twin.graph())
 

@@ -1,4 +1,4 @@
-"""`supertwin ingest --bulk` on a real store: as one by one, only faster."""
+"""`supertwin ingest --bulk` on a real store: as loading one by one, but faster."""
 
 import json
 import os
@@ -18,13 +18,13 @@ from tests.command_line import run
 from tests.ingest.documents import IRIS, PCP, document, synthetic
 from tests.servers import ROOT, Fuseki
 
-# Hosts of files that tell no time.
+# Hosts whose files contain no time.
 _READ_NOW = re.compile("rack|made-up")
 _STAMP = re.compile(r"\d{8}T\d{6,}Z?|\"\d{4}-\d\d-\d\dT[^\"]*\"")
 
 
 class Site:
-    """The command line before a store of its own."""
+    """The command line with a store of its own."""
 
     def __init__(self, fuseki: Fuseki, home: Path) -> None:
         self.url = fuseki.url
@@ -39,7 +39,7 @@ class Site:
         return run(self.env, "ingest", *map(str, words))
 
     def content(self) -> list[str]:
-        """Both datasets as text, without the moment that an XML file was read."""
+        """Both datasets as text, without the time at which an XML file was read."""
         lines = []
         for name in ("twin", "history"):
             with self.dataset(name) as dataset:
@@ -72,7 +72,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def probed(host: str, number: int = 0, **facts: Any) -> dict[str, Any]:
-    """A host with PCP, and a sign of its own."""
+    """A host with PCP and a unique sign."""
     sign = {"machine_id": f"{number or hash(host) % 10**9:032x}", "kernel": "6.1"}
     return document({"os": sign, "pcp": deepcopy(PCP), **facts}, host)
 

@@ -1,4 +1,4 @@
-"""Copies of machines from anybody: whole, cut short, damaged and hostile."""
+"""Copies of machines from any origin: whole, cut short, damaged and hostile."""
 
 import io
 import itertools
@@ -29,7 +29,7 @@ def link(name: str, target: str, kind: bytes = LINK) -> Given:
 
 
 def copy(*entries: Given, tools: Any = None, last: bool = True) -> bytes:
-    """A copy as the collector writes it, with these entries."""
+    """A copy with these entries, as the collector writes it."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
         ending = [file(LAST, json.dumps({"tools": tools or {}}).encode())] * last
@@ -41,7 +41,7 @@ def copy(*entries: Given, tools: Any = None, last: bool = True) -> bytes:
 
 
 def reader(content: bytes) -> Callable[[int], bytes]:
-    """A stream that gives what it has in small pieces."""
+    """A stream that returns its content in small pieces."""
     stream = io.BytesIO(content)
     return lambda most: stream.read(min(most, 1000))
 

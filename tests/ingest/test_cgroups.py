@@ -28,7 +28,7 @@ def test_version_2_with_a_delegated_group(tmp_path: Path) -> None:
     mine = tmp_path / ROOT / "user.slice/user-1000.slice"
     try:
         os.setxattr(mine, "user.delegate", b"1")
-    except OSError:  # a file system without attributes: by its owner then
+    except OSError:  # a file system without attributes: then the owner decides
         os.chown(mine, 1000, 1000)
     found = read_cgroups(copied(tmp_path))
     assert found == {

@@ -1,4 +1,4 @@
-"""Who is believed where sources disagree, and what is kept of the others."""
+"""Which source wins where sources disagree, and which other values are kept."""
 
 from typing import Any
 
@@ -98,7 +98,7 @@ def test_caches_and_numa_domains_for_which_hwloc_has_precedence(graph: Graph) ->
 
 
 def test_there_is_no_claim_where_sources_agree(graph: Graph) -> None:
-    """Names cut short, numbers in another base and letters in another case agree."""
+    """Truncated names, numbers in another base and letters in another case agree."""
     about = {
         str(s).rpartition("/twin/n1")[2] for s, _ in graph.subject_objects(ST.claims)
     }

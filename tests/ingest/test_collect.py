@@ -1,4 +1,4 @@
-"""The collector by itself: what it runs on, what it copies, and how it ends."""
+"""The collector by itself: where it runs, what it copies, and how it ends."""
 
 import ast
 import io
@@ -24,7 +24,7 @@ SCRIPT = Path(collect.__file__)
 
 
 def start(path: Path, *words: str) -> subprocess.Popen[bytes]:
-    """The collector at work, with a PATH of the test's choice."""
+    """Start the collector with a given PATH."""
     return subprocess.Popen(
         [sys.executable, "-ISB", *words, SCRIPT],
         stdout=subprocess.PIPE,
@@ -43,7 +43,7 @@ def script(folder: Path, name: str, body: str) -> Path:
 
 @pytest.fixture(scope="module")
 def copied() -> Iterator[bytes]:
-    """What it writes on this machine."""
+    """The collector's output on this machine."""
     with start(Path("/usr/bin")) as process:
         output, complaints = process.communicate(timeout=120)
     assert (process.returncode, complaints) == (0, b"")
@@ -72,7 +72,7 @@ def test_a_copy_is_a_tar_that_any_tool_reads(copied: bytes) -> None:
 
 
 def test_hwloc_reads_the_copied_files_as_the_machine(copied: bytes) -> None:
-    """Without what lstopo printed there: what only CPUID says is not in the files."""
+    """Without lstopo's output from there: the files lack what only CPUID tells."""
     live = read_hwloc(HERE)
     with unpacked(io.BytesIO(copied).read1) as copy:
         files_only = Machine(copy.machine.root, copy.machine.tools, {})
@@ -105,7 +105,7 @@ def test_every_tool_is_bounded_and_says_why_it_failed(tmp_path: Path) -> None:
 
 
 def slow(folder: Path) -> tuple[Path, Path]:
-    """A PATH on which lshw hangs, and the file that has the number of its process."""
+    """A PATH on which lshw hangs, and the file that gets the pid of lshw."""
     pid = folder / "pid"
     script(folder / "bin", "lshw", f"echo $$ > {pid}; exec sleep 100")
     return folder / "bin", pid

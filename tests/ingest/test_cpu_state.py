@@ -1,4 +1,4 @@
-"""CPUs by their state, SMT and clocks, from trees that stand in for /sys."""
+"""State, SMT and clocks of CPUs, from trees that imitate /sys."""
 
 from pathlib import Path
 

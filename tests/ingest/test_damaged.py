@@ -1,4 +1,4 @@
-"""Files about machines, damaged in every way: one line each, and no harm."""
+"""Files about machines with all sorts of damage: one-line errors, and no harm."""
 
 import json
 import resource
@@ -42,7 +42,7 @@ ALL += sorted(MACHINES.glob("hwloc/*.xml")) + sorted(MACHINES.glob("supertwin/*.
 
 
 def refused(ingest: Ingest, path: Path, *words: str) -> None:
-    """One line that names the file, and no document."""
+    """Assert that ingest fails with one line that names the file."""
     with pytest.raises(IngestError) as caught:
         ingest(path)
     said = str(caught.value)
@@ -127,7 +127,7 @@ def test_half_a_gigabyte_is_refused_by_its_size(tmp_path: Path, ingest: Ingest) 
     assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - before < 1
 
 
-# --- from real files, changed at random: facts or one line, never anything else ---
+# --- real files with random changes: facts or a one-line error, nothing else ---
 
 WORDS = st.sampled_from(
     ["", "0", "-1", "1", "7", "64", "0x0", "0x1", "0xf...f", "99999999999999999999"]
@@ -151,7 +151,7 @@ LINES = XML.read_text("utf-8").splitlines()
 
 
 def mended(line: str, words: list[str]) -> str:
-    """A line with the values of its attributes replaced, as many as there are words."""
+    """The line with the given words as attribute values, as far as they reach."""
     parts = line.split('"')
     for place, word in zip(range(1, len(parts) - 1, 2), words, strict=False):
         parts[place] = word or parts[place]
@@ -192,7 +192,7 @@ def test_changed_xml_gives_facts_or_one_line(
 
 
 def replaced(value: Any, path: list[int], new: Any) -> Any:
-    """A copy with one part replaced, found by numbers however deep it goes."""
+    """A copy with one part replaced; numbers give the path, at any depth."""
     if not path or not isinstance(value, dict | list) or not value:
         return new
     place = path[0] % len(value)
@@ -234,7 +234,7 @@ def test_changed_probe_files(changes: list[tuple[list[int], Any]]) -> None:
 
 
 def judged(facts: Any) -> None:
-    """What can be described is described; the shapes judge it without a fault."""
+    """Describe facts that can be described, and validate them without an exception."""
     document = {
         "format": "supertwin-probe/1",
         "host": "n1",

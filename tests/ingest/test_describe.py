@@ -1,4 +1,4 @@
-"""A host in the graph: its probe, its devices, and what tells it from before."""
+"""A host in the graph: its probe, its devices, and what changed since before."""
 
 from rdflib import RDF
 

@@ -1,4 +1,4 @@
-"""Devices of a machine are described once, whoever speaks of them."""
+"""Devices are described once, even if several sources report them."""
 
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def test_a_gpu_is_one_node_for_all_sources() -> None:
     ("code", "vendor", "driver", "gpus"),
     [
         ("0300", "10de", False, 1),  # a GeForce
-        ("0300", "1a03", False, 0),  # a board's management chip
+        ("0300", "1a03", False, 0),  # a board's management controller
         ("0380", "1002", False, 1),
         ("1200", "1d0f", False, 1),
         ("0200", "10de", False, 0),
@@ -108,7 +108,7 @@ def test_a_machine_of_one_kind_of_cores_has_no_kinds() -> None:
 
 
 def test_a_large_machine_stays_small() -> None:
-    """Locality is told by containers, not by threads."""
+    """Locality is stated for containers, not for every thread."""
     threads = [{"os_index": cpu, "allowed": True} for cpu in range(384)]
     everywhere = list(range(384))
     device = {**FACTS["pci"][1], "parent": None, "os_devices": []}

@@ -24,7 +24,7 @@ def test_a_model_conforms(name: str) -> None:
 
 
 def test_an_event_that_stands_twice_is_the_one_that_its_name_encodes() -> None:
-    """libpfm4 calls SBO1's event of Haswell's home agents SBO0 as well."""
+    """libpfm4 also calls SBO1's event of Haswell's home agents SBO0."""
     (model,) = read_models(["hswep_unc_ha0"])
     name = "UNC_H_SBO0_CREDIT_OCCUPANCY"
     assert [e["code"] for e in model["events"] if e["name"] == name] == ["0x6a", "0x6b"]
@@ -41,7 +41,7 @@ def test_an_event_that_stands_twice_is_the_one_that_its_name_encodes() -> None:
     [
         ("25", ["software"], ["amd64_fam19h_zen4", "amd64_rapl", "perf"]),
         ("25", None, ["amd64_fam19h_zen4", "amd64_rapl"]),
-        # Newer than libpfm4: software and msr count there all the same.
+        # Newer than libpfm4: software and msr events still count there.
         ("1000", ["software"], ["perf"]),
         ("1000", None, []),
     ],

@@ -1,4 +1,4 @@
-"""Modules, disks, TLBs and set-up of a host in the graph."""
+"""Memory modules, disks, TLBs and set-up of a host in the graph."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def test_filled_and_empty_memory_slots(graph: Graph) -> None:
         "DDR5",
         2,
     ]
-    # The clock that lshw states is the rate that is set.
+    # The clock that lshw reports is the configured rate.
     rates = (ST.transferRate, ST.configuredTransferRate, ST.clockRate)
     assert says(graph, bank, *rates) == [5_600_000_000, 4_800_000_000, 4_800_000_000]
     empty = part("memory", "DIMM 1")
@@ -96,7 +96,7 @@ def test_threads_by_their_state(graph: Graph) -> None:
     facts = (ST.online, ST.allowed, ST.isolated)
     assert says(graph, part("thread", "0"), *facts) == [True, True, None]
     assert says(graph, part("thread", "7"), *facts) == [True, True, True]
-    # hwloc shows no thread 8: it is offline.
+    # hwloc does not show thread 8: it is offline.
     assert says(graph, part("thread", "8"), *facts) == [False, False, None]
     assert graph.value(part("thread", "8"), ST.isPartOf) == IRIS.host("n1")
     assert says(graph, part("thread", "3"), ST.threadMicrocode) == ["0xa101111"]
@@ -136,7 +136,7 @@ def test_huge_pages_of_the_host_and_of_domains_that_have_some(graph: Graph) -> N
 def test_agents_of_pcp(graph: Graph) -> None:
     agent = part("pmda", "linux")
     assert says(graph, agent, ST.pmdaName, ST.metricDomain) == ["linux", 60]
-    # Its metrics say its name, once for all hosts.
+    # Its metrics have its name, once for all hosts.
     assert list(graph.subjects(ST.pmdaName, graph.value(agent, ST.pmdaName)))
 
 

@@ -1,4 +1,4 @@
-"""The described graph says of a topology what hwloc's own tools say of it."""
+"""The described graph of a topology agrees with hwloc's own tools."""
 
 import re
 import subprocess
@@ -35,7 +35,7 @@ def groups(graph: Graph, level: int, kind: URIRef) -> list[list[int]]:
 
 
 def hwloc_groups(path: Path, objects: str) -> list[list[int]]:
-    """The same by hwloc-calc."""
+    """The same groups from hwloc-calc."""
     depth = objects.split(":")[0]
     count = subprocess.run(
         ["hwloc-calc", "-i", path, "-N", depth, "all"],

@@ -1,4 +1,4 @@
-"""What two states of a host differ in, from their descriptions alone."""
+"""How two states of a host differ, from their descriptions alone."""
 
 from itertools import pairwise
 from typing import Any
@@ -25,7 +25,7 @@ PROBES = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(PROBES)
 def test_a_diff_says_what_two_descriptions_do(seen: list[tuple[str, set[int]]]) -> None:
-    """The last against the first, whatever lay between: told anew from the facts."""
+    """Compares the last state with the first; the facts give the expected result."""
     described = [
         describe(
             probed(os={"kernel": kernel}, banks=[BANKS[number] for number in banks]),

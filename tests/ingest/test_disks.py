@@ -1,4 +1,4 @@
-"""Disks, from trees that stand in for /sys/block."""
+"""Disks, from trees that imitate /sys/block."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Memory slots, in the forms of dmidecode's versions and of several makers."""
+"""Memory slots in the formats of dmidecode's versions and of several makers."""
 
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ Memory Device
 \tRank: Unknown
 
 """
-# dmidecode 2.12 on an HP machine: sizes in MB, speeds called MHz.
+# dmidecode 2.12 on an HP machine: sizes in MB, speeds in MHz.
 OLD = """# dmidecode 2.12
 SMBIOS 2.7 present.
 

@@ -1,4 +1,4 @@
-"""What is no probe's document is refused in one line that says where."""
+"""Files that are not probe documents are refused in one line that says where."""
 
 import copy
 import json
@@ -35,7 +35,7 @@ OTHER = st.recursive(
 
 
 def paths(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The path of every value in a document, bar the document itself."""
+    """The path of every value in a document, except the document itself."""
     inner = node.items() if isinstance(node, dict) else enumerate(node)
     found = []
     for step, value in inner:
@@ -49,7 +49,7 @@ PATHS = paths(WHOLE)
 
 
 def changed(path: tuple[Any, ...], change: Any) -> dict[str, Any]:
-    """The document with one value, somewhere, given to a function of its container."""
+    """The document after ``change(container, key)`` was called for one value."""
     document = copy.deepcopy(WHOLE)
     node: Any = document
     for step in path[:-1]:
@@ -112,7 +112,7 @@ def test_any_change_is_refused_in_one_line_or_described(
 
 
 def test_every_text_and_key_may_be_unfit_for_an_iri() -> None:
-    """Random changes meet one of these places once in a hundred runs."""
+    """Random changes hit one of these places only once in a hundred runs."""
     for path, unfit in product(PATHS, ["", ".", "..", "\ud800"]):
         documents = [replaced(path, unfit)]
         if isinstance(path[-1], str):

@@ -1,4 +1,4 @@
-"""Hosts that nobody knows yet, and what is written of any: on a real store."""
+"""Loading new hosts, and the serialisation of triples, on a real store."""
 
 import threading
 from typing import Any
@@ -21,7 +21,7 @@ ENDS = ["a", "a.b", "a.", ".a", "-a", "a-", "~2F", "~", "", "0", "a_b", "a~~b", 
 
 
 def odd() -> Triples:
-    """Terms that a short form may get wrong."""
+    """Terms that an abbreviated syntax may get wrong."""
     found = Triples()
     for number, end in enumerate(ENDS):
         node = URIRef(f"http://localhost:8000/twin/n1/{end}")
@@ -65,7 +65,7 @@ def test_what_stands_of_a_host_in_any_dataset(store: TwinStores) -> None:
 
 
 def test_two_concurrent_writers_of_one_new_host(store: TwinStores) -> None:
-    """Whoever sees both probes writes the host anew, so one of them is left."""
+    """The writer that sees both probes rewrites the host, so only one probe remains."""
     for number in range(8):
         host, gate = f"n{number}", threading.Barrier(2)
 

@@ -1,4 +1,4 @@
-"""Files are read whole, bounded, and what fails is one line."""
+"""Files are read whole and bounded in size; a failure is a one-line error."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""A value that no reader understands is reported, not passed over."""
+"""Values that no reader understands are reported, not ignored."""
 
 import json
 import re
@@ -30,7 +30,7 @@ from tests.ingest.documents import synthetic
 IRIS = Iris("http://localhost:8000")
 ORIGINAL = Path(__file__).parent / "machines/original.json"
 MEMORY = b'local_memory="1073741824"'
-# As the original's probe of a real Xeon has them.
+# As in the original's probe of a real Xeon.
 TLBS = [
     {"type": "data TLB: 1G pages", "association": "4-way", "size": "4 entries"},
     {"type": "data TLB: 4K pages", "association": "4-way", "size": "64 entries"},
@@ -51,7 +51,7 @@ def gaps(read: Callable[[], Any]) -> list[str]:
 
 
 def topology() -> bytes:
-    """hwloc's XML of two NUMA domains, with the memory of each stated."""
+    """hwloc's XML of two NUMA domains that state their memory."""
     return synthetic("pack:2 numa:1 core:1 pu:1")
 
 
@@ -252,7 +252,7 @@ def test_a_number_below_sys(tmp_path: Path) -> None:
 
 
 def test_a_probe_has_the_gaps_of_each_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two sources are asked at once; each has what it reported itself."""
+    """Sources run concurrently; each gets only the gaps it reported itself."""
 
     def read(machine: object) -> dict[str, Any]:
         report_gap("size of sda", "much", "a number")

@@ -20,7 +20,7 @@ BANKS = [{"slot": f"DIMM_{letter}1", "size": 2**34} for letter in "ABCD"]
 
 
 def probed(day: int = 1, host: str = HOST, **facts: Any) -> dict[str, Any]:
-    """A probe of one day: a kernel, two memory banks and a card."""
+    """A probe of one day: a kernel, two memory modules and a card."""
     lshw = {"memory_banks": facts.pop("banks", BANKS[:2])}
     nic = {"name": "eno1", "speed": 10**10, "up": True, "virtual": False}
     found = {"os": {"kernel": "6.1"}, "lshw": lshw, "nics": [nic], **facts}
@@ -128,7 +128,7 @@ def test_an_older_file_ends_no_state_before_it_began(store: TwinStores) -> None:
 
 @pytest.mark.parametrize("again", [1, 2])
 def test_a_crash_before_the_twin_was_replaced(store: TwinStores, again: int) -> None:
-    """The history is written first: what never came to be is dropped again."""
+    """History is written first; a state that never became current is dropped."""
     load(store, probed(1))
     lost = describe(probed(2, os={"kernel": "lost"}), IRIS)
     old = states(store)[0]
@@ -264,7 +264,7 @@ def test_a_second_name_is_said(
 
 
 def test_probes_that_only_differ_in_what_is_volatile(store: TwinStores) -> None:
-    """PCP's metrics and instances stand in catalogues of their own."""
+    """PCP's metrics and instances are in catalogues of their own."""
     facts = probed(1)
     load(store, facts)
     metric = {

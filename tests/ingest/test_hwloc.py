@@ -1,4 +1,4 @@
-"""hwloc's XML of every version becomes facts; damaged and hostile files do not."""
+"""hwloc's XML of every version becomes facts; damaged and hostile files are refused."""
 
 import subprocess
 from typing import Any

@@ -1,4 +1,4 @@
-"""Devices, kinds of cores and memories in hwloc's XML, on a made-up machine of all."""
+"""Devices, core types and memories in hwloc's XML, on a machine with all of them."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from ingest.hwloc.host import host_facts
 from ingest.hwloc.read import parse_hwloc, read_hwloc
 
 FILE = Path(__file__).parent / "machines/everything.v3.xml"
-# What hwloc 2 calls the same devices.
+# The device types of hwloc 2, by those of hwloc 3.
 NUMBERS = {
     bits: f'osdev_type="{number}"'
     for bits, number in (("12", 5), ("1", 0), ("16", 2), ("48", 3), ("3", 0), ("2", 0))
@@ -28,10 +28,10 @@ def reworded(*changes: tuple[str, str]) -> dict[str, Any]:
 
 
 def older(folder: Path, flags: str) -> dict[str, Any]:
-    """The facts after hwloc 2 read the file and wrote it again."""
+    """The facts after hwloc 2 has read and rewritten the file."""
     text = FILE.read_text("utf-8").replace('version="3.0"', 'version="2.0"')
     text = re.sub('osdev_type="([0-9]+)"', lambda m: NUMBERS[m[1]], text)
-    # hwloc 2 has what hwloc 3 says at the end at its machine.
+    # hwloc 2 has at its machine object what hwloc 3 has at the end.
     lines = [line for line in text.splitlines() if not line.startswith("  <info")]
     path = folder / "older.xml"
     path.write_text("\n".join(lines))

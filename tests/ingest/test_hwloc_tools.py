@@ -1,4 +1,4 @@
-"""Groups of CPUs agree with what hwloc's own tools say of the same topology."""
+"""Groups of CPUs agree with hwloc's own tools on the same topology."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ MEMORY = ("[numa]", "[numa(memory=1GB)] [numa(memory=4GB)]")
 
 
 def groups(facts: dict[str, Any]) -> dict[str, list[list[int]]]:
-    """By hwloc's names: the CPUs of each thing, as far as they are allowed."""
+    """The allowed CPUs of each object, by hwloc's type names."""
     allowed = {t["os_index"] for t in facts["threads"] if t["allowed"]}
     things = {
         "Package": facts["sockets"],
@@ -50,14 +50,14 @@ def test_real_machines(path: Path | None) -> None:
     for name, found in groups(facts).items():
         if name not in expected:
             continue
-        # hwloc keeps memory without allowed CPUs, and nothing else without them.
+        # Without allowed CPUs, hwloc keeps memory but no other object.
         kept = [cpus for cpus in found if cpus or name == "NUMANode"]
         assert kept == sorted(expected[name]), name
 
 
 @st.composite
 def topologies(draw: st.DrawFn) -> str:
-    """hwloc's description of a machine of at most 64 threads, numbered at random."""
+    """hwloc's description of a random machine of at most 64 threads."""
     counts, units = [], 1
     for level in LEVELS:
         if level in ("pack", "core", "pu") or draw(st.booleans()):
@@ -72,19 +72,19 @@ def topologies(draw: st.DrawFn) -> str:
 
 
 def calculated(path: Path, kind: str) -> list[list[int]]:
-    """The CPUs of every object of a kind, from hwloc-calc."""
+    """The CPUs of every object of a type, from hwloc-calc."""
     given = ["--disallowed", "-i", str(path)]
-    # hwloc-calc itself leaves memory without CPUs out when it counts.
+    # hwloc-calc itself leaves out memory without CPUs when it counts.
     listed = _listed(["lstopo-no-graphics", *given, "--only", kind])
     asked = "".join(f"{kind}:{number}\n" for number in range(len(listed)))
     answer = _run(["hwloc-calc", *given, "--po", "-I", "PU"], asked)
-    # Some versions first say that they wait for the questions.
+    # Some versions first print that they wait for input.
     lines = [line for line in answer.splitlines() if line[:1].isdigit()]
     return sorted(sorted(map(int, line.split(","))) for line in lines)
 
 
 def _listed(command: list[str]) -> list[str]:
-    """The lines that lstopo prints; hwloc 2.12 fails where there are none."""
+    """The lines that lstopo prints; hwloc 2.12 fails if there are none."""
     try:
         return _run(command).splitlines()
     except subprocess.CalledProcessError as error:
@@ -107,7 +107,7 @@ def _run(command: list[str], asked: str = "") -> str:
 )
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_topologies(text: str, allowed: int, version: str) -> None:
-    # hwloc refuses to allow nothing, and the machine may lack the CPUs drawn.
+    # hwloc refuses an empty set, and the machine may lack the CPUs drawn.
     mask = f"{allowed | 1:#x}"
     command = ["lstopo-no-graphics", "--input", text, "--disallowed", "--allow", mask]
     xml = _run([*command, "--of", "xml", "--export-xml-flags", version])
@@ -122,7 +122,7 @@ def test_random_topologies(text: str, allowed: int, version: str) -> None:
     with tempfile.NamedTemporaryFile(suffix=".xml") as file:
         Path(file.name).write_text(xml)
         for name, found in groups(everything).items():
-            # hwloc-calc has no line for memory that is near to no CPU.
+            # hwloc-calc has no line for memory that is local to no CPU.
             told = [cpus for cpus in found if cpus]
             calc = calculated(Path(file.name), name.removesuffix("Cache"))
             assert told == calc, name

@@ -1,4 +1,4 @@
-"""The kernel's command line: what stays and what is kept secret."""
+"""The kernel's command line: what is kept, and what is secret."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""lshw's trees, in the forms of its versions."""
+"""lshw's trees in the formats of its versions."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""lstopo's drawing of topologies that anybody may have written."""
+"""lstopo's drawing of topologies from untrusted files."""
 
 import subprocess
 import time
@@ -10,7 +10,7 @@ from ingest.errors import ProbeSourceError, TopologyError
 from ingest.hwloc.lstopo import drawable, plain, sketch
 
 DEEP = b"<a>" * 3000 + b"</a>" * 3000 + b"</topology>"
-# Over such numbers lstopo works until its time is over.
+# With such numbers, lstopo runs until its timeout.
 OTHER = b'os_index="99999999999999999999"'
 HOSTILE = '<script x="1">&amp;\N{RIGHT-TO-LEFT OVERRIDE}'
 
@@ -21,7 +21,7 @@ def lstopo(text: str, *options: str) -> bytes:
 
 
 def with_device(xml: bytes, name: str) -> bytes:
-    """The topology with a disk of that name, and the name in an info too."""
+    """The topology with a disk of that name, and the same name in an info."""
     written = name.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     device = (
         f'<object type="OSDev" gp_index="99" name="{written}" osdev_type="0">'
@@ -55,7 +55,7 @@ def test_version_1_is_drawn() -> None:
 
 
 def test_names_cannot_become_markup() -> None:
-    """lstopo copies them into its SVG as they are."""
+    """lstopo copies them into its SVG unchanged."""
     svg = sketch(with_device(lstopo("pack:1 core:1 pu:1"), HOSTILE)).svgs[0]
     fromstring(svg)
     assert b"<script" not in svg

@@ -1,4 +1,4 @@
-"""Files are known by what is in them, and hosts by what the files say."""
+"""Files are recognised by their contents, and hosts by what the files say."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ ORIGINAL = Path(__file__).parent / "machines/original.json"
 
 
 def kinds(folder: Path, **contents: bytes) -> dict[str, tuple[str, str]]:
-    """The kind and the host of each file; two underlines are a full stop."""
+    """The kind and host of each file; two underscores in a name are a full stop."""
     for name, content in contents.items():
         (folder / name.replace("__", ".")).write_bytes(content)
     found = {path.name: recognise(path) for path in files_in(folder)}

@@ -1,4 +1,4 @@
-"""NUMA memory, huge pages and swap, from trees that stand in for /sys and /proc."""
+"""NUMA memory, huge pages and swap, from trees that imitate /sys and /proc."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Network interfaces, from trees that stand in for /sys/class/net."""
+"""Network interfaces, from trees that imitate /sys/class/net."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ NET = "sys/class/net"
 
 
 def interface(root: Path, name: str, folder: str, files: dict[str, str]) -> None:
-    """An interface whose files lie below /sys/devices, as the kernel has it."""
+    """An interface whose files are below /sys/devices, as in the kernel."""
     plant(root, {f"sys/devices/{folder}/{path}": text for path, text in files.items()})
     (root / NET).mkdir(parents=True, exist_ok=True)
     (root / NET / name).symlink_to(root / "sys/devices" / folder)

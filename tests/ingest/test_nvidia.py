@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs, in the forms of its drivers' versions."""
+"""NVIDIA's GPUs in the output formats of several driver versions."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from tests.ingest.tree import copied, plant
 HEAD = (
     '<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_{}.dtd">\n'
 )
-# Driver 535 on a DGX: one GPU whole, one divided (MIG).
+# Driver 535 on a DGX: one GPU whole, one partitioned (MIG).
 NEW = (
     HEAD.format("v12")
     + """<nvidia_smi_log>
@@ -79,7 +79,7 @@ NEW = (
 </nvidia_smi_log>
 """
 )
-# Driver 304 with a GeForce, which tells little.
+# Driver 304 with a GeForce, which reports little.
 OLD = (
     HEAD.format("v4")
     + """<nvidia_smi_log>

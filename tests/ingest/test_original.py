@@ -1,4 +1,4 @@
-"""The original's probe files become facts of ours; damaged ones do not."""
+"""The original's probe files become our facts; damaged ones are refused."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from shapes.validate import validate
 FILE = Path(__file__).parent / "machines/original.json"
 FOUND = sorted((Path(__file__).parents[3] / "shared/machines/supertwin").glob("*.json"))
 FACTS = parse_original(FILE.read_bytes())
-# What the two real files hold, counted by hand: sockets, cores, threads, L3, domains.
+# The two real files, counted by hand: sockets, cores, threads, L3, domains.
 REAL = {
     "probing_user-AS-4023S-TRT": (2, 48, 96, 16, 2),
     "probing_rt7-laptop-vivo": (1, 4, 8, 1, 1),
@@ -126,7 +126,7 @@ def test_real_files(path: Path | None) -> None:
     assert tuple(map(len, kinds)) == REAL[path.stem]
     report = validate(describe(document, Iris("http://localhost:8000")).union())
     assert report.conforms
-    # The EPYC's UUID is of zeros; its cards have addresses.
+    # The EPYC's UUID is all zeros; its cards have addresses.
     assert any(sign.startswith("mac:") for sign in signs(document["facts"]))
 
 

@@ -1,4 +1,4 @@
-"""What a PMCD of the tests' own tells of its metrics."""
+"""The metrics that a PMCD of these tests reports."""
 
 import json
 import socket
@@ -157,13 +157,13 @@ def test_agents_name_the_pmdas_and_proc_is_known_by_its_own() -> None:
     )
     assert facts["pmdas"] == {"3": "proc", "60": "linux"}
     assert facts["indoms"]["3.9"] == {"instances": [], "count": 1, "stored": False}
-    # A domain that could not be asked is asked again at each fetch.
+    # A domain that could not be read is read again at each fetch.
     assert facts["indoms"]["60.2"] == {"instances": [], "count": 0, "stored": False}
     assert facts["errors"]["kernel.all.load"].startswith("instances of 60.2")
 
 
 def test_the_domain_of_a_pmu_event_stays_with_it() -> None:
-    """perfevent numbers them by their place in a configuration, which changes."""
+    """perfevent numbers domains by their position in a configuration, which changes."""
     event, root = "perfevent.hwcounters.skx__INST_RETIRED_ANY_P", 127 << 22
     domains = []
     for place in (0, 5):

@@ -61,7 +61,7 @@ def test_all_of_it(tmp_path: Path) -> None:
 
 
 def test_a_copy_has_it_too() -> None:
-    """What the collector takes of a machine elsewhere."""
+    """The collector's copy of a remote machine includes it."""
     wanted = ("/sys/bus/event_source/devices/*/events/*",)
     wanted += ("/proc/sys/kernel/perf_event_paranoid", "/proc/sys/kernel/nmi_watchdog")
     assert {*wanted} <= {*FILES}

@@ -1,4 +1,4 @@
-"""PMUs and events, as libpfm4 has them: this machine's, and every model it knows."""
+"""PMUs and events from libpfm4: this machine's, and every model it knows."""
 
 import ctypes
 import json
@@ -14,7 +14,7 @@ from ingest.pmu.pfm_library import UMASK, opened
 
 def test_this_machine() -> None:
     pmus = {pmu["name"]: pmu for pmu in read_pfm()["pmus"]}
-    # The kernel's own is present everywhere.
+    # The kernel's generic PMU is present everywhere.
     generic = pmus["perf"]
     assert generic["type"] == "os"
     events = {event["name"]: event for event in generic["events"]}
@@ -47,7 +47,7 @@ def test_no_library() -> None:
 
 
 def test_every_event_of_every_model_is_read() -> None:
-    """Counted by libpfm4's own iteration, not by ours."""
+    """The count comes from libpfm4's own iteration, not from ours."""
     models = list_models()
     read = {m["name"]: m for m in read_models([m["name"] for m in models])}
     assert len(read) == len(models) > 300
@@ -64,21 +64,21 @@ def test_every_event_of_every_model_is_read() -> None:
 
 
 def test_encodings_are_those_of_the_vendor() -> None:
-    # Intel: event select C0, umask 0; enable, interrupt, user and kernel in front.
+    # Intel: event select C0, umask 0; enable, interrupt, user and kernel bits in front.
     (model,) = read_models(["skx"])
     events = {event["name"]: event for event in model["events"]}
     masks = {m["name"]: m for m in events["INST_RETIRED"]["umasks"]}
     assert masks["ANY_P"]["encoding"] == ["0x5300c0"]
     fp = {m["name"]: m["encoding"] for m in events["FP_ARITH_INST_RETIRED"]["umasks"]}
     assert fp["512B_PACKED_DOUBLE"] == ["0x5340c7"]
-    # An off-core event takes a second register.
+    # An off-core event uses a second register.
     offcore = {m["name"]: m for m in events["OFFCORE_RESPONSE_0"]["umasks"]}
     assert len(offcore["ANY_DATA"]["encoding"]) == 2
     assert model["modifiers"]["u"]
 
 
 def test_flags_and_registers_are_those_of_the_header() -> None:
-    """As its own header has them, asked for by a program in C."""
+    """A C program prints the values of libpfm4's header."""
     (model,) = read_models(["skx"])
     assert model["max_encoding"] == 2
     events = {event["name"]: event for event in model["events"]}
@@ -94,7 +94,7 @@ def test_flags_and_registers_are_those_of_the_header() -> None:
 
 
 def test_most_unit_masks_encode_alone() -> None:
-    """The others need a partner, such as a filter on a node."""
+    """The others need a second unit mask, such as a filter on a node."""
     models = read_models([m["name"] for m in list_models() if m["type"] == "core"])
     for model in models:
         entries = [m for e in model["events"] for m in e["umasks"]]
@@ -115,7 +115,7 @@ def test_an_unknown_model_is_named_with_its_neighbours() -> None:
 
 
 def test_what_is_not_here_is_encoded_apart() -> None:
-    """Neither the environment nor the library that others share is told."""
+    """The environment and the shared library stay unchanged."""
     before = dict(os.environ)
     read_models(["skx"])
     getenv = ctypes.CDLL(None).getenv
@@ -148,7 +148,7 @@ class PerfArgument(ctypes.Structure):
      "amd64_fam19h_zen3", "amd64_fam19h_zen4"],
 )  # fmt: skip
 def test_encodings_are_what_perf_would_program(name: str) -> None:
-    """libpfm4's other call fills the kernel's structure, without what perf adds."""
+    """libpfm4's other call fills the kernel's structure, without perf's own bits."""
     (model,) = read_models([name])
     compared = 0
     with opened(inactive=True) as pfm:
@@ -166,7 +166,7 @@ def test_encodings_are_what_perf_would_program(name: str) -> None:
                 assert (status == 0) == bool(entry["encoding"]), full
                 if status == 0:
                     code = int(entry["encoding"][0], 0)
-                    # User, kernel, interrupt and enable are perf's.
+                    # perf itself sets user, kernel, interrupt and enable.
                     assert attributes[1] == code & ~0x530000, full
                     compared += 1
     assert compared > 100

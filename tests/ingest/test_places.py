@@ -1,4 +1,4 @@
-"""What is near to what, on machines whose sockets are divided."""
+"""Which domains are near which threads, on machines whose sockets are divided."""
 
 import pytest
 
@@ -13,14 +13,14 @@ WHOLE = "pack:2 [numa] core:2 pu:1"
 @pytest.mark.parametrize(
     ("machine", "threads", "domains"),
     [
-        # A core's own domain, and a socket's two.
+        # A core's own domain, and the two of a socket.
         (DIVIDED, [2], ["1"]),
         (DIVIDED, [0, 1], ["0"]),
         (DIVIDED, [4, 5, 6, 7], ["2", "3"]),
-        # Three of four are nearer than the fourth; of a part of one, the rest counts.
+        # Three of four are nearer than the fourth. A part next to a whole is ignored.
         (DIVIDED, [0, 1, 2, 3, 4, 5], ["0", "1", "2"]),
         (DIVIDED, [0, 1, 2], ["0"]),
-        # What is equally near to everything is near to nothing.
+        # Equally near to everything means near to nothing.
         (DIVIDED, list(range(8)), []),
         (WHOLE, list(range(4)), []),
         (DIVIDED, [], []),

@@ -1,4 +1,4 @@
-"""Which PMUs a processor has, by its numbers."""
+"""Which PMUs a processor has, by its family and model numbers."""
 
 import pytest
 
@@ -7,9 +7,9 @@ from ingest.pmu.pfm import list_models
 from ingest.pmu.scope import is_usable, kernel_name, scope_of
 from ingest.sources.procfs import read_cpu
 
-# Of the host as a whole, of 32-bit processors' common part, and an old name.
+# PMUs of the host as a whole, the common part of 32-bit processors, and an old name.
 NOT_OF_A_PROCESSOR = {"perf", "perf_raw", "ix86arch", "amd64_fam17h"}
-# What libpfm4 learned after 4.13.0, which Debian 12 has.
+# Models that libpfm4 added after 4.13.0, the version of Debian 12.
 NEWER = ("adl_", "amd64_fam1ah_zen5", "emr", "gnr", "icx_unc_", "spr_unc_")
 
 
@@ -22,7 +22,7 @@ def test_table_knows_every_model_of_the_library() -> None:
 
 
 def test_this_machine_as_libpfm4_sees_it() -> None:
-    """It leaves out what the kernel does not offer, the table does not."""
+    """libpfm4 omits what the kernel does not offer; the table does not."""
     (processor,) = processors({"cpu": read_cpu()})
     ours = set(pmus_of(processor))
     models = {m["name"]: m for m in list_models()}

@@ -1,4 +1,4 @@
-"""The probe asks everything and lives with what fails."""
+"""The probe tries every source and continues when some fail."""
 
 import json
 import subprocess
@@ -51,7 +51,7 @@ print(json.dumps([*seen, names()]))
 
 
 def test_no_library_changes_the_environment_while_threads_run(pmcd: str) -> None:
-    """A thread that reads the environment meanwhile may crash the process."""
+    """A thread that reads the environment at the same time may crash the process."""
     command = (sys.executable, "-c", NAMES_OF_EACH_THREAD, pmcd)
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert len({*json.loads(done.stdout)}) == 1

@@ -1,4 +1,4 @@
-"""Processes of this machine, looked at and named."""
+"""Reading and naming processes of this machine."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""CPUID asked by the collector itself, against the tool."""
+"""CPUID executed by the collector itself, compared with the cpuid tool."""
 
 import os
 
@@ -11,7 +11,7 @@ from ingest.sources.machine import HERE
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="CPUID is of x86")
 def test_the_instruction_says_what_the_tool_says() -> None:
-    """Both may run on another core, whose leaves of TLBs are the same."""
+    """The two may run on different cores, whose TLB leaves are the same."""
     tool = parse_cpuid(HERE.tool("cpuid"))
     asked = parse_cpuid(registers())
     for leaf in ((0, 0), (2, 0), (0x80000005, 0), (0x80000006, 0)):

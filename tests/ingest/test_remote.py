@@ -1,4 +1,4 @@
-"""Probing over ssh: a real sshd, in a network of its own; every way that it fails."""
+"""Probing over ssh: a real sshd in a network of its own; all ways to fail."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def document(sshd: Sshd) -> dict[str, Any]:
 
 
 def refusal(server: Sshd, address: str | None = None) -> str:
-    """The one line that a probe ends with."""
+    """The one-line error of a failed probe."""
     with pytest.raises(IngestError) as caught:
         probe_remote(address or server.url(), config=server.config)
     assert str(caught.value).isprintable()
@@ -66,11 +66,11 @@ def test_the_facts_are_those_of_a_local_probe(
     local = probe("vm", pmcd)["facts"]
     found = json.loads(json.dumps(document))["facts"]
     check_document(document)
-    # The network is another one, and libpfm4 knows only where it runs.
+    # The network differs, and libpfm4 knows only the machine it runs on.
     for facts in (local, found):
         facts.pop("pfm", None)
         facts["pcp"] = sorted(metric["name"] for metric in facts["pcp"]["metrics"])
-        # Those of the tests' own networks come and go.
+        # The tests' own networks come and go.
         nics = [nic for nic in facts["nics"] if not _TESTS_OWN.fullmatch(nic["name"])]
         facts["nics"] = nics
         for nic in nics:
@@ -96,7 +96,7 @@ def test_the_document_says_where_it_comes_from(
 
 
 def test_a_pmcd_that_is_none(tmp_path: Path) -> None:
-    """The reason names the host and not the socket here."""
+    """The reason names the host, not the local socket."""
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(str(tmp_path / "pmcd.socket"))
         with Sshd(SYSTEM_PATH, over={"/run/pcp": str(tmp_path)}) as server:
@@ -114,7 +114,7 @@ def test_a_user_without_rights_is_told_what_is_missing(sshd: Sshd) -> None:
     assert found["sources"]["hwloc"]["ok"]
     assert "dmidecode needs root: probe as root, or let sudo" in json.dumps(found)
     assert lines[0] == "ssh://twin-node: connected"
-    # Nothing is left: no file, no process, no login.
+    # No file, process or login is left.
     assert not list(home.iterdir())
     wait_until(lambda: not sshd.processes())
 
@@ -216,7 +216,7 @@ def test_no_python_there() -> None:
 
 
 def test_a_python_that_is_not_whole(tmp_path: Path) -> None:
-    """As in a container that has the interpreter and little of its library."""
+    """As in a container with the interpreter and little of its library."""
     path = script(
         tmp_path,
         "python3",
@@ -228,7 +228,7 @@ def test_a_python_that_is_not_whole(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
-    """Nothing is written over there, so that nothing need be free."""
+    """The probe writes nothing there, so it needs no free space."""
     for folder in ("/var/tmp", "/dev/shm"):
         assert Path(folder).is_dir()
     with Sshd(SYSTEM_PATH, full=("/var/tmp", "/dev/shm")) as server:
@@ -237,7 +237,7 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
 
 
 def test_garbage_around_the_copy(tmp_path: Path) -> None:
-    """A banner, a profile that talks, and one that only talks."""
+    """A banner, a profile that prints text, and one that only prints text."""
     banner = tmp_path / "banner"
     banner.write_text("Authorised use only!\n" * 50)
     with Sshd(SYSTEM_PATH, f"Banner {banner}") as server:

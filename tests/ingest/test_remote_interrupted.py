@@ -1,4 +1,4 @@
-"""Probes over ssh that are broken off, from here or from there."""
+"""Probes over ssh that are interrupted, on this side or on the other."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 
 
 class Probing(NamedTuple):
-    """A probe that waits for a tool over there, by the tool's process."""
+    """A probe that waits for a tool on the remote host; ``tool`` is its pid."""
 
     server: Sshd
     process: subprocess.Popen[str]
@@ -49,13 +49,13 @@ def probing(folder: Path, own_tmp: Path) -> Iterator[Probing]:
 
 @pytest.fixture
 def own_tmp() -> Iterator[Path]:
-    """A folder for what is temporary, with a name short enough for ssh's socket."""
+    """A temporary folder, with a name short enough for ssh's socket."""
     with tempfile.TemporaryDirectory(prefix="st", dir="/tmp") as folder:
         yield Path(folder)
 
 
 def commands() -> str:
-    """All commands at work."""
+    """The command lines of all processes."""
     return subprocess.run(
         ["ps", "-e", "-o", "args="], capture_output=True, text=True, check=True
     ).stdout
@@ -65,7 +65,7 @@ def commands() -> str:
 def test_a_connection_that_breaks(
     tmp_path: Path, own_tmp: Path, collector: bool
 ) -> None:
-    """The login is killed while a tool is at work; or the collector is."""
+    """Either the login or the collector is killed while a tool runs."""
     with probing(tmp_path, own_tmp) as (server, process, tool):
         for victim in [parent_of(tool)] if collector else server.sessions():
             os.kill(victim, 9)
@@ -93,7 +93,7 @@ def test_a_probe_that_is_ended_leaves_nothing(
     tmp_path: Path, own_tmp: Path, number: int
 ) -> None:
     with probing(tmp_path, own_tmp) as (server, process, tool):
-        # The second one, of who cannot wait, must not disturb the clearing up.
+        # The second signal, of an impatient user, must not disturb the clean-up.
         for _ in range(2):
             process.send_signal(number)
             time.sleep(0.05)
@@ -113,7 +113,7 @@ def test_a_probe_that_is_killed_leaves_nothing_there(
 
 
 def assert_nothing_runs(server: Sshd, tool: int) -> None:
-    """Neither the tool and its collector over there nor the ssh of here."""
+    """Neither the remote tool and its collector nor the local ssh."""
     assert ends(tool)
     wait_until(lambda: not server.processes())
     assert str(server.config) not in commands()

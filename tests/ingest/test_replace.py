@@ -1,4 +1,4 @@
-"""A host that stands, made another: on a real store."""
+"""Replacing a host in a real store."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ HOST = "n1"
 
 
 class Told(Endpoint):
-    """A store that remembers what it was told to change."""
+    """A store that remembers its updates."""
 
     updates: list[str]
 

@@ -48,7 +48,7 @@ def test_every_event_that_is_named_can_be_programmed() -> None:
     read = read_events(role_events())
     encoded = {(pmu, e["name"]) for pmu, events in read.items() for e in events}
     named = {(pmu, event) for pmu, events in role_events().items() for event in events}
-    # What libpfm4 encodes on its own processor only is listed by hand, and used.
+    # Codes that libpfm4 encodes only on the processor itself: listed by hand, all used.
     assert named - encoded <= known_codes().keys() <= named
 
 

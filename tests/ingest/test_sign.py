@@ -1,4 +1,4 @@
-"""Which signs are real, and when two sets of them are one machine's."""
+"""Which signs are real, and when two sets of them are of the same machine."""
 
 from itertools import permutations
 from typing import Any
@@ -54,11 +54,11 @@ def test_signs(facts: dict[str, Any], expected: list[str]) -> None:
         {"mac": None},
         {"mac": "52:54:00:12:34:56"},  # QEMU's, locally administered
         {"mac": "02:42:ac:11:00:02"},  # Docker's
-        {"mac": "01:00:5e:00:00:01"},  # of a group
+        {"mac": "01:00:5e:00:00:01"},  # a group address
         {"mac": "00:00:00:00:00:00"},
         {"mac": "80:00:00:48:fe:80:00:00:00:00:00:00:f4:52:14:03:00:91:72:61"},
         {"businfo": "usb@2-1:1.0"},
-        {"permanent_mac": None},  # the kernel says that it was set or stolen
+        {"permanent_mac": None},  # set by software or taken over, says the kernel
     ],
 )
 def test_addresses_that_tell_no_machine(change: dict[str, Any]) -> None:
@@ -82,22 +82,22 @@ def test_the_permanent_address_goes_before_the_one_of_a_bond() -> None:
             "other",
         ),
         (["machine-id:M", "mac:1"], ["machine-id:M", "mac:2"], "other"),
-        # a new board under an old system
+        # a new board, the old system
         (
             ["board-serial:A", "machine-id:M"],
             ["board-serial:B", "machine-id:M"],
             "other",
         ),
-        # a new system on an old board, and a new card
+        # a new system on the old board, and a new card
         (
             ["board-serial:A", "machine-id:M"],
             ["board-serial:A", "machine-id:N"],
             "same",
         ),
         (["product-uuid:A", "mac:1"], ["product-uuid:A", "mac:2"], "same"),
-        # one of two cards was exchanged
+        # one of two cards was replaced
         (["mac:1", "mac:2"], ["mac:2", "mac:3"], "same"),
-        # a board's serial that a maker gave twice
+        # a board serial that its maker used twice
         (
             ["board-serial:A", "product-uuid:1"],
             ["board-serial:A", "product-uuid:2"],
@@ -138,7 +138,7 @@ def test_order_says_nothing(one: list[str], other: list[str]) -> None:
 def test_the_verdict_is_of_the_strongest_tier_that_both_have(
     one: list[str], other: list[str]
 ) -> None:
-    """Said anew, from the sets: what weaker tiers hold changes nothing."""
+    """Computed again from the sets: weaker tiers must not change the verdict."""
     left, right = by_kind(one), by_kind(other)
     expected = SignMatch.UNKNOWN
     for tier in reversed(TIERS):

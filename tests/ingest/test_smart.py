@@ -1,4 +1,4 @@
-"""Disks about themselves, in the forms of three protocols and of versions."""
+"""SMART data of disks, in the formats of three protocols and several versions."""
 
 import json
 from pathlib import Path

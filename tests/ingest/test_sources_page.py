@@ -1,4 +1,4 @@
-"""The table of docs/sources.md: its terms, queries, sources and tests exist and fit."""
+"""The table of docs/sources.md: its terms, queries, sources and tests exist."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from ontology.terms import ST
 from queries.catalogue import load_catalogue
 
 ROOT = Path(__file__).parents[2]
-# Table 4.1 of the thesis: what it calls things is in the page's own words there.
+# Table 4.1 of the thesis; the page uses its own words for these names.
 TABLE = """architecture; operating system; kernel; motherboard; UUID; NUMA domains;
 model; rotational; size; metrics; cores; hyperthreading; TLBs; flags; nominal; lowest;
 highest; topology; line; ways; sets; groups of threads; name; type; number of events;

@@ -1,4 +1,4 @@
-"""Getting in with the system's ssh: keys, agents, configuration; who keeps us out."""
+"""Login with the system's ssh: keys, agents, configuration; refused logins."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def sshd() -> Iterator[Sshd]:
 
 
 def get_in(address: str, config: Path) -> None:
-    """Run a command over there."""
+    """Run a command on the remote host."""
     with (
         connected(parse_address(address), config) as connection,
         connection.run("echo in", b"", 10) as command,
@@ -39,7 +39,7 @@ def get_in(address: str, config: Path) -> None:
 
 
 def refusal(address: str, config: Path) -> str:
-    """The one line that says why nobody gets in."""
+    """The one-line reason for a failed login."""
     with pytest.raises(RemoteError) as caught:
         get_in(address, config)
     assert str(caught.value).isprintable()
@@ -47,7 +47,7 @@ def refusal(address: str, config: Path) -> str:
 
 
 def config_of(sshd: Sshd, folder: Path, *lines: str, **changed: object) -> Path:
-    """The configuration with lines before it, and options that are changed in it."""
+    """The configuration with extra lines first, and with changed options."""
     text = sshd.config.read_text()
     for name, value in changed.items():
         text = re.sub(rf"{name} .*", f"{name} {value}", text)
@@ -78,7 +78,7 @@ def test_an_agent_has_the_key(
 
 
 def behind(sshd: Sshd, folder: Path, jump: str) -> Path:
-    """A configuration with a host that is reached through another one."""
+    """A configuration with a host that is reached through a jump host."""
     return config_of(
         sshd,
         folder,
@@ -95,7 +95,7 @@ def test_a_jump_host(sshd: Sshd, tmp_path: Path) -> None:
 def test_a_jump_host_asks_nobody(
     sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its ssh is another one, which knows nothing of our options."""
+    """A jump host's ssh is a separate process that does not get our options."""
     ask = tmp_path / "ask"
     ask.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\necho yes\n")
     ask.chmod(0o755)
@@ -126,7 +126,7 @@ def test_what_a_configuration_adds_is_left_out(sshd: Sshd, tmp_path: Path) -> No
 
 
 def test_only_the_socket_is_forwarded(sshd: Sshd, tmp_path: Path) -> None:
-    """One of those that a configuration adds cannot be made, and would cost ours."""
+    """One forward in the configuration must fail, and would break our own."""
     config = config_of(
         sshd,
         tmp_path,
@@ -147,7 +147,7 @@ def test_only_the_socket_is_forwarded(sshd: Sshd, tmp_path: Path) -> None:
                 assert client.recv(2) == b"in"
             with connection.run("cat /proc/net/tcp", b"", 10) as command:
                 listening = b"".join(iter(command.output.read, b""))
-    assert b":0016 " in listening and b":1B6E " not in listening  # 22, and 7022
+    assert b":0016 " in listening and b":1B6E " not in listening  # ports 22 and 7022
     assert list(tmp_path.iterdir()) == [config]
 
 

@@ -1,4 +1,4 @@
-"""Clocks, caches and NUMA distances, from trees that stand in for /sys."""
+"""Clocks, caches and NUMA distances, from trees that imitate /sys."""
 
 from pathlib import Path
 

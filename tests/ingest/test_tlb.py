@@ -1,4 +1,4 @@
-"""TLBs, from what CPUID says on processors of both makers."""
+"""TLBs, from CPUID on processors of both makers."""
 
 import os
 import re
@@ -19,7 +19,7 @@ K, M, G = 1 << 10, 1 << 20, 1 << 30
 
 
 def dump(maker: str, *leaves: str) -> bytes:
-    """What ``cpuid -r -1`` prints, with registers written as eax/ebx/ecx/edx."""
+    """The output of ``cpuid -r -1``, with registers written as eax/ebx/ecx/edx."""
     lines = ["CPU:", f"   0x00000000 0x00: eax=0x00000020 ebx={maker}"]
     for leaf in leaves:
         number, subleaf, *words = leaf.split()
@@ -166,7 +166,7 @@ def test_a_processor_that_describes_none() -> None:
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="CPUID is of x86")
 def test_every_descriptor_is_what_the_cpuid_tool_says(tmp_path: Path) -> None:
-    """The tool has a table of its own; where it says less, the manual's word stands."""
+    """The tool has its own table; where it says less, the manual decides."""
     text = ""
     for place, code in enumerate(DESCRIPTORS):
         text += f"CPU {place}:\n   0x00000000 0x00: eax=0x00000002 ebx={INTEL}\n"

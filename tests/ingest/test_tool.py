@@ -1,4 +1,4 @@
-"""Tools that are missing, refuse, hang or rave each cost one clear line."""
+"""Missing, failing, hanging or flooding tools each give one clear line."""
 
 import time
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_a_tool_that_hangs_is_ended_with_its_children(
 ) -> None:
     noted = tmp_path / "child"
     path = script(tmp_path, "hangs", f"{closed} sleep 60 & echo $! > {noted}; wait")
-    # Longer where it was held up until after the end of its time.
+    # Use a longer timeout if the tool was held up until after the timeout.
     for seconds in (0.3, 3.0, 30.0):
         with pytest.raises(SourceRefusedError, match=f"no answer within {seconds:g} s"):
             run_tool([path], "lshw", seconds)
@@ -78,7 +78,7 @@ def _ended(pid: int) -> bool:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:
             return True
-        # Nobody may be there to reap it.
+        # There may be no process to reap it.
         if state == "Z":
             return True
         time.sleep(0.02)

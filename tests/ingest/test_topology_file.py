@@ -1,4 +1,4 @@
-"""hwloc's XML is kept beside the twin that it describes, or not at all."""
+"""hwloc's XML is stored together with the twin that it describes, or not at all."""
 
 from pathlib import Path
 from typing import Any

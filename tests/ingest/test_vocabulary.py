@@ -1,4 +1,4 @@
-"""What this machine's own probe writes is in the ontology, and shapes look at it."""
+"""The terms that a probe of this machine writes are in the ontology and have shapes."""
 
 import pytest
 from rdflib import RDF, SKOS, Graph, URIRef
@@ -10,7 +10,7 @@ from ontology.iris import Iris
 from ontology.load import ontology_graph
 from ontology.terms import ST
 
-# With a reason each: nothing about their values could be wrong.
+# Terms without a shape, each with the reason: no value of theirs could be wrong.
 UNCHECKED: set[str] = set()
 
 
@@ -21,7 +21,7 @@ def twin(pmcd: str) -> Graph:
 
 @pytest.fixture(scope="module")
 def written(twin: Graph) -> set[str]:
-    """The properties and classes of ours that are in it."""
+    """The properties and classes of our vocabulary in the twin."""
     used = {*twin.predicates(), *twin.objects(None, RDF.type)}
     own = {str(term) for term in used if str(term).startswith(str(ST))}
     return {term.removeprefix(str(ST)) for term in own}
@@ -40,7 +40,7 @@ def test_no_term_that_is_written_is_said_not_to_be(written: set[str]) -> None:
 
 
 def test_every_value_of_ours_is_declared(twin: Graph) -> None:
-    """st:UnifiedCache and st:Counter stand where instances might."""
+    """st:UnifiedCache and st:Counter occur as values."""
     declared = set(ontology_graph().subjects(RDF.type))
     values = {
         value

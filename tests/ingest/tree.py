@@ -1,4 +1,4 @@
-"""A folder that stands in for the root of a machine."""
+"""A folder that imitates the root of a machine."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from ingest.sources.machine import Machine
 
 
 def plant(root: Path, files: dict[str, str]) -> Path:
-    """Write texts to files, by their paths below a root; returns the root."""
+    """Write texts to files, by paths relative to a root; return the root."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -15,7 +15,7 @@ def plant(root: Path, files: dict[str, str]) -> Path:
 
 
 def copied(root: Path, printed: dict[str, str] | None = None) -> Machine:
-    """The machine whose files lie below a root, with what its tools printed."""
+    """The machine whose files are below a root, with the output of its tools."""
     if printed is None:
         return Machine(root)
     plant(root / "printed", printed)

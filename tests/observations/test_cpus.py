@@ -1,4 +1,4 @@
-"""CPUs that are had, and by whom."""
+"""CPUs that observations reserve, and which observation has them."""
 
 from observations.cpus import Cpus
 
@@ -15,7 +15,7 @@ def test_what_is_taken_is_refused_with_its_holder() -> None:
     cpus = Cpus()
     cpus.take("h", [0, 1], "a")
     assert cpus.take("h", [3, 1], "b") == "observation a has CPU 1 of h"
-    # Nothing of it was given.
+    # A refused request reserves none of its CPUs.
     assert cpus.take("h", [3], "c") == ""
 
 
@@ -42,7 +42,7 @@ def test_requests_are_served_in_order_of_arrival() -> None:
     cpus = Cpus()
     cpus.take("h", [0], "a")
     assert cpus.take("h", [], "all", queues=True) == "observation a has CPU 0 of h"
-    # It wants what is free, and would let the first wait once more.
+    # This request wants free CPUs, and would make the first one wait again.
     first = "observation all came first and waits for CPU 1 of h"
     assert cpus.take("h", [1], "late", queues=True) == first
     assert cpus.take("h", [1], "rude") == first
@@ -69,7 +69,7 @@ def test_leaving_the_queue_unblocks_the_next() -> None:
     cpus.take("h", [], "b", queues=True)
     assert not cpus.release("h", "b")
     assert cpus.take("h", [1], "c") == ""
-    # Who was refused and does not queue waits for nothing.
+    # A refused request that does not queue waits for nothing.
     cpus.take("h", [0], "d")
     cpus.release("h", "a")
     assert cpus.take("h", [0], "e") == ""

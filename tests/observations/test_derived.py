@@ -1,4 +1,4 @@
-"""Figures of runs, by the formulas of real processors, from totals as recorded."""
+"""Derived figures of runs, by formulas of real processors, from recorded totals."""
 
 from collections.abc import Iterator, Mapping
 
@@ -33,7 +33,7 @@ COUNTED = {
     **{f"skx_unc_imc{box}::UNC_M_CAS_COUNT:WR": 5e6 for box in range(6)},
     "rapl::RAPL_ENERGY_PKG": 100 * 2**32,
 }
-# What the formulas of a Skylake-X give for one thread, worked out by hand.
+# The formulas of a Skylake-X for one thread, worked out by hand.
 DOUBLE = 1e9 + 2 * 2e8 + 4 * 3e8 + 8 * 4e8
 FLOPS = DOUBLE + 5e8 + 8 * 1e8
 BYTES = 64 * 6 * 1.5e7
@@ -41,7 +41,7 @@ BYTES = 64 * 6 * 1.5e7
 
 @pytest.fixture(scope="module")
 def twin(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
-    """The roles, a Skylake-X and a Zen 4, each with a plan."""
+    """A store with the roles, a Skylake-X and a Zen 4, each with a plan."""
     with Endpoint(f"{emptied_fuseki.url}/twin") as endpoint:
         publish_roles(endpoint, IRIS)
         for host in ("sky", "zen4"):
@@ -63,7 +63,7 @@ def recorded(
     covered: float = COVERED,
     duty: float | None = 1.0,
 ) -> list[Summary]:
-    """Totals of events on each of some CPUs, as runs record them."""
+    """Totals of events on each of the given CPUs, as runs record them."""
     found = []
     for event, total in totals.items():
         for cpu in cpus:
@@ -89,7 +89,7 @@ def figures(
 
 
 def test_what_a_skylake_counted(twin: Endpoint) -> None:
-    """Threads that it was pinned to count; of a memory controller there is one."""
+    """Only threads of the run count; each memory controller counts once."""
     found = figures(twin, recorded(COUNTED, 0, 1, 2, 3), 1, 2)
     values = {name: one.value for name, one in found.items()}
     assert values == pytest.approx(
@@ -207,7 +207,7 @@ def test_nothing_is_divided_by_nothing(twin: Endpoint) -> None:
 
 
 def test_a_role_that_its_host_has_no_more_says_why(twin: Endpoint) -> None:
-    """As where a run is recorded after its host was probed anew."""
+    """For example where a run is recorded after its host was probed again."""
     add(twin, request("sky", "run-b", "DramTraffic", multiplex=True))
     twin.update(
         f"""PREFIX st: <https://w3id.org/supertwin/ns#>
@@ -230,7 +230,7 @@ def test_a_run_without_counters_asks_for_nothing(twin: Endpoint) -> None:
 
 
 def test_a_role_that_was_not_asked_for_needs_all_of_its_events(twin: Endpoint) -> None:
-    """The single precision events are among those of FLOPs."""
+    """The single-precision events are also part of FLOPs."""
     asked = RunSpec("sky", ("x",), (0,))
     double = [name for name in COUNTED if name.endswith("_DOUBLE")]
     names = {one.metric for one in recorded(dict.fromkeys(double, 0.0), 0)}

@@ -1,4 +1,4 @@
-"""What the graph of a run says of what was asked for."""
+"""How the graph of a run describes its request, dashboard and figures."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What a command was made of, beside what other tools say of it."""
+"""The record of a command's program, libraries, scripts and environment."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""What is believed of what a runner is told to have said."""
+"""Which of the events attributed to a runner are accepted."""
 
 import base64
 import json
@@ -94,7 +94,7 @@ def test_a_line_that_a_full_disk_cut_short_is_left_out() -> None:
     ]
     found = list(kept_lines(b"\n".join([*whole, line(ENDED)[:40]])))
     assert [one.text for one in found] == whole
-    # It broke off: what was printed is known all the same.
+    # The last line is cut off, but the printed output is still known.
     streams = printed(one.event for one in found)
     assert printed_text(streams["stdout"]) == b"hi\n"
     assert printed_text(streams["stderr"]) == b""

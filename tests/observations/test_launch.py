@@ -103,7 +103,7 @@ def test_a_runner_that_is_released_early_ends_its_command() -> None:
 
 
 def copied(source: int | None) -> bytes:
-    """What a command makes of its input that only copies it."""
+    """The output of a command that only copies its input."""
     with here(program({"argv": ["cat"]}), ENVIRONMENT, source) as running:
         *_, last = events(running)
     assert last["exit"] == 0
@@ -114,7 +114,7 @@ def test_a_command_reads_what_is_handed_on(tmp_path: Path) -> None:
     (tmp_path / "input").write_bytes(b"from a file\n")
     with (tmp_path / "input").open("rb") as file:
         assert copied(file.fileno()) == b"from a file\n"
-        assert file.read() == b""  # as it would be without us
+        assert file.read() == b""  # the file offset moves as it would without a runner
     with Path(os.devnull).open("rb") as nothing:
         assert copied(nothing.fileno()) == b""
     assert copied(None) == b""
@@ -234,7 +234,7 @@ def test_another_user_runs_a_program_with_nothing_of_ours(
 
 
 def begun_and_left(folder: Path, **request: Any) -> list[RunnerEvent]:
-    """What a run says at first, whose follower is then killed."""
+    """The first events of a run whose follower is then killed."""
     (folder / "run.py").write_bytes(program(request))
     script = f"""if True:
         import os

@@ -1,4 +1,4 @@
-"""What likwid-bench says that it did, of its own kernels, as they run here."""
+"""What likwid-bench reports about its own kernels when they run here."""
 
 import platform
 import subprocess
@@ -10,7 +10,7 @@ from observations.errors import BenchmarkError
 from observations.likwid import KERNELS, LikwidWork, command, cure, read_work
 
 ITERATIONS = 100
-# FLOPs, loads and stores for each element, as the formulas of the kernels have them.
+# FLOPs, loads and stores for each element, by the formulas of the kernels.
 EACH = {
     "triad": (2, 3, 1),
     "stream": (2, 2, 1),

@@ -1,4 +1,4 @@
-"""Errors of events, from what likwid-bench printed and what runs recorded of it."""
+"""Errors of events, from likwid-bench's output and the recorded runs."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from tests.counting_hosts import IRIS, publish_host
 from tests.servers import Fuseki
 
 TRIAD = (Path(__file__).parents[1] / "observations/likwid-triad.txt").read_text()
-# What the kernel did is in its output: 3124 elements, 1000 times.
+# The kernel's output gives its work: 3124 elements, 1000 times.
 DONE = {
     "FLOPsScalarDouble": 6_248_000,
     "Instructions": 14_839_016,
@@ -41,7 +41,7 @@ def twin(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
 
 
 def record(twin: Endpoint, id_: str, off: float, **changed: DerivedFigure) -> None:
-    """A run of the kernel of which counters told so much too much."""
+    """Record a run of the kernel whose counters are too high by a relative error."""
     derived = {
         role: DerivedFigure(role, (role,), UNIT, value=known * (1 + off), covered=1.0)
         for role, known in DONE.items()
@@ -85,7 +85,7 @@ def test_errors_stand_in_the_graph(twin: Endpoint) -> None:
     events = judged_events(twin, "sky")
     runs = {"a": TRIAD, "b": TRIAD}
     found = list(judge(twin, IRIS, "triad", events, runs))
-    for _ in range(2):  # what was known before is replaced
+    for _ in range(2):  # the second call replaces the first result
         keep_accuracy("sky", found, datetime(2026, 11, 22, tzinfo=UTC), twin, IRIS)
     rows = twin.select(saved_query("pmu/accuracy").bind({"pmu": "skx"})).values()
     assert len(rows) == len(DONE)

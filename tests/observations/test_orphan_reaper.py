@@ -1,4 +1,4 @@
-"""A runner on this machine is killed the hard way, and its command has children."""
+"""A runner on this machine is killed with SIGKILL while its command has children."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 
 def killed_runner(script: str, until: str) -> tuple[set[int], str]:
-    """Who was below a runner when it was killed, after an event; what is said then."""
+    """Descendants of a runner killed after an event, and the reason then reported."""
     with prestarted_runner(ENVIRONMENT) as begin:
         said = events(begin(program({"argv": ["sh", "-c", script]})))
         leader = next(said)["pid"]
@@ -38,7 +38,7 @@ def numbers() -> list[int]:
 
 
 def fields(pid: int) -> list[str]:
-    """What the kernel says of a process, from its state on."""
+    """The fields of a process in /proc/PID/stat, from its state on."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
 
 
@@ -62,7 +62,7 @@ def ancestors(pid: int) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("script", "until"),
     [
-        # Known by its session, or told by a beat and in a session of its own.
+        # Known by its session, or named by a beat and in a session of its own.
         ("sleep 987 & echo ready; wait", "output"),
         ("setsid sh -c 'sleep 987 & setsid sleep 987' & wait", "alive"),
     ],

@@ -1,4 +1,4 @@
-"""The program of a run as it is handed on."""
+"""The program of a run as it is passed to the runner."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The runner as a process of its own, with real commands that behave badly."""
+"""The runner as a process of its own, with real commands that misbehave."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ def program(request: Mapping[str, Any]) -> bytes:
 
 
 def run(*argv: str, **request: Any) -> list[Event]:
-    """All that the runner says of a command."""
+    """All events that the runner reports for a command."""
     done = subprocess.run(
         [sys.executable, "-I", "-"],
         input=program({"argv": list(argv), **request}),
@@ -38,7 +38,7 @@ def run(*argv: str, **request: Any) -> list[Event]:
 
 
 def sh(script: str, **request: Any) -> Event:
-    """What came of a script."""
+    """The last event of a shell script."""
     return run("sh", "-c", script, **request)[-1]
 
 
@@ -48,7 +48,7 @@ def head(event: Event, stream: str = "stdout") -> bytes:
 
 @pytest.fixture
 def started() -> Iterator[Any]:
-    """Starts a runner whose lines are read by the test."""
+    """Starts a runner whose lines the test reads."""
     running = []
 
     def start(*argv: str, **request: Any) -> subprocess.Popen[bytes]:
@@ -170,7 +170,7 @@ def test_what_is_left_behind_is_ended_and_named() -> None:
 
 
 def test_a_command_that_takes_too_long_is_killed_if_needed() -> None:
-    # Longer where it was held up until after the end of its time.
+    # Use a longer timeout if the runner was held up until after the timeout.
     for timeout in (0.3, 3, 30):
         ended = sh("trap '' TERM; sleep 987; sleep 987", timeout=timeout, grace=0.3)
         if ended["signal"] == 9:
@@ -193,7 +193,7 @@ def test_the_peak_memory_of_a_small_command_has_an_upper_bound(
 ) -> None:
     used = run(*command)[-1]["rusage"]
     assert used["max_rss_kib"] is None
-    assert 0 < used["max_rss_bound_kib"] < 32 << 10  # that of the runner at most
+    assert 0 < used["max_rss_bound_kib"] < 32 << 10  # at most the runner's own
 
 
 def test_the_peak_memory_of_what_starts_the_runner_hides_no_other() -> None:
@@ -251,7 +251,7 @@ def test_what_forks_faster_than_anybody_looks_is_ended(tmp_path: Path) -> None:
         last = sign.stat().st_mtime_ns
         time.sleep(0.2)
         assert sign.stat().st_mtime_ns == last
-        assert time.monotonic() - began < 100  # not to its own end
+        assert time.monotonic() - began < 100  # it did not run to its own end
 
 
 def test_a_killed_runner_takes_its_command_along(started: Any) -> None:

@@ -1,4 +1,4 @@
-"""Figures of a series during a run, against ones that are known."""
+"""Statistics of a series during a run, compared with known results."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_totals_of_neighbouring_runs_add_up(
 
 
 def test_a_rate_is_at_most_the_greatest_there_can_be_and_told() -> None:
-    # The tick at 3 s was fetched 400 ms late, by a CPU that was never idle.
+    # The tick at 3 s was fetched 400 ms late; the CPU was never idle.
     counter, span = points(0, 1000, 2000, 3400, 4000, 5000), Span(0, 5000)
     found = of_counter(counter, span, greatest=1000)
     assert (found.maximum, found.p95, found.bounded) == (1000, 1000, 1)

@@ -1,4 +1,4 @@
-"""Proof by HermiT that the ontology does not contradict itself, and what follows."""
+"""Proof by HermiT that the ontology is consistent, and its entailments."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,15 +11,15 @@ from tests.ontology.owlapi import ReasonerError, java, loaded
 
 
 class InconsistentOntologyError(Exception):
-    """The ontology contradicts itself, or has classes nothing can belong to."""
+    """The ontology contradicts itself, or has unsatisfiable classes."""
 
 
 def check(graph: Graph) -> None:
     """Run HermiT over an ontology of OWL 2 DL.
 
-    Raises InconsistentOntologyError, which names the classes that nothing can belong
-    to, and ReasonerError where Java is missing or HermiT refuses the ontology (for
-    example because it is not OWL 2 DL).
+    Raises InconsistentOntologyError, which names the unsatisfiable classes, and
+    ReasonerError if Java is missing or HermiT refuses the ontology (for example because
+    it is not OWL 2 DL).
     """
     with _reasoner(graph) as hermit:
         nothing = hermit.getUnsatisfiableClasses().getEntitiesMinusBottom()
@@ -31,10 +31,10 @@ def check(graph: Graph) -> None:
 
 
 def missing(graph: Graph, conclusions: Graph) -> list[str]:
-    """Those of the conclusions that do not follow from an ontology, as axioms.
+    """The conclusions that do not follow from an ontology, as axioms.
 
-    The conclusions declare the terms they use, as every ontology does. Raises as
-    check does.
+    The conclusions declare the terms they use, as every ontology does. Raises the same
+    errors as check.
     """
     with _reasoner(graph) as hermit, loaded(conclusions) as expected:
         axioms = [axiom for axiom in expected.getAxioms() if axiom.isLogicalAxiom()]

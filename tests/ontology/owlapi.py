@@ -1,7 +1,7 @@
-"""The OWL API and HermiT, which owlready2 brings along, within this very process.
+"""The OWL API and HermiT, which owlready2 contains, within this process.
 
-Both are Java; JPype runs them. They are for the ontology, never for a twin: instances
-are what SHACL is for.
+Both are Java; JPype runs them. They check the ontology, never a twin: SHACL checks
+instances.
 """
 
 import importlib.util
@@ -14,8 +14,8 @@ import jpype
 from rdflib import OWL, RDF, Graph, URIRef
 
 _NAME = URIRef("urn:supertwin:checked")
-# Small heap; signals stay with Python, so that Ctrl-C goes on working. What a JVM does
-# for its later hours takes as long as the reasoning.
+# Small heap; signals stay with Python, so that Ctrl-C works. Optimising for a
+# long-running JVM would take as long as the reasoning.
 _OPTIONS = (
     *("-Xmx512m", "-Xss4m", "-Xrs"),
     *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
@@ -23,14 +23,14 @@ _OPTIONS = (
 
 
 class ReasonerError(Exception):
-    """Java is missing, or the reasoner failed for another reason than the ontology."""
+    """Java is missing, or the reasoner failed for a reason outside the ontology."""
 
 
 @contextmanager
 def loaded(graph: Graph) -> Iterator[Any]:
-    """The axioms of a graph as an ontology of the OWL API, for as long as it is used.
+    """The axioms of a graph as an ontology of the OWL API, for the duration of a block.
 
-    Raises ReasonerError where Java is missing.
+    Raises ReasonerError if Java is missing.
     """
     manager = java("org.semanticweb.owlapi.apibinding.OWLManager")
     source = java("org.semanticweb.owlapi.io.StringDocumentSource")
@@ -43,7 +43,7 @@ def loaded(graph: Graph) -> Iterator[Any]:
 
 
 def java(name: str) -> Any:
-    """A Java class by its full name; starts Java when it does not run yet."""
+    """A Java class by its full name; starts Java if necessary."""
     if not jpype.isJVMStarted():
         try:
             path = jpype.getDefaultJVMPath()
@@ -54,14 +54,14 @@ def java(name: str) -> Any:
 
 
 def _jar() -> Path:
-    """HermiT's archive, which holds the OWL API as well."""
+    """HermiT's archive, which also contains the OWL API."""
     spec = importlib.util.find_spec("owlready2")
     assert spec and spec.origin
     return Path(spec.origin).parent / "hermit" / "HermiT.jar"
 
 
 def _turtle(graph: Graph) -> str:
-    """All triples but the modules' headers, whose imports would be fetched."""
+    """All triples except the modules' headers, whose imports would be fetched."""
     headers = set(graph.subjects(RDF.type, OWL.Ontology))
     axioms = Graph()
     axioms.add((_NAME, RDF.type, OWL.Ontology))

@@ -1,4 +1,4 @@
-"""The prefixes of the Turtle that tests write by hand."""
+"""The prefixes of the Turtle in tests."""
 
 PREFIXES = """
 @prefix st: <https://w3id.org/supertwin/ns#> .

@@ -14,9 +14,9 @@ Profile = Literal["DL", "EL", "QL", "RL"]
 
 
 def violations(graph: Graph, profile: Profile = "DL") -> list[str]:
-    """What keeps an ontology out of a profile, a line each; none when it is in it.
+    """Reasons why an ontology is not in a profile, a line each; empty if it is.
 
-    Raises ReasonerError where Java is missing.
+    Raises ReasonerError if Java is missing.
     """
     checker = java(f"org.semanticweb.owlapi.profiles.OWL2{profile}Profile")()
     with loaded(graph) as ontology:

@@ -1,4 +1,4 @@
-"""HermiT over the ontology as it stands, and over faults planted in it."""
+"""HermiT over the ontology as it is, and with planted faults."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ HOST = """
 
 
 def test_ontology_alignments_a_host_and_a_run_are_consistent() -> None:
-    """All at once: what contradicts itself does so whatever stands beside it."""
+    """All together: a contradiction in a part is also one in the whole."""
     iris, metric = Iris("http://n.example"), "perfevent.hwcounters.skx__X.value"
     asked = RunSpec(
         "n1", ("solve", "-n"), (0,), "compact", ("night",), "/tmp", by="ana"

@@ -8,7 +8,7 @@ from ontology.load import FOLDER, context, ontology_graph
 from ontology.make_context import ALIASES, make_context
 from ontology.terms import PREFIXES, QUDT, ST
 
-# rdflib's own JSON-LD parser uses the class that rdflib deprecates.
+# rdflib's own JSON-LD parser uses a class that rdflib deprecates.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:ConjunctiveGraph is deprecated:DeprecationWarning"
 )

@@ -25,7 +25,7 @@ st:SWTelemetry ref:TimeseriesReference ; st:HWTelemetry ref:ExternalReference
 """
 PAIRS = [line.split() for line in SUBCLASSES.replace("\n", " ").split(";")]
 
-# A thread, its core, socket and host; nothing but st:isPartOf and a cache is stated.
+# A thread, its core, socket and host; states only st:isPartOf and a cache.
 HOST = """
 <urn:t> st:isPartOf <urn:c> ; st:usesCache <urn:l2> .
 <urn:c> a st:Core ; st:isPartOf <urn:s> .
@@ -68,7 +68,7 @@ def _subclasses(pairs: list[tuple[Node, Node]]) -> Graph:
 
 
 def test_every_component_can_be_observed() -> None:
-    """All of them, those of modules that are added later as well."""
+    """Includes components of modules that are added later."""
     components = _below(ontology_graph(), ST.Interface)
     assert len(components) > 10
     feature = URIRef(f"{SOSA}FeatureOfInterest")
@@ -85,7 +85,7 @@ def test_what_the_classes_are_to_others() -> None:
 
 
 def test_what_does_not_follow_is_named() -> None:
-    """A check that finds everything entailed would be no check."""
+    """A check that finds everything entailed would be useless."""
     wrong = _subclasses([(ST.Core, URIRef(f"{SOSA}Platform")), (ST.Core, ST.Interface)])
     (line,) = missing(_everything(), wrong)
     assert "Core" in line and "Platform" in line
@@ -139,16 +139,16 @@ def test_a_planted_error_is_caught(planted: str) -> None:
 
 
 def test_what_owl_2_dl_cannot_forbid() -> None:
-    """A property with a transitive superproperty may be asymmetric, and a transitive
-    one not: a ring of three things that state no class is left to SHACL."""
+    """A ring of three things without a class is left to SHACL.
+
+    OWL 2 DL forbids asymmetry to a transitive property, not to its subproperties."""
     ring = " ".join(
         f"<urn:{one}> st:isPartOf <urn:{other}> ." for one, other in ("ab", "bc", "ca")
     )
     check(_everything(ring))
 
 
-# https://www.w3.org/TR/vocab-ssn/#PROV_Alignment: who loads our alignments may have
-# loaded this one too.
+# https://www.w3.org/TR/vocab-ssn/#PROV_Alignment: our users may have loaded this too.
 SSN_TO_PROV = """
 sosa:Observation rdfs:subClassOf prov:Activity .
 sosa:Sensor rdfs:subClassOf prov:Agent, prov:Entity .

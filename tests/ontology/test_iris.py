@@ -19,7 +19,7 @@ BASE = "http://localhost:8000"
 IRIS = Iris(BASE)
 SEGMENT = re.compile(r"(?:[A-Za-z0-9_.-]|~[0-9A-F]{2})+")
 
-# Surrogates have no UTF-8 form and cannot come from a file name that was decoded.
+# Surrogates have no UTF-8 form and cannot come from a decoded file name.
 texts = st.text(st.characters(exclude_categories=["Cs"])).filter(
     lambda text: text not in ("", ".", "..")
 )
@@ -85,7 +85,7 @@ def test_ids_that_clients_would_change_are_refused(text: str) -> None:
         "a b",
         "a/b",
         "é",
-        "~FF",  # no UTF-8
+        "~FF",  # not UTF-8
         "~C3",
         "~2E",  # "."
     ],

@@ -1,4 +1,4 @@
-"""What every module of the ontology must state, and what keeps it OWL 2 DL."""
+"""What every module of the ontology must state, and what keeps it in OWL 2 DL."""
 
 import re
 import tomllib
@@ -23,7 +23,7 @@ MODULES = module_paths() + alignment_paths()
 RELATIONS = {OWL.ObjectProperty, OWL.DatatypeProperty}
 PROPERTY_KINDS = RELATIONS | {OWL.AnnotationProperty}
 
-# The classes and properties that the design names; more may follow, none may go.
+# The classes and properties in the design; more may be added, none removed.
 # fmt: off
 DESIGNED = {
     "ComputeNode", "Group", "Socket", "Die", "Core", "HardwareThread", "Cache",
@@ -62,7 +62,7 @@ def test_a_module_has_a_name_a_version_and_a_description(path: Path) -> None:
 
 
 def test_the_version_is_the_package_s() -> None:
-    """One number for all that is released together."""
+    """Everything that is released together has the same version."""
     package = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text("utf-8"))
     assert package["project"]["version"] == VERSION
     for path in MODULES:
@@ -74,12 +74,12 @@ def test_the_version_is_the_package_s() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=_stem)
 def test_a_module_names_the_release_before_it(path: Path) -> None:
-    """Of the releases in the change log, the last one that is not this version."""
+    """In the change log, the last release that is not this version."""
     changes = (FOLDER.parent / "CHANGELOG.md").read_text("utf-8")
     released = re.findall(r"^## \[?(\d+\.\d+\.\d+)", changes, re.MULTILINE)
     before = [version for version in released if version != VERSION][:1]
     stated = {str(one) for one in Graph().parse(path).objects(None, OWL.priorVersion)}
-    # A module that is new in this version has none.
+    # A module that is new in this version has no prior version.
     assert stated <= {f"{ROOT}{version}/{path.stem}" for version in before}
 
 
@@ -146,7 +146,7 @@ def test_a_term_that_lacks_something_is_found() -> None:
 
 @pytest.mark.parametrize("path", module_paths(), ids=_stem)
 def test_every_term_is_defined_in_one_module(path: Path) -> None:
-    """A module may add to the terms of others, and defines only its own."""
+    """A module may extend the terms of others, and defines only its own."""
     graph = ontology_graph()
     for term in _own_terms(Graph().parse(path)):
         assert len(list(graph[term : RDFS.isDefinedBy])) == 1, term
@@ -174,7 +174,7 @@ def test_the_design_is_covered() -> None:
 
 
 def test_every_term_that_is_used_is_declared() -> None:
-    """A misspelt superclass or domain would be a new, empty thing to a reasoner."""
+    """A reasoner would take a misspelt superclass or domain as a new, empty class."""
     graph = ontology_graph() + alignment_graph()
     declared = set(graph.subjects(RDF.type))
     used = {
@@ -189,7 +189,7 @@ def test_every_term_that_is_used_is_declared() -> None:
 
 
 def test_a_property_is_of_one_kind() -> None:
-    """OWL 2 DL has no property that takes both nodes and literals."""
+    """In OWL 2 DL, no property takes both nodes and literals."""
     graph = ontology_graph() + alignment_graph()
     for term in set(graph.subjects(RDF.type)):
         kinds = PROPERTY_KINDS & set(graph.objects(term, RDF.type))
@@ -225,8 +225,7 @@ def test_every_component_class_is_an_interface_and_excludes_the_others() -> None
 
 
 def test_every_class_excludes_what_it_is_not() -> None:
-    """What has no superclass of ours is in the list of kinds, or has a subclass of
-    another list: nothing is a metric and a probe."""
+    """A class has a superclass of ours, or is in a list of disjoint classes."""
     graph = ontology_graph()
     listed = {
         member
@@ -246,7 +245,7 @@ def test_a_component_has_one_container_and_cycles_are_impossible() -> None:
     graph = ontology_graph()
     kinds = set(graph.objects(ST.isPartOf, RDF.type))
     assert {OWL.FunctionalProperty, OWL.AsymmetricProperty} <= kinds
-    # A transitive property may be in no cardinality axiom, so another one is.
+    # Cardinality axioms exclude transitive properties, so another one is transitive.
     assert OWL.TransitiveProperty not in kinds
     assert (ST.isWithin, RDF.type, OWL.TransitiveProperty) in graph
     assert (ST.isPartOf, RDFS.subPropertyOf, ST.isWithin) in graph

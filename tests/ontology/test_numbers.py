@@ -1,4 +1,4 @@
-"""Numbers are read as machines write them, and as nothing else."""
+"""Numbers are accepted only in the forms that machines write."""
 
 import pytest
 from hypothesis import given

@@ -42,7 +42,7 @@ def test_it_is_owl_2_dl_with_all_alignments() -> None:
     ],
 )
 def test_it_is_in_no_smaller_profile(profile: Profile, why: str) -> None:
-    """Were it in one, docs/ontology.md should say so: rules or rewriting would do."""
+    """Otherwise docs/ontology.md should say so: rules or rewriting would do."""
     found = violations(ontology_graph(), profile)
     assert found
     assert [line for line in found if any(word in line for word in why.split("|"))]
@@ -73,7 +73,7 @@ def _is_typed(node: object) -> bool:
 
 
 def test_datatypes_are_those_of_owl_2() -> None:
-    """The checker lets any datatype of XML Schema pass."""
+    """The checker accepts any datatype of XML Schema."""
     graph = ontology_graph() + alignment_graph()
     assert _datatypes(graph) <= OWL_2_DATATYPES
     graph = Graph()

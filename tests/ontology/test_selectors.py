@@ -1,4 +1,4 @@
-"""Selectors find in a real store what they name, whatever it is called."""
+"""Selectors find the right series in a real store, whatever its name is."""
 
 import time
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ def test_a_pattern_of_nothing_finds_nothing(store: str) -> None:
     assert found(store, f'a_b{{instname=~"{escaped(pattern([]))}"}}') == []
 
 
-# VictoriaMetrics keeps the first three for itself: see pattern.
+# VictoriaMetrics reserves the first three characters: see pattern.
 TEXT = st.text(st.characters(min_codepoint=3, codec="utf-8"), min_size=1, max_size=40)
 
 

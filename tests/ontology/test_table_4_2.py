@@ -21,8 +21,8 @@ TABLE = {
 }
 FIELDS = [(name, field) for name, fields in TABLE.items() for field in fields]
 TERMS = context()["@context"]
-# In JSON-LD `unit:` is the prefix of QUDT's units, so the field is read by its own
-# short name.
+# In JSON-LD, `unit:` is the prefix of QUDT's units, so the field has its own short
+# name.
 RENAMED = {"unit": "hasUnit"}
 
 

@@ -1,4 +1,4 @@
-"""Texts are made such that every format of the twin can hold them."""
+"""Texts are converted so that every format of the twin can contain them."""
 
 from xml.etree import ElementTree
 

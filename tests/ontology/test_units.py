@@ -71,7 +71,7 @@ def test_every_unit_that_is_given_is_described(pcp: str) -> None:
 
 
 def test_spellings_are_those_that_pcp_prints() -> None:
-    """Asked of PCP itself: dimensions and scales of space, time and count."""
+    """PCP itself gives them: dimensions and scales of space, time and count."""
     printed = {
         str(pmUnits(1, 0, 0, 1, 0, 0)): "KibiBYTE",
         str(pmUnits(1, 0, 0, 6, 0, 0)): "ExbiBYTE",

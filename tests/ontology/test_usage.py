@@ -1,4 +1,4 @@
-"""Every term of the vocabulary that the sources use is one that the ontology has."""
+"""Every term of the vocabulary that the sources use is in the ontology."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Terms that nothing writes say so, and no others do."""
+"""Terms that nothing writes say so, and no other terms do."""
 
 import re
 from pathlib import Path
@@ -9,8 +9,8 @@ from ontology.load import FOLDER, ontology_graph
 from ontology.terms import ST
 
 ROOT = FOLDER.parent
-# Graphs are made here; what only asks for terms is elsewhere.
-# The rest of supertwin/ reads terms: that would hide one that nothing writes.
+# The folders that create graphs. The rest of supertwin/ only reads terms: including it
+# would hide terms that nothing writes.
 WRITERS = (
     "ingest",
     "observations",

@@ -1,6 +1,6 @@
 """Prints the CPUs of this process, or of each thread of an OpenMP library's team.
 
-A file of its own: likwid-pin hands no argument on that holds a space.
+It is a file of its own because likwid-pin drops arguments that contain a space.
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import sys
 
 
 def team(name: str) -> list[list[int]]:
-    """CPUs by the number of the thread; ``name`` is libgomp's or libomp's."""
+    """CPUs by thread number; ``name`` is libgomp's or libomp's."""
     library = ctypes.CDLL(name)
     found = {}
 

@@ -1,4 +1,4 @@
-"""Trees of made-up machines, which came through the graph store."""
+"""Trees of made-up machines, read back from the graph store."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,9 +29,9 @@ def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
 def made_up(
     twin: Endpoint, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], tuple[Tree, Path]]:
-    """The tree of a machine that hwloc makes up, through the store, and its XML.
+    """The tree and the XML of a synthetic hwloc machine, through the store.
 
-    The store may be emptied later: what is asked of it is loaded once more.
+    The store may be emptied later; a machine is loaded again when it is requested.
     """
     known: dict[str, tuple[Tree, Path]] = {}
     folder = tmp_path_factory.mktemp("machines")

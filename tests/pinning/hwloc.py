@@ -1,6 +1,6 @@
-"""What hwloc's own tools say of a machine: `lstopo`'s tree, `hwloc-distrib`.
+"""The view of hwloc's own tools on a machine: `lstopo`'s tree, `hwloc-distrib`.
 
-Nothing here comes from the twin: placements are judged against it.
+Nothing here comes from the twin: placements are judged against this view.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 Cpus = frozenset[int]
 
-# lstopo's words for what policies speak of; version 1 knew caches of data alone.
+# lstopo's names for the kinds that policies use; version 1 has only data caches.
 _KINDS = {
     "Core": "core",
     "L1dCache": "l1",
@@ -26,7 +26,7 @@ _KINDS = {
     "Package": "socket",
 }
 KINDS = tuple(dict.fromkeys(_KINDS.values()))
-# What a device is used as, by its PCI class. A plain VGA (0300) computes nothing.
+# The use of a device by its PCI class. A plain VGA (0300) computes nothing.
 _CLASSES = (("01", "disk"), ("02", "nic"), ("0302", "gpu"))
 
 _OBJECT = re.compile(
@@ -40,7 +40,7 @@ _CPU_KIND = re.compile(r"CPU kind #\d+ efficiency (?P<rank>-?\d+) cpuset (?P<set
 
 @dataclass(frozen=True)
 class Device:
-    """A device below a PCI device; ``cpus`` are those of what it hangs below."""
+    """A device below a PCI device; ``cpus`` are those of its parent object."""
 
     kind: str
     name: str
@@ -51,8 +51,8 @@ class Device:
 class Machine:
     """Allowed threads only, in hwloc's order: siblings, the next core, the next cache.
 
-    ``sets`` are the threads of each thing of a kind, in the same order; ``sockets`` the
-    numbers of sockets by their sets; ``cores`` those of ``p`` and ``e`` of a hybrid
+    ``sets`` are the threads of each object of a kind, in the same order; ``sockets``
+    the numbers of sockets by their sets; ``cores`` those of ``p`` and ``e`` of a hybrid
     machine.
     """
 
@@ -68,7 +68,7 @@ class Machine:
         return frozenset(self.order)
 
     def of(self, kind: str, cpu: int) -> Cpus | None:
-        """What holds a thread."""
+        """The set of this kind that contains a thread."""
         return self._holders[kind].get(cpu)
 
     def ordered(self, cpus: Iterable[int]) -> list[int]:
@@ -88,7 +88,7 @@ class Machine:
 
 
 def read_machine(xml: Path) -> Machine:
-    """A machine by its XML, which must be one that this hwloc reads."""
+    """A machine by its XML, which this version of hwloc must be able to read."""
     said = subprocess.run(
         ["lstopo-no-graphics", "-i", str(xml), "-v", "-p", "--cpuset"],
         capture_output=True,
@@ -120,7 +120,7 @@ def read_machine(xml: Path) -> Machine:
 
 
 def _smallest(sets: Iterable[Cpus]) -> list[Cpus]:
-    """Without what only widens others, as memory beside memory does."""
+    """The sets, smallest first, each without the CPUs of smaller ones."""
     taken: set[int] = set()
     kept = []
     for one in sorted(sets, key=len):
@@ -131,7 +131,7 @@ def _smallest(sets: Iterable[Cpus]) -> list[Cpus]:
 
 
 def _devices(said: str) -> Iterable[Device]:
-    """A GPU by its address, others by the names that the system has for them."""
+    """A GPU by its address, other devices by their names in the system."""
     above: list[tuple[int, Cpus]] = []
     kind = None
     for line in said.splitlines():
@@ -150,7 +150,7 @@ def _devices(said: str) -> Iterable[Device]:
 
 
 def _cores(said: str, order: Sequence[int]) -> dict[str, Cpus]:
-    """As Intel calls them, else by hwloc's efficiency; nothing where all are alike."""
+    """Cores by Intel's types, else by hwloc's efficiency; empty if all are alike."""
     known: dict[Cpus, int] = {}
     named: dict[str, Cpus] = {}
     for line in said.splitlines():
@@ -171,7 +171,7 @@ def _union(sets: Iterable[Cpus]) -> Cpus:
 
 
 def _cpus(text: str) -> Cpus:
-    """Of ``0xf,,0x1``: words of 32 bits, the highest first, those of 0 left out."""
+    """Parses ``0xf,,0x1``: words of 32 bits, the highest first; zeros are left out."""
     value = 0
     for word in text.split(","):
         value = value << 32 | int(word or "0", 16)
@@ -182,7 +182,7 @@ def _cpus(text: str) -> Cpus:
 def distrib(xml: Path, count: int, among: Cpus | None = None) -> list[int]:
     """Where the real `hwloc-distrib --single` puts threads.
 
-    With ``among`` as if those alone were allowed; `--restrict` would order them anew.
+    With ``among``, as if only those were allowed; `--restrict` would renumber them.
     """
     answer = subprocess.run(
         ["hwloc-distrib", "--single", "--taskset", str(count)],
@@ -213,7 +213,7 @@ def _allowing(xml: Path, cpus: Cpus) -> Path:
 
 
 def readable(path: Path, folder: Path) -> Path:
-    """A copy that hwloc 2 takes, which refuses XML of version 3."""
+    """A copy that hwloc 2 can read, which refuses XML of version 3."""
     text = path.read_text("utf-8")
     text = re.sub(r'(<topology version=")3\.0"', r'\g<1>2.0"', text, count=1)
     copy = folder / path.name

@@ -1,4 +1,4 @@
-"""What a refusal must say: the limit, counted from what hwloc's tools say."""
+"""The limit that a refusal must name, counted from the output of hwloc's tools."""
 
 from pinning.policy import Policy
 from tests.pinning.hwloc import Cpus, Machine
@@ -16,9 +16,9 @@ NOUNS = {
 
 
 def limit(machine: Machine, policy: Policy, count: int) -> str:
-    """Words that a refusal must hold: what stands in the way first, and how many.
+    """Words that a refusal must contain: the first obstacle, and its limit.
 
-    None of what likwid: refuses, which has no number of threads to keep.
+    Empty for likwid: expressions, whose refusals have no number of threads.
     """
     if policy.likwid:
         return ""
@@ -31,9 +31,9 @@ def limit(machine: Machine, policy: Policy, count: int) -> str:
 
 
 def alike(machine: Machine, policy: Policy) -> str:
-    """What is said of a device that is as near to all CPUs, of cores of one kind.
+    """What is said of a device equally near to all CPUs, or of cores of one kind.
 
-    Where there is one NUMA domain alone, devices are near to that.
+    If there is only one NUMA domain, devices do count as near to it.
     """
     near = [d.cpus for d in machine.devices if (d.kind, d.name) in policy.near]
     if machine.cpus in near and len(machine.sets["numa"]) > 1:

@@ -1,6 +1,6 @@
-"""The policies that the table of placements is made of: every word that there is.
+"""The policies in the table of placements: every word of the policy language.
 
-What they promise is read here as well, apart from the reader that is judged.
+The policies are also parsed here, independently of the parser under test.
 """
 
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ POLICIES: dict[str, list[str]] = {
 
 
 def policies(machine: Machine, count: int) -> Iterator[tuple[str, str]]:
-    """Each word, and a policy with it, for a machine and so many threads."""
+    """Each word, and a policy with it, for a machine and a number of threads."""
     known = {
         "n": str(count),
         "m": str(count - 1),
@@ -98,7 +98,7 @@ def policies(machine: Machine, count: int) -> Iterator[tuple[str, str]]:
 
 
 def _devices(machine: Machine) -> list[dict[str, str]]:
-    """Each device, and the next other one where there is any."""
+    """Each device, and another one if there is any."""
     words = [f"near:{device.kind}={device.name}" for device in machine.devices]
     found = []
     for place, near in enumerate(words):
@@ -108,7 +108,7 @@ def _devices(machine: Machine) -> list[dict[str, str]]:
 
 
 def promised(text: str) -> Policy:
-    """What the words of a well-formed policy say."""
+    """The meaning of a well-formed policy."""
     policy = Policy(text)
     for word in text.split("+"):
         policy = replace(policy, **_read(policy, *word.partition(":")[::2]))

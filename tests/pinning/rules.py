@@ -1,6 +1,6 @@
-"""What a placement must be, worked out from what hwloc's tools say of a machine.
+"""Rules for placements, computed from the output of hwloc's tools for a machine.
 
-Three judges that know nothing of each other: what a placement breaks, which CPUs it
+There are three independent judges: which promises a placement breaks, which CPUs it
 should name in which order, and whether there is room, by counting.
 """
 
@@ -16,7 +16,7 @@ Loads = Mapping[int, int]
 
 
 def candidates(machine: Machine, policy: Policy) -> Cpus:
-    """The CPUs that may be taken at all."""
+    """The CPUs that may be used at all."""
     free = machine.cpus
     for _, cpus in narrowed(machine, policy):
         free &= cpus
@@ -24,7 +24,7 @@ def candidates(machine: Machine, policy: Policy) -> Cpus:
 
 
 def narrowed(machine: Machine, policy: Policy) -> Iterator[tuple[str, Cpus]]:
-    """The words that leave CPUs out, in the order in which they do, with the others."""
+    """The words that exclude CPUs, in order, with the CPUs that remain."""
     yield "exclude", machine.cpus - policy.exclude
     for kind, name in policy.near:
         same = (d.cpus for d in machine.devices if (d.kind, d.name) == (kind, name))
@@ -33,11 +33,11 @@ def narrowed(machine: Machine, policy: Policy) -> Iterator[tuple[str, Cpus]]:
         yield f"cores:{policy.cores}", machine.cores.get(policy.cores, frozenset())
 
 
-# ---- what a placement breaks
+# ---- broken promises
 
 
 def violations(machine: Machine, policy: Policy, cpus: Sequence[int]) -> Iterator[str]:
-    """The promises of a policy that some CPUs do not keep."""
+    """The promises of a policy that a placement breaks."""
     if len(set(cpus)) < len(cpus):
         yield "a CPU twice"
     if not set(cpus) <= candidates(machine, policy):
@@ -69,19 +69,19 @@ def _apart(
 
 
 def _touched(machine: Machine, kind: str, cpus: Iterable[int]) -> list[Cpus]:
-    """The sets of a kind that some CPUs are in, one for each CPU that is in any."""
+    """The sets of a kind that contain some CPUs, one for each CPU that is in any."""
     return [held for cpu in cpus if (held := machine.of(kind, cpu))]
 
 
-# ---- which CPUs, and in which order
+# ---- CPUs and their order
 
 
 def expected(
     machine: Machine, policy: Policy, count: int, loads: Loads
 ) -> list[int] | None:
-    """The CPUs in hwloc's order, the idlest first; None where they cannot be had.
+    """The CPUs in hwloc's order, the idlest first; None if there are too few.
 
-    Of ``scatter`` what the real `hwloc-distrib` makes of the CPUs left to choose from.
+    For ``scatter``, the result of the real `hwloc-distrib` on the remaining CPUs.
     """
     order = _Order(machine, policy, loads)
     free = candidates(machine, policy)
@@ -92,7 +92,7 @@ def expected(
     for domain in order.domains(kind):
         if len(found) == count:
             break
-        # What those before hold with somebody is nobody's any more.
+        # Sets that earlier CPUs occupy are no longer available.
         held = (s for one in policy.distinct for s in _touched(machine, one, found))
         left = (free & domain).difference(*held)
         found += order.shared(left, each, policy.share) or []
@@ -136,7 +136,7 @@ class _Order:
         return kept[:count]
 
     def _holders(self, cpu: int) -> list[Cpus]:
-        """What nobody else may be in; an empty set for what the machine lacks."""
+        """The sets that a CPU would have to itself; empty where the CPU is in none."""
         kinds = self.policy.distinct
         return [self.machine.of(kind, cpu) or frozenset() for kind in kinds]
 
@@ -151,7 +151,7 @@ class _Order:
         return round(sum(known) / len(known) / 5)
 
 
-# ---- whether there is room
+# ---- room
 
 
 def could(machine: Machine, policy: Policy, count: int) -> bool:
@@ -163,7 +163,7 @@ def could(machine: Machine, policy: Policy, count: int) -> bool:
 
 
 def roomy(machine: Machine, policy: Policy) -> int:
-    """How many domains can take at once what per: gives each."""
+    """How many domains can hold the threads of per: at the same time."""
     kind, each = policy.per or ("", 0)
     free = candidates(machine, policy)
     found = [
@@ -175,9 +175,9 @@ def roomy(machine: Machine, policy: Policy) -> int:
 
 
 def _together(machine: Machine, policy: Policy, domains: Iterable[Cpus]) -> int:
-    """How many domains can take their threads at once.
+    """How many domains can hold their threads at the same time.
 
-    Those within one larger thing that no two threads may share take turns.
+    Domains in the same larger set count once if no two threads may share that set.
     """
     within: dict[object, int] = defaultdict(int)
     for domain in domains:
@@ -192,7 +192,7 @@ def _together(machine: Machine, policy: Policy, domains: Iterable[Cpus]) -> int:
 
 
 def room(machine: Machine, policy: Policy, free: Cpus) -> int:
-    """For how many threads, in what has most room of what they must share."""
+    """The number of threads that fit, in the roomiest of the sets to share."""
     spaces = [free]
     for share in policy.share:
         held = [s for s in machine.sets[share.kind] if share.of in (None, *s)]
@@ -210,11 +210,11 @@ def _most(machine: Machine, policy: Policy, space: Cpus) -> int:
 
 
 def likwid(machine: Machine, text: str) -> list[int] | None:
-    """The CPUs of an expression; None where it names what is not, or takes one again.
+    """The CPUs of an expression; None if it names a missing CPU, or one twice.
 
-    Sockets are counted by the system's numbers, all else in hwloc's order. In a domain
-    the first threads of all cores come first; after ``E:``, or where the domain stands
-    alone, it is core by core.
+    Sockets are counted by the system's numbers, all else in hwloc's order. In a domain,
+    the first threads of all cores come first; after ``E:``, or for a domain without a
+    list, the order is core by core.
     """
     found: list[int] = []
     for part in text.split("@"):
@@ -263,7 +263,7 @@ def _domains(machine: Machine, letter: str) -> list[list[list[int]]]:
     sockets = sorted(machine.sets["socket"], key=machine.sockets.__getitem__)
     cores = [machine.ordered(core) for core in machine.sets["core"]]
     if letter == "M":
-        # By their lowest threads, whatever their sockets.
+        # By their lowest threads, regardless of sockets.
         return [_cores(sorted(cores, key=min), held) for held in machine.sets["numa"]]
     cores = [core for held in sockets for core in _cores(cores, held)]
     found = [
@@ -276,7 +276,7 @@ def _domains(machine: Machine, letter: str) -> list[list[list[int]]]:
 
 
 def _things(machine: Machine, letter: str) -> Sequence[Cpus]:
-    """Of caches the last; a socket without dies counts as one."""
+    """Only last-level caches; without dies, the sockets count as dies."""
     if letter == "C":
         caches = (machine.sets[level] for level in ("l3", "l2", "l1"))
         return next(filter(None, caches), ())

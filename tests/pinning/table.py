@@ -1,11 +1,10 @@
-"""Do placements keep what their policies promise, on every machine there is to read of?
+"""Checks that placements keep the promises of their policies, on all known machines.
 
 ``python -m tests.pinning.table [FOLDER]`` loads hwloc's XML of machines into a graph
-store of its own, places 1, 2, 4, 8 and all threads by every policy, and holds each
-answer and each refusal against what hwloc's own tools say of the machine. It prints a
-table, in each cell what was placed and what was refused, and exits 1 where anything is
-wrong. Without a folder the machines are those of the repository's own tests, and those
-of ``../shared/machines/hwloc`` where that is.
+store of its own and places 1, 2, 4, 8 and all threads by every policy. It compares each
+placement and each refusal with the output of hwloc's own tools, prints a table of
+placements and refusals, and exits 1 if anything is wrong. Without a folder, it uses the
+machines of the repository's tests, and of ``../shared/machines/hwloc`` if that exists.
 """
 
 import sys
@@ -36,7 +35,7 @@ from tests.pinning.rules import could, expected, likwid, violations
 from tests.servers import Fuseki
 
 IRIS = Iris("http://localhost:8000")
-# Machines that hwloc makes up: what is within what, and siblings far from each other.
+# Synthetic hwloc machines: various nestings, and siblings with distant numbers.
 SHAPES = {
     "two-sockets": "pack:2 numa:2 l3:2 l2:2 l1d:1 core:1 pu:2(indexes=2*16:1*2)",
     "numa-within-l3": "pack:2 l3:1 numa:2 l2:2 l1d:1 core:1 pu:2(indexes=2*8:1*2)",
@@ -49,14 +48,14 @@ SHAPES = {
     "numbered-in-turn": "numa:1 pack:2 l3:1 l2:4 core:1 "
     "pu:2(indexes=0,8,2,10,4,12,6,14,1,9,3,11,5,13,7,15)",
 }
-# With devices, two kinds of cores, several kinds of memory, threads not allowed.
+# With devices, two types of cores, several kinds of memory, and disallowed threads.
 EVERYTHING = ROOT / "tests/ingest/machines/everything.v3.xml"
 Rows = list[dict[str, Any]]
 
 
 @dataclass
 class Verdict:
-    """What came of one machine, by the words of policies; ``wrong`` in words."""
+    """The result of one machine, by policy words; ``wrong`` describes each error."""
 
     threads: int
     placed: Counter[str] = field(default_factory=Counter)
@@ -66,7 +65,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Judged:
-    """A machine as the twin has it and as hwloc's tools have it, and made-up loads."""
+    """A machine in the twin's view and in that of hwloc's tools, and made-up loads."""
 
     tree: Tree
     devices: Rows
@@ -75,7 +74,7 @@ class Judged:
 
     @property
     def loads(self) -> dict[int, int]:
-        """In percent: steps of 5 by core, siblings apart, noise that must not count."""
+        """Loads in %: steps of 5 by core, unequal siblings, and irrelevant noise."""
         found = {}
         for place, core in enumerate(self.machine.sets["core"]):
             for nth, cpu in enumerate(sorted(core, reverse=place % 2 == 1)):
@@ -84,7 +83,7 @@ class Judged:
 
 
 def judge(one: Judged, counts: Sequence[int] = ()) -> Verdict:
-    """Every policy on one machine, with some threads or with 1, 2, 4, 8 and all."""
+    """Try every policy on one machine, with the given counts or 1, 2, 4, 8 and all."""
     total = len(one.machine.order)
     verdict = Verdict(total)
     if one.tree.allowed != one.machine.cpus:
@@ -109,7 +108,7 @@ def _judge_one(one: Judged, word: str, text: str, count: int, verdict: Verdict) 
 
 
 def placed(one: Judged, policy: Policy, count: int) -> list[int]:
-    """What is answered, from what the twin says and the made-up loads."""
+    """The placement, computed from the twin's data and the made-up loads."""
     host = one.tree.host
     known = PolicyFacts(
         {near: near_cpus(host, one.devices, *near) for near in policy.near},
@@ -120,7 +119,7 @@ def placed(one: Judged, policy: Policy, count: int) -> list[int]:
 
 
 def _false(machine: Machine, policy: Policy, count: int, said: str) -> Iterator[str]:
-    """What is wrong with a refusal: that there is room, or the limit that it names."""
+    """The errors of a refusal: there is room, or it does not name the limit."""
     if _could(machine, policy, count):
         yield f"refused: {said}"
     elif (wanted := limit(machine, policy, count)) not in said:
@@ -143,13 +142,13 @@ def _faults(one: Judged, policy: Policy, count: int, cpus: list[int]) -> list[st
 
 
 def load(twin: Endpoint, path: Path, host: str) -> None:
-    """Only the twin, unjudged: the shapes have tests of their own."""
+    """Load only the twin, without validation: the shapes have tests of their own."""
     described = describe(hwloc_document(host, parse_hwloc(path.read_bytes())), IRIS)
     twin.put_graph(str(IRIS.twin_graph(host)), described.twin.graph())
 
 
 def stored_tree(twin: Endpoint, host: str) -> Tree:
-    """The tree of a host, by the saved queries."""
+    """The tree of a host, from the saved queries."""
     names = ("pinning/threads", "pinning/components")
     return read_tree(host, *(_rows(twin, name, host) for name in names))
 
@@ -162,7 +161,7 @@ def _rows(twin: Endpoint, name: str, host: str) -> Rows:
 def judged(
     twin: Endpoint, path: Path, folder: Path, counts: Sequence[int] = ()
 ) -> Verdict:
-    """One machine through the store; what hwloc's tools are given goes to a folder."""
+    """Judge one machine through the store; files for hwloc's tools go to a folder."""
     host = host_name(path)
     load(twin, path, host)
     names = ("topology/near-devices", "topology/cpu-kinds")
@@ -172,14 +171,14 @@ def judged(
 
 
 def own_machines(folder: Path) -> list[Path]:
-    """The XML of the machines that the repository has itself, made up ones written."""
+    """The XML of the repository's own machines; writes the synthetic ones."""
     for name, shape in SHAPES.items():
         (folder / f"{name}.xml").write_bytes(synthetic(shape))
     return [EVERYTHING, *(folder / f"{name}.xml" for name in SHAPES)]
 
 
 def table(found: Mapping[str, Verdict]) -> str:
-    """One line a machine, one column a word, and what is wrong below."""
+    """One line a machine, one column a word, and the errors below."""
     lines = [
         ["machine", "threads", *POLICIES, "wrong"],
         ["---"] * (len(POLICIES) + 3),
@@ -195,7 +194,7 @@ def _cells(one: Verdict) -> list[str]:
 
 
 def main(folder: Path | None) -> int:
-    """Print the table; 1 for any violation, 2 where there is nothing to judge."""
+    """Print the table; return 1 for any violation, 2 if there are no machines."""
     with (
         tempfile.TemporaryDirectory() as home,
         tempfile.TemporaryDirectory() as copies,

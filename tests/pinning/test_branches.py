@@ -1,4 +1,4 @@
-"""Spreading is what hwloc-distrib does, on trees of every form."""
+"""Spreading gives the same result as hwloc-distrib, on trees of every form."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Choices on a made-up machine, their reasons, and what cannot be had."""
+"""Choices on a made-up machine, their reasons, and their refusals."""
 
 from dataclasses import replace
 
@@ -172,12 +172,12 @@ def test_the_idlest_cores_come_first(tree: Tree) -> None:
     load = dict.fromkeys(range(32), 0.0) | {0: 0.9, 1: 0.5, 17: 0.5, 2: 0.01}
     assert cpus(tree, "idle", 3, PolicyFacts(load=load)) == [2, 18, 3]
     assert cpus(tree, "idle+distinct:l3", 8, PolicyFacts(load=load))[-1] == 16
-    # Of a core it is the mean that counts, of its threads the idler one comes first.
+    # Cores rank by their mean load; in a core, the idler thread comes first.
     uneven = dict.fromkeys(range(32), 0.3) | {0: 0.0, 16: 0.9, 1: 0.4, 17: 0.1}
     assert cpus(tree, "idle", 2, PolicyFacts(load=uneven)) == [17, 1]
-    # A thread that nothing samples counts as wholly busy.
+    # A thread that is not sampled counts as fully busy.
     assert cpus(tree, "idle", 1, PolicyFacts(load={7: 0.1, 23: 0.1})) == [7]
-    # The socket with the least load is the one to share.
+    # The socket with the lowest load is the shared one.
     assert cpus(tree, "idle+share:socket", 1, PolicyFacts(load=load)) == [8]
 
 

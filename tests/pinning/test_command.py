@@ -1,4 +1,4 @@
-"""`supertwin pin`: the answer on stdout, the reason on stderr, its exit status."""
+"""`supertwin pin`: the result on stdout, the reason on stderr, the exit status."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def settings(
     made_up: Callable[[str], tuple[Tree, Path]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, str]:
-    """Those of a command line before a store with nothing but the big machine."""
+    """Settings for a store that contains only the big machine."""
     tree, path = made_up(BIG)
     fuseki.empty()
     load(twin, path, tree.host)

@@ -1,4 +1,4 @@
-"""CPUs by a device or a kind of core, from what the saved queries answer."""
+"""CPUs by a device or a type of core, from the rows of the saved queries."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from pinning.tree import Tree, read_tree
 from queries.catalogue import saved_query
 from tests.queries.cases import FOLDER, load_data
 
-# rdflib's own code still calls what it deprecates.
+# rdflib's own code still calls deprecated functions.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Dataset.default_context|Dataset.contexts|ConjunctiveGraph) is deprecated"
 )
 
 
 def rows(name: str) -> list[dict[str, Any]]:
-    """What a saved query answers of the host with devices and two kinds of cores."""
+    """A saved query's rows for the host with devices and two types of cores."""
     result = load_data(FOLDER / "hosts/io.trig").query(
         saved_query(name).bind({"host": "n1"})
     )
@@ -35,7 +35,7 @@ def devices() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def hybrid() -> Tree:
-    """Cores of two and of one thread, memory for all, two threads not allowed."""
+    """Cores of two threads and of one, shared memory, and two disallowed threads."""
     return read_tree("n1", rows("pinning/threads"), rows("pinning/components"))
 
 
@@ -156,6 +156,6 @@ def test_a_device_near_to_no_cpu_that_may_be_used_is_near_to_nothing() -> None:
 
 
 def test_the_smallest_memory_counts(hybrid: Tree) -> None:
-    # Domain 2 is around both others; 3 is memory of no thread.
+    # Domain 2 contains both others; 3 is memory of no thread.
     assert [domain.number for domain in hybrid.domains("numa")] == [0, 1]
     assert choose(hybrid, read_policy("distinct:numa"), 2).cpus == (0, 4)

@@ -1,4 +1,4 @@
-"""Every format does with the real tool what it says; what cannot run here is read."""
+"""Every format works with its real tool; formats without one here are only parsed."""
 
 import ast
 import re
@@ -27,7 +27,7 @@ from tests.pinning.tools import (
 
 @pytest.fixture(scope="module")
 def local() -> Tree:
-    """This machine as far as formats look at it."""
+    """The parts of this machine that formats use."""
     cpus = frozenset(here())
     node = ThreadDomain("numa", "numa/0", cpus, 0, 1)
     return Tree("local", cpus, cpus, (node,))
@@ -59,13 +59,13 @@ def test_each_thread_gets_its_cpu_in_order(
     local: Tree, name: str, library: str
 ) -> None:
     said = run(local, here(), name, team(library)).strip().splitlines()[-1]
-    # likwid-pin writes in colours.
+    # likwid-pin prints colours before it.
     assert said.endswith(str([[cpu] for cpu in here()]))
 
 
 @pytest.fixture(scope="module")
 def ranks_here() -> str:
-    """A rankfile for this machine: a rank on each CPU."""
+    """A rankfile for this machine, with a rank on each CPU."""
     said = subprocess.run(["hostname"], capture_output=True, text=True, check=True)
     return rankfile([(said.stdout.strip(), [cpu]) for cpu in here()])
 
@@ -120,10 +120,10 @@ def test_memory_is_bound_to_domains_that_have_some() -> None:
 @pytest.mark.parametrize(
     ("shape", "cpus", "nodes"),
     [
-        # The socket's memory is numbered before that of its caches.
+        # The socket's memory has a lower number than that of its caches.
         (SHAPES["wide-memory-first"], [0], "2"),
         (SHAPES["wide-memory-first"], [2, 8, 4], "2-4"),
-        # Two kinds of memory for the same threads: the ordinary one is counted first.
+        # Two kinds of memory for the same threads: ordinary memory is numbered first.
         ("pack:2 [numa][numa] core:2 pu:1", [1, 2], "0,2"),
     ],
 )

@@ -37,7 +37,7 @@ def test_table_4_3_by_default(epyc: Tree, nodes: int, ranks: int, threads: int) 
         node: list(range(node * each, (node + 1) * each)) for node in range(nodes)
     }
     check(epyc, layout, threads)
-    # Dealt to the NUMA domains (with threads: to the sockets) in turn.
+    # Ranks go to the NUMA domains (with threads: to the sockets) in turn.
     kind = "numa" if threads == 1 else "socket"
     dealt = [epyc.domain(kind, one.threads[0]) for one in layout.ranks[:each]]
     domains = list(epyc.domains(kind))
@@ -57,7 +57,7 @@ def test_table_4_3_round_robin(
 
 
 def check(tree: Tree, layout: RankLayout, threads: int) -> None:
-    """Every rank has cores of its own, and is bound to what holds them."""
+    """Assert that each rank has its own cores and is bound to sets with them."""
     for node in by_node(layout):
         ranks = [one for one in layout.ranks if one.node == node]
         cpus = [cpu for one in ranks for cpu in one.threads]
@@ -71,9 +71,9 @@ def check(tree: Tree, layout: RankLayout, threads: int) -> None:
 
 
 def binding(said: str) -> list[list[int]]:
-    """The cores that Open MPI would bind each rank to, by their logical numbers.
+    """The cores to which Open MPI would bind each rank, by logical number.
 
-    Where it maps and binds to the same things its 4.1 has no binding to show yet.
+    Where mapping and binding use the same kind, Open MPI 4.1 shows no binding here.
     """
     found = {}
     pattern = r"Data for proc: \[\[\d+,1\],(\d+)\].*?Binding: *(\S+)"
@@ -84,7 +84,7 @@ def binding(said: str) -> list[list[int]]:
 
 
 def simulated(folder: Path, xml: Path, options: str, ranks: int) -> list[list[int]]:
-    """The cores of each rank on a machine that Open MPI only reads of."""
+    """The cores of each rank on a machine that Open MPI simulates."""
     for padding in range(0, 40 * 24, 24):
         said = mpirun(
             folder,
@@ -94,8 +94,8 @@ def simulated(folder: Path, xml: Path, options: str, ranks: int) -> list[list[in
             *("-np", str(ranks), "hostname"),
             padding=padding,
         )
-        # Its simulator reads memory that it never wrote, and ends with it at times,
-        # again and again where nothing else changes.
+        # The simulator reads uninitialised memory and may crash, again and again if
+        # nothing else changes.
         if found := binding(said):
             return found
     raise AssertionError((options, said))

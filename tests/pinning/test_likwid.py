@@ -1,4 +1,4 @@
-"""likwid's expressions, by hand and as the real likwid-pin reads them here."""
+"""likwid's expressions, checked by hand and with the real likwid-pin."""
 
 import subprocess
 from collections.abc import Callable
@@ -89,7 +89,7 @@ def test_what_likwid_would_wrap_around_is_refused(tree: Tree) -> None:
 def test_cpus_that_are_numbered_in_turn(
     made_up: Callable[[str], tuple[Tree, Path]], text: str, expected: list[int]
 ) -> None:
-    """As likwid-pin 5.2.2 answers for this machine, its XML and a /sys like it."""
+    """Expected values are those of likwid-pin 5.2.2 with this machine's XML."""
     assert likwid_cpus(made_up(SHAPES["numbered-in-turn"])[0], text) == expected
 
 

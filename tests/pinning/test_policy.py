@@ -1,4 +1,4 @@
-"""Words become policies; what cannot be read says what can."""
+"""Words become policies; the error for an unreadable word lists the valid ones."""
 
 import pytest
 

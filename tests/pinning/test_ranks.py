@@ -1,4 +1,4 @@
-"""Ranks on machines of many shapes, held against what `lstopo` says of these."""
+"""Ranks on machines of many shapes, compared with `lstopo`'s view of them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tests.pinning.table import EVERYTHING, SHAPES, load, stored_tree
 
 
 def check(tree: Tree, machine: Machine, wanted: HybridRequest) -> None:
-    """Every rank of a layout that leaves the last place of the second node free."""
+    """Check every rank; the layout leaves the last place of the second node free."""
     ranks = [
         (one.node, list(one.threads), list(one.cpus))
         for one in lay_out(tree, wanted).ranks
@@ -34,7 +34,7 @@ def check(tree: Tree, machine: Machine, wanted: HybridRequest) -> None:
 
 
 def places(machine: Machine, wanted: HybridRequest) -> list[list[int]]:
-    """First threads of cores, as many as a rank has, dealt to domains in turn."""
+    """First threads of cores, as many as a rank has, from the domains in turn."""
     one = wanted.map in ("slot", "node", "core")
     blocks = []
     for domain in [machine.cpus] if one else machine.sets[wanted.map]:
@@ -56,7 +56,7 @@ def bound(machine: Machine, bind: str, threads: list[int]) -> list[int]:
 
 
 def check_all(tree: Tree, machine: Machine) -> None:
-    """Every way to map, number and bind, on two nodes that take all but one rank."""
+    """Try all ways to map, number and bind, on two nodes with one free place."""
     for by, rank, bind, threads in product(MAPS, RANKS, BINDS, (1, 2, 3)):
         wanted = HybridRequest(2, threads, 2, by, rank, bind)
         slots = places(machine, wanted)
@@ -72,7 +72,7 @@ def check_all(tree: Tree, machine: Machine) -> None:
 
 
 def refused(machine: Machine, wanted: HybridRequest, slots: list[list[int]]) -> str:
-    """What a machine lacks; a core may be in no cache where its neighbours have one."""
+    """What a machine lacks; a core may lack a cache that its neighbours have."""
     if not machine.sets.get(wanted.map, True):
         return "has no "
     if not slots:

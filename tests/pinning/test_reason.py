@@ -1,4 +1,4 @@
-"""The sentences of a reason, a rule each."""
+"""The sentences of a reason, one for each rule."""
 
 import pytest
 

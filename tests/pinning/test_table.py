@@ -1,4 +1,4 @@
-"""Placements keep what their policies promise, and a broken one would be seen."""
+"""Placements keep the promises of their policies, and a violation would be found."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -55,7 +55,7 @@ def test_every_word_is_placed_somewhere(
 def test_machines_next_to_the_checkout(
     twin: Endpoint, tmp_path: Path, path: Path
 ) -> None:
-    """With 4 threads, where the folder is: the command does it with all numbers."""
+    """With 4 threads, if the folder exists: the command tries all numbers."""
     found = judged(twin, path, tmp_path, [4])
     assert found.placed.total() > 50
     assert not found.wrong, table({path.name: found})

@@ -18,12 +18,12 @@ GNU, LLVM = "libgomp.so.1", "libomp.so.5"
 
 
 def here() -> list[int]:
-    """CPUs of this machine that may be used, the highest first, two at most."""
+    """At most two CPUs of this machine that may be used, the highest first."""
     return sorted(os.sched_getaffinity(0), reverse=True)[:2]
 
 
 def _without_likwid() -> str:
-    """Why likwid-pin cannot be compared here; empty where it can."""
+    """Why likwid-pin cannot be compared here; empty if it can."""
     if platform.machine() != "x86_64" and not shutil.which("likwid-pin"):
         return "tests/install.sh brings likwid-pin on x86_64 only"
     if len(os.sched_getaffinity(0)) < (os.cpu_count() or 1):
@@ -45,7 +45,7 @@ def team(library: str) -> list[str]:
 
 
 def run(tree: Tree, cpus: Sequence[int], name: str, command: Sequence[str]) -> str:
-    """What a command prints when it is started as a format says, by a shell."""
+    """The output of a command that a shell starts as a format says."""
     text = FORMATS[name].write(tree, cpus)
     assert text.endswith(f" {COMMAND}")
     line = text.removesuffix(COMMAND) + '"$@"'
@@ -59,9 +59,9 @@ def run(tree: Tree, cpus: Sequence[int], name: str, command: Sequence[str]) -> s
 
 
 def mpirun(folder: Path, *options: str, padding: int = 0) -> str:
-    """What Open MPI says to these options, errors as well.
+    """Open MPI's output for these options, errors included.
 
-    ``padding``: bytes more of environment, which move what lies in its memory.
+    ``padding`` is the number of extra bytes of environment, which shift its memory.
     """
     ran = subprocess.run(
         ["mpirun", "--allow-run-as-root", *options],

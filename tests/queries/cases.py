@@ -17,7 +17,7 @@ from ontology.terms import PREFIXES
 from queries.binding import Scalar
 
 FOLDER = Path(__file__).parent
-# Each worker reads all of them; in Python alone that takes ten times as long.
+# Each worker reads all of them; the pure Python loader takes ten times as long.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _PREFIXES = {
@@ -29,7 +29,7 @@ _PREFIXES = {
 
 @dataclass(frozen=True)
 class Case:
-    """One call of a saved query and what it must answer."""
+    """One call of a saved query and its expected result."""
 
     query: str
     title: str
@@ -42,7 +42,7 @@ class Case:
 
 
 def case_file(query: str) -> Path:
-    """Where the cases of a saved query stand."""
+    """The path of the cases of a saved query."""
     return FOLDER / query / "cases.yaml"
 
 
@@ -64,7 +64,7 @@ def all_cases() -> list[Case]:
 
 @cache
 def load_data(path: Path) -> Dataset:
-    """A TriG file; its default graph is the union of its named ones."""
+    """A TriG file; its default graph is the union of its named graphs."""
     data = Dataset(default_union=True)
     return data.parse(data=path.read_text(), format="trig")
 

@@ -28,7 +28,7 @@ def endpoint(fuseki: Fuseki) -> Iterator[Endpoint]:
 
 @pytest.fixture
 def machines(endpoint: Endpoint) -> Endpoint:
-    """The store with the roles, a Zen 4 and a Skylake-X."""
+    """A store with the roles, a Zen 4 and a Skylake-X."""
     if not MACHINES.is_dir():
         pytest.skip(f"{MACHINES} is not there: no machine to describe")
     assert publish_roles(endpoint, IRIS)

@@ -1,4 +1,4 @@
-"""Writes the graphs of made-up hosts, of any size, in the shape of the vocabulary."""
+"""Writes the graphs of made-up hosts of any size, in terms of the vocabulary."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Shape:
         return self.cores * self.siblings
 
     def threads_of(self, cores: range) -> list[int]:
-        """The threads of some cores: siblings are one whole machine apart."""
+        """The threads of some cores; siblings are numbered one machine apart."""
         return [s * self.cores + c for s in range(self.siblings) for c in cores]
 
 

@@ -46,7 +46,7 @@ def add_metric(
 def add_instance(
     data: Dataset, host: str, domain: str, instance: str, component: URIRef
 ) -> None:
-    """An instance of a host, with the component that it speaks of."""
+    """An instance of a host, with the component that it measures."""
     add(
         data.graph(IRIS.twin_graph(host)),
         IRIS.metric_instance(host, domain, instance),

@@ -1,4 +1,4 @@
-"""Values of parameters: their types, and that nothing but a value ever gets in."""
+"""Parameter values: their types, and protection against injection."""
 
 import pytest
 from hypothesis import given, settings
@@ -33,7 +33,7 @@ HOSTILE = [
 
 
 def echo(type_: str):
-    """A query that answers the value it was given."""
+    """A query that returns the value of its parameter."""
     return parse_query(
         "test/echo",
         "#+ title: Echo\n#+ description: Says what it is told\n"
@@ -43,7 +43,7 @@ def echo(type_: str):
 
 
 def answer(type_: str, value):
-    """The one term that a real SPARQL engine makes of a value."""
+    """The single term that a real SPARQL engine reads from a value."""
     rows = list(Graph().query(echo(type_).bind({"it": value})))
     assert len(rows) == 1
     assert len(rows[0]) == 1
@@ -61,7 +61,7 @@ def test_hostile_text_comes_back_from_fuseki(text, endpoint):
     assert rows == [[Literal(text)]]
 
 
-# rdflib's parser takes tabs and carriage returns as they are; U+0000 is no trouble.
+# rdflib's parser accepts raw tabs and carriage returns; U+0000 causes no problem.
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
 ESCAPES = st.text(alphabet="\\uU0041\"'nrt{}<>#?\n")
 

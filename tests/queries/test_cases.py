@@ -10,7 +10,7 @@ from queries.catalogue import load_catalogue
 from tests.queries.cases import Case, all_cases, load_data, plain
 from tests.servers import Fuseki
 
-# rdflib's own code still calls what it deprecates.
+# rdflib's own code still calls deprecated functions.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Dataset.default_context|Dataset.contexts|ConjunctiveGraph) is deprecated"
 )
@@ -24,7 +24,7 @@ def test_every_query_has_cases_with_a_default_and_an_empty_answer():
 
 
 def _lacking_cases(name: str) -> list[str]:
-    """The kinds of cases that a saved query needs and does not have."""
+    """The kinds of cases that a saved query needs and lacks."""
     cases = [case for case in CASES if case.query == name]
     has = {
         "an empty answer": name in NEVER_EMPTY or any(not c.rows for c in cases),
@@ -34,7 +34,7 @@ def _lacking_cases(name: str) -> list[str]:
     return [kind for kind, there in has.items() if not there]
 
 
-# These answer one row whatever is asked, or take no parameters.
+# These always return one row, or take no parameters.
 NEVER_EMPTY = {"why/no-data"}
 
 
@@ -52,7 +52,7 @@ def test_rdflib_answers_the_case(case: Case):
 
 @pytest.fixture(scope="module")
 def holding(shared_fuseki: Fuseki) -> Iterator[Callable[[Path], Endpoint]]:
-    """Gives the store with the graphs of a file: queries leave them as they are."""
+    """Gives the store with the graphs of a file; queries do not change them."""
     held: list[Path] = []
     with Endpoint(f"{shared_fuseki.url}/twin") as twin:
 
@@ -68,7 +68,7 @@ def holding(shared_fuseki: Fuseki) -> Iterator[Callable[[Path], Endpoint]]:
         yield hold
 
 
-# Those of one file follow each other.
+# Sorted so that cases of the same file are consecutive.
 @pytest.mark.parametrize("case", sorted(CASES, key=lambda case: case.data), ids=str)
 def test_fuseki_answers_the_case(
     case: Case, holding: Callable[[Path], Endpoint]

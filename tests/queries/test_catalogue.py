@@ -1,4 +1,4 @@
-"""The catalogue of saved queries, and what it refuses to load."""
+"""The catalogue of saved queries, and the files that it refuses to load."""
 
 import re
 from itertools import pairwise
@@ -214,7 +214,7 @@ def test_every_query_is_whole_and_valid_sparql(query):
 
 
 def test_a_query_that_tells_the_host_can_be_asked_of_one():
-    # Their answers are the hosts themselves.
+    # The results of these are hosts themselves.
     hosts = {"fleet/find", "inventory/names"}
     assert not [
         name

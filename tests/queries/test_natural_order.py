@@ -1,4 +1,4 @@
-"""Rows of saved queries list node2 before node10, and keep their order otherwise."""
+"""Rows of saved queries list node2 before node10, and otherwise keep their order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Configurations from the graph, of machines that are not here."""
+"""Configurations from the graph, for machines other than this one."""
 
 import pytest
 
@@ -29,9 +29,9 @@ def chosen(
 
 
 def test_machines_that_are_not_here(machines: Endpoint) -> None:
-    """One Fuseki, one load, all that is asked of it."""
+    """A single test, so that Fuseki is started and loaded only once."""
     host, choice = chosen(machines, "sky", "FLOPsDouble", "DramTraffic", "Cycles")
-    # Its firmware made one NUMA domain of both sockets.
+    # The firmware made one NUMA domain of both sockets.
     assert [(place.cpu, place.counted) for place in host.places["socket"]] == [
         (0, True),
         (1, False),

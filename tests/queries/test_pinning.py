@@ -1,4 +1,4 @@
-"""Pinning and cache queries against a plain search, on machines of many shapes."""
+"""Pinning and cache queries against a brute-force search, on many topologies."""
 
 import pytest
 from rdflib import Dataset
@@ -25,7 +25,7 @@ SHAPES = [
 
 @pytest.fixture(params=SHAPES, ids=str)
 def machine(request, endpoint: Endpoint) -> tuple[Shape, Endpoint]:
-    """A machine in the store, beside another one that must not leak in."""
+    """A machine in the store, next to another one that must not leak into results."""
     data = Dataset()
     add_host(data, request.param)
     add_host(data, Shape("other", cores_per_socket=16, cores_per_l3=16))

@@ -1,4 +1,4 @@
-"""Roles and PMU models in a real store, of machines that are not here."""
+"""Roles and PMU models in a real store, for machines other than this one."""
 
 from core.stores.endpoint import Endpoint
 from ingest.pmu.pfm import read_models
@@ -15,7 +15,7 @@ def _rows(endpoint: Endpoint, query: str, **params: str) -> list[dict[str, objec
 
 
 def test_machines_that_are_not_here(machines: Endpoint) -> None:
-    """One Fuseki, one load, all that is asked of it."""
+    """A single test, so that Fuseki is started and loaded only once."""
     assert not publish_roles(machines, IRIS)
     assert stored_models(machines) == {"skx", "amd64_fam19h_zen4"}
 

@@ -1,4 +1,4 @@
-"""A run is named by its IRI, its id, or the group that it is of."""
+"""A run is named by its IRI, its id, or its group."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from queries.errors import ParameterError
 from queries.run_ids import bind_runs, group_query, with_run_iris
 from tests.queries.cases import load_data
 
-# rdflib's own code still calls what it deprecates.
+# rdflib's own code still calls deprecated functions.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Dataset.default_context|Dataset.contexts|ConjunctiveGraph) is deprecated"
 )

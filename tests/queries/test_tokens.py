@@ -1,4 +1,4 @@
-"""SPARQL is read as tokens, whatever stands in it."""
+"""SPARQL is read as tokens, whatever its strings and comments contain."""
 
 import string
 
@@ -63,7 +63,7 @@ def test_tokens_stand_where_they_say_and_lose_nothing(text: str) -> None:
 
 @given(QUOTED, QUOTED)
 def test_a_string_reads_the_same_wherever_it_stands(before: str, text: str) -> None:
-    """What was searched before it changes nothing."""
+    """The tokens before it do not affect it."""
     found = list(read_tokens(before + " \n" + text))
     rest = [token.start for token in found if token.start >= len(before) + 2]
     if rest and all(token.end <= len(before) + 1 for token in found[: -len(rest)]):
@@ -73,6 +73,6 @@ def test_a_string_reads_the_same_wherever_it_stands(before: str, text: str) -> N
 
 @given(st.text(st.sampled_from(string.printable), max_size=60) | QUOTED)
 def test_ascii_is_read_as_beside_other_letters(text: str) -> None:
-    """Even before a comment that changes nothing."""
+    """The same text must give the same tokens when a non-ASCII comment follows."""
     closed = f"{text}\n"
     assert [*read_tokens(closed)] == [*read_tokens(f"{closed}#é")]

@@ -1,4 +1,4 @@
-"""Every term that a saved query names is one that the ontology knows."""
+"""Every term in a saved query is in the ontology."""
 
 import re
 

@@ -1,7 +1,7 @@
-"""Beats every 10 ms, and writes down when each beat was due and done; a program.
+"""A program that beats every 10 ms and records when each beat was due and done.
 
-At each beat two processes wake one another twice, as bridge, PMCD and its agent do at a
-fetch, and write to a file.
+At each beat, two processes wake each other twice, as the bridge, PMCD and its agent do
+in a fetch, and write to a file.
 """
 
 import os
@@ -14,7 +14,7 @@ EVERY_MS = 10
 
 
 def main(path: Path) -> None:
-    """Beat until the end."""
+    """Beat until the process is killed."""
     there, back = os.pipe(), os.pipe()
     if not os.fork():
         os.close(there[1])

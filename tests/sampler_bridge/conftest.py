@@ -1,4 +1,4 @@
-"""Servers that the tests share."""
+"""Fixtures that the bridge tests share."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -26,14 +26,14 @@ def store(tmp_path: Path) -> Iterator[VictoriaMetrics]:
 
 @pytest.fixture
 def heartbeat(tmp_path: Path) -> Iterator[Heartbeat]:
-    """Tells at which ticks the machine was held up."""
+    """A heartbeat that shows at which ticks the machine was held up."""
     with Heartbeat(tmp_path / "heartbeat") as control:
         yield control
 
 
 @pytest.fixture
 def new_bridge(tmp_path: Path) -> Iterator[Callable[..., BridgeProcess]]:
-    """Makes bridges, not yet started, that end with the test."""
+    """Makes bridges that are not started yet; they end with the test."""
     with ExitStack() as stack:
 
         def make(pmcd: str, store: str, **options: str) -> BridgeProcess:
@@ -46,7 +46,7 @@ def new_bridge(tmp_path: Path) -> Iterator[Callable[..., BridgeProcess]]:
 
 @pytest.fixture
 def writer() -> Iterator[Writer]:
-    """A sender whose store is away."""
+    """A sender whose store is unreachable."""
     writer = Writer(StoreConnection(NOWHERE), Latency())
     writer.start()
     yield writer

@@ -1,4 +1,4 @@
-"""What `why` makes of the status that a real bridge wrote."""
+"""Runs the `why` diagnosis on the status that a real bridge wrote."""
 
 from queries.diagnosis import Finding, MetricFacts
 from sampling.account.bridge_status import read_bridge
@@ -16,7 +16,7 @@ _PLANNED = MetricFacts(
 
 
 def explained(bridge: BridgeProcess, metric: str, host: str = "") -> Finding:
-    """Why a metric that a plan samples on a host, else the own one, has no value."""
+    """Why a planned metric has no value on a host (default: the local one)."""
     host = host or bridge.options["host"]
     told = read_bridge(bridge.state, host)
     return judge(Evidence(host, metric, None, _PLANNED, told))

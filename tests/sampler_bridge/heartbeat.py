@@ -1,7 +1,7 @@
-"""What the machine itself costs: a control that beats beside a bridge under test.
+"""A control process that beats next to a bridge under test and shows machine stalls.
 
-Why a tick is missing the bridge says itself; that it was late is no excuse by that. It
-is one where a process that does nothing but wake up was held up at the same time.
+The bridge itself reports why a tick is missing. A late tick counts as excused only if a
+process that does nothing but wake up was held up at the same time.
 """
 
 import sys
@@ -13,18 +13,19 @@ import numpy.typing as npt
 
 from tests.servers import Server
 
-# Beats that were late add up, about a tick and about the while in which it falls: a
-# bridge computes as well, and falls behind where the control only waits often. A second
-# is long enough for that.
+# Delays of late beats add up, around a tick and over a longer span: the bridge also
+# computes, and falls behind where the control only waits often. A period of a second
+# leaves time for that.
 _PART, _PART_OF_LONG = 1 / 8, 1 / 2
 _WHILE_MS, _LONG_MS = 500, 1000
-# What a control misses that does so little: one tick, or a share; none of a second.
+# What the bridge may miss although the control, which does so little, did not: one tick
+# or this share of all; nothing for periods from one second on.
 _MISSED, _SHARE = 1, 0.02
 _PROGRAM = Path(__file__).with_name("beat.py")
 
 
 class Heartbeat(Server):
-    """The control; it tells of the time between its start and its end."""
+    """The control process; it covers the time between its start and its end."""
 
     def start(self) -> None:
         self._beats = self.folder / "beats"
@@ -32,7 +33,7 @@ class Heartbeat(Server):
         self.ready(lambda: self._beats.exists() and self._beats.stat().st_size)
 
     def held_up(self, ticks: Iterable[int], period_ms: int) -> set[int]:
-        """Those ticks of a period (ms) about which beats were late."""
+        """The ticks, of a period in ms, around which beats were late."""
         asked = np.array(sorted(ticks), np.int64)
         part = _PART_OF_LONG if period_ms >= _LONG_MS else _PART
         held_up = np.zeros(len(asked), np.bool_)
@@ -43,7 +44,7 @@ class Heartbeat(Server):
     def _late(
         self, ticks: npt.NDArray[np.int64], span_ms: int
     ) -> npt.NDArray[np.int64]:
-        """By how many ms the beats within a span of each tick were late together."""
+        """Total delay in ms of the beats within a span around each tick."""
         raw = self._beats.read_bytes()
         due, done = np.frombuffer(raw[: len(raw) // 16 * 16], np.int64).reshape(-1, 2).T
         late = np.cumsum([0, *(done - due)])
@@ -53,7 +54,7 @@ class Heartbeat(Server):
     def lost(
         self, due: Iterable[int], there: Collection[int], period_ms: int
     ) -> list[int]:
-        """Ticks that are not there, though the machine was not held up."""
+        """Ticks that are absent although the machine was not held up."""
         absent = {*due} - {*there}
         return sorted(absent - self.held_up(absent, period_ms))
 
@@ -64,10 +65,10 @@ class Heartbeat(Server):
         bounds: tuple[int, int] | None = None,
         strict: bool = False,
     ) -> None:
-        """A series has every tick of a period within bounds (ms), else of its own.
+        """Assert that a series has every tick within bounds (ms), else within its own.
 
-        But for those at which the machine was held up, and, where it is not ``strict``,
-        of periods below a second for one tick, or a fiftieth of all.
+        Ticks may be absent where the machine was held up. If not ``strict``, periods
+        below a second may also lack one tick or a fiftieth of all.
         """
         first, last = bounds or (min(points), max(points))
         due = range(first, last + 1, period_ms)

@@ -1,4 +1,4 @@
-"""The bridge as a process, beside the servers that it needs."""
+"""The bridge as a process, with the servers that it needs."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 class BridgeProcess(Server):
-    """The bridge as the supervisor starts it; ``state`` outlives its restarts."""
+    """The bridge as the supervisor starts it; ``state`` survives its restarts."""
 
     def __init__(self, folder: Path, pmcd: str, store: str, **options: str) -> None:
         super().__init__(folder)
@@ -35,7 +35,7 @@ class BridgeProcess(Server):
 
     @property
     def own(self) -> Path:
-        """The folder of the host that the bridge runs on."""
+        """The folder of the local host."""
         return self.of(self.options["host"])
 
     def of(self, host: str) -> Path:
@@ -43,11 +43,11 @@ class BridgeProcess(Server):
         return self.state / "hosts" / encode_id(host)
 
     def know(self, **addresses: str) -> None:
-        """More hosts, as an earlier process kept them."""
+        """Register more hosts, as an earlier process would have kept them."""
         save_addresses(self.state / "hosts.json", addresses)
 
     def plan(self, metrics: Sequence[str], period: float, host: str = "") -> None:
-        """The plan of a host, else of the own one, as an earlier process kept it."""
+        """The plan of a host, else of the local one, as an earlier process kept it."""
         rows = [
             {
                 "samplerName": name,
@@ -61,12 +61,12 @@ class BridgeProcess(Server):
         save_plan(folder / "plan.json", make_plan(rows))
 
     def sample(self, metrics: Sequence[str], period: float) -> None:
-        """Start it with a plan."""
+        """Start the bridge with a plan."""
         self.plan(metrics, period)
         self.start()
 
     def launch_only(self, **env: str) -> None:
-        """Start it without waiting for its status."""
+        """Start the bridge without waiting for its status."""
         options, accounts = dict(self.options), {}
         for name in ("fuseki", "store"):
             options[name], account = parted(options[name])
@@ -80,18 +80,18 @@ class BridgeProcess(Server):
         wait_until(lambda: self.ended() is not None or self._has_status())
 
     def status(self, host: str = "") -> dict[str, Any]:
-        """What it says of a host, else of the own one."""
+        """The bridge's status of a host (default: the local one)."""
         folder = self.of(host) if host else self.own
         found: dict[str, Any] = json.loads((folder / "status.json").read_text())
         return found
 
     def process(self) -> dict[str, Any]:
-        """What it says of itself, and of all hosts in short."""
+        """The bridge's status of itself, with a summary of all hosts."""
         found: dict[str, Any] = json.loads((self.state / "status.json").read_text())
         return found
 
     def wait_for(self, check: Callable[[dict[str, Any]], Any], host: str = "") -> None:
-        """Wait until the status of a host, else of the own one, is as it should be."""
+        """Wait until the status of a host, else of the local one, meets a condition."""
         try:
             wait_until(lambda: self.ended() is not None or check(self.status(host)))
         except AssertionError as error:
@@ -104,7 +104,7 @@ class BridgeProcess(Server):
 
 
 def parted(url: str) -> tuple[str, str]:
-    """An address, and the account ``user:password`` that it holds."""
+    """Split a URL into the address and its account ``user:password``."""
     parts = urlsplit(url)
     account, _, place = parts.netloc.rpartition("@")
     return parts._replace(netloc=place).geturl(), account

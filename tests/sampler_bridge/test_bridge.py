@@ -1,4 +1,4 @@
-"""The whole process between a real PMCD and a real store, and what may befall it."""
+"""The whole bridge process between a real PMCD and a real store, failures included."""
 
 import math
 import os
@@ -19,7 +19,7 @@ NewBridge = Callable[..., BridgeProcess]
 Values = Mapping[str, Mapping[int, float]]
 
 FAST = 0.2  # seconds
-# What points may miss for where the machine has much to do.
+# The reasons for which points may be missing on a busy machine.
 BUSY = (LATE, SLOW_SOURCE)
 FEW = ["kernel.all.pswitch", "kernel.percpu.cpu.user", "sample.milliseconds"]
 
@@ -31,10 +31,10 @@ def assert_every_tick(
     period_ms: int,
     late: int,
 ) -> None:
-    """Each series has every tick within bounds (ms), but while the machine was held up.
+    """Assert that each series has every tick within bounds (ms).
 
-    The bridge has counted those: no more than ``late`` points. Network interfaces are
-    there from their first tick to their last: other tests make some of their own.
+    Ticks may be absent where the machine was held up: at most ``late`` points. Network
+    interfaces are checked over their own span: other tests create some.
     """
     assert values
     absent = 0
@@ -48,19 +48,19 @@ def assert_every_tick(
 
 
 def assert_all_stored(status: Mapping[str, Any], values: Values) -> None:
-    """The account closes, and the store has what it says."""
+    """Assert that the account closes and matches the store."""
     assert closes(status)
     assert status["queue"]["points"] == 0
     assert status["written"] == sum(len(points) for points in values.values())
 
 
 def other_reasons(status: Mapping[str, Any]) -> dict[str, int]:
-    """What is missing for another reason than a busy machine."""
+    """Missing points whose reason is not a busy machine."""
     return {why: n for why, n in status["missing"].items() if why not in BUSY}
 
 
 def late(status: Mapping[str, Any]) -> int:
-    """How many points a busy machine cost."""
+    """How many points are missing because the machine was busy."""
     return sum(status["missing"].get(why, 0) for why in BUSY)
 
 
@@ -97,7 +97,7 @@ def test_ten_seconds_of_the_monitor_set(
 
 
 def wait_until_visible(store: VictoriaMetrics, name: str) -> None:
-    """Wait until a query finds the point of the next tick while the bridge runs."""
+    """Wait until a query finds the point of the bridge's next tick."""
     tick = math.ceil(time.time())
 
     def found() -> bool:
@@ -139,7 +139,7 @@ def test_a_killed_bridge_sends_every_tick_up_to_the_kill(
     new_bridge: NewBridge,
     heartbeat: Heartbeat,
 ) -> None:
-    """Killed while the store is away, so that all hangs on the log."""
+    """The store is away when the bridge is killed, so all depends on the log."""
     bridge = new_bridge(pmcd.address, store.url)
     bridge.sample(FEW, FAST)
     bridge.wait_for(lambda status: status["written"] > 20)
@@ -205,7 +205,7 @@ def test_a_killed_pmcd_is_a_gap_as_long_as_it_was_away(
     status, values = bridge.status(), store.values()
     first, last = bounds(values)
     before = (first, killed // 200 * 200 - 200)
-    # From its first answer on.
+    # Starts at its first answer.
     there = {ms for points in values.values() for ms in points}
     after = (min(ms for ms in there if ms > killed + 200), last)
     assert_every_tick(heartbeat, values, before, 200, late(status))

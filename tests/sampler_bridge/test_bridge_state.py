@@ -1,4 +1,4 @@
-"""The bridge and its state folder: damaged files, a disk that is full."""
+"""The bridge and its state folder: damaged files, a full disk."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ NewBridge = Callable[..., BridgeProcess]
 FEW = ["kernel.all.pswitch", "sample.milliseconds"]
 
 
-# What else is no cursor and no plan is in test_cursor.py and test_plan.py.
+# Other invalid cursors and plans are tested in test_cursor.py and test_plan.py.
 def test_a_damaged_cursor_is_reported_once_and_rewritten(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
@@ -57,7 +57,7 @@ def test_a_full_disk_costs_points_and_nothing_else(
         bridge.state = folder
         bridge.sample(FEW, 0.1)
         bridge.wait_for(lambda status: status["written"] > 10)
-        store.end()  # what it acknowledges makes room
+        store.end()  # acknowledged points free space
         filler = fill(folder)
         bridge.wait_for(lambda status: _lost(status) > 20)
         status = folder / "status.json"
@@ -68,7 +68,7 @@ def test_a_full_disk_costs_points_and_nothing_else(
         filler.unlink()
         store.start()
         bridge.wait_for(lambda status: status["written"] > written + 20)
-        # The log is written to again: from now on each point goes there.
+        # The bridge writes to the log again: from now on every point goes there.
         first = bridge.status()
         bridge.wait_for(lambda status: status["written"] > first["written"] + 20)
         assert _lost(bridge.status()) == _lost(first)

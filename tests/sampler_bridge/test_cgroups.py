@@ -1,4 +1,4 @@
-"""Control groups noticed and sampled: real ones, and folders that look like some."""
+"""Noticing and sampling control groups: real ones, and folders that imitate them."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ ALL = [metric.name for metric in CGROUP_METRICS]
 
 @pytest.fixture
 def folders() -> Iterator[Folders]:
-    # Not as a scheduler calls them: the stacks of other tests watch for those.
+    # Not named like a scheduler's groups: the stacks of other tests watch for those.
     with cgroup_folders("st_b") as made:
         yield made
 
@@ -43,13 +43,13 @@ def ledger(state: Path) -> Ledger:
 
 
 def pretended(tmp_path: Path, *paths: str) -> Path:
-    """A machine with version 2, and groups of it that are plain folders."""
+    """A machine with cgroup version 2 whose groups are plain folders."""
     files = {f"cg/{path}/cpu.stat": "usage_usec 5\n" for path in paths}
     return plant(tmp_path / "machine", {"proc/self/mountinfo": MOUNTS, **files})
 
 
 def looked(made: CgroupWatch) -> list[str]:
-    """What it finds, however soon after the last look."""
+    """The groups that a look finds, however recent the last look was."""
     made._look_after = 0.0
     return sorted(made.look())
 
@@ -92,7 +92,7 @@ def test_a_real_group_is_sampled_from_its_start_to_its_end(
 def test_a_number_too_large_to_be_stored_is_a_gap_of_its_group_alone(
     tmp_path: Path,
 ) -> None:
-    """As a kernel gives it that counted below 0."""
+    """A kernel whose counter fell below 0 gives such numbers."""
     root = pretended(tmp_path, "jobs/1", "jobs/2")
     for job, bytes_ in ((1, 2**63), (2, 2**63 - 1)):
         plant(root, {f"cg/jobs/{job}/memory.current": f"{bytes_}\n"})
@@ -132,7 +132,7 @@ def test_the_same_path_again_is_another_life(tmp_path: Path) -> None:
     made = watch(tmp_path, "jobs", root=root)
     assert looked(made) == ["/jobs/1"]
     old = root / "cg/jobs/1"
-    old.rename(root / "cg/gone")  # its number stays in use
+    old.rename(root / "cg/gone")  # its inode number stays in use
     plant(root, {"cg/jobs/1/cpu.stat": "usage_usec 1\n"})
     time.sleep(0.002)
     looked(made)
@@ -240,12 +240,12 @@ def test_a_group_of_three_seconds_has_its_ticks_and_no_other(
     (series,) = store.values(name).items()
     assert series[0] == f"{name}{{/{folders.top}/job_7}}"
     ticks = sorted(series[1])
-    # A tick has the time at which it was due; a busy machine comes to it later.
+    # A tick carries the time at which it was due; a busy machine reaches it later.
     assert began * 1000 - 500 <= ticks[0]
     assert ticks[-1] <= ended * 1000 + 500
     status = bridge.status()
     assert closes(status)
-    # A busy machine may cost a tick, which is counted; nothing else is missing.
+    # A busy machine may cost ticks, which are counted; nothing else is missing.
     skipped = {*range(ticks[0], ticks[-1], 1000)} - {*ticks}
     assert len(skipped) <= sum(status["missing"].values())
     assert not status["missing"].get("no such instance at present")

@@ -1,4 +1,4 @@
-"""Groups that a look could not see: they have not ended for it."""
+"""Groups that a look could not see do not count as ended."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ MANY = tuple(f"/jobs/{number}" for number in range(6))
 
 
 def machine(tmp_path: Path, *paths: str) -> Path:
-    """A machine with version 1, and groups of it that are plain folders."""
+    """A machine with cgroup version 1 whose groups are plain folders."""
     files = {
         f"{mount}{path}/tasks": "" for mount in ("cpu", "memory") for path in paths
     }

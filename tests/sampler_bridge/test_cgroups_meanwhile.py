@@ -1,4 +1,4 @@
-"""Groups that change while a look, or a reading, of them goes on."""
+"""Control groups that change during a look or a reading."""
 
 import shutil
 from pathlib import Path
@@ -23,7 +23,7 @@ V1 = (
 def test_a_folder_that_comes_while_its_group_is_read_stays_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A group of version 1 gets one folder after the other."""
+    """A group of version 1 gets its folders one after the other."""
     cpu = {"proc/self/mountinfo": V1, "cpuacct/jobs/1/cpuacct.usage": "5\n"}
     root = plant(tmp_path / "machine", cpu)
     made = CgroupWatch(parse_roots("jobs"), 10, tmp_path, root)
@@ -46,7 +46,7 @@ def test_a_folder_that_comes_while_its_group_is_read_stays_known(
     life = made._ledger.running["/jobs/1"]
     assert life.numbers == numbers
     assert life.metrics == ("supertwin.cgroup.cpu.usage",)
-    # What it is known by now is enough where its first folder goes first.
+    # The metrics known by now keep the group alive when its first folder goes first.
     (root / "cpuacct/jobs/1/cpuacct.usage").unlink()
     (root / "cpuacct/jobs/1").rmdir()
     made._look_after = 0.0
@@ -59,7 +59,7 @@ def test_a_folder_that_comes_while_its_group_is_read_stays_known(
 
 @pytest.mark.parametrize("gone", ["cpuacct.usage", ""])
 def test_counter_is_read_from_one_hierarchy_only(tmp_path: Path, gone: str) -> None:
-    """As its folders are removed: version 2 counts in whole microseconds."""
+    """When folders are removed: version 2 counts in whole microseconds."""
     mounts = V1 + "32 1 0:27 / /cg rw - cgroup2 cgroup2 rw\n"
     files = {
         "proc/self/mountinfo": mounts,

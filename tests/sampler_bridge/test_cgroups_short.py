@@ -1,4 +1,4 @@
-"""Control groups that are noticed when the kernel tells of them, not by a look."""
+"""Control groups that are noticed by a kernel notification, not by a periodic look."""
 
 import json
 import time
@@ -25,7 +25,7 @@ def folders() -> Iterator[Folders]:
 
 @pytest.fixture
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that only the kernel's word can be in time."""
+    """Make periodic looks so rare that only kernel notifications arrive in time."""
     monkeypatch.setattr(watching, "_LOOK_SECONDS", 600.0)
 
 
@@ -58,7 +58,7 @@ def state(watch: CgroupWatch, tmp_path: Path) -> Path:
 
 
 def test_a_job_is_noticed_as_soon_as_it_begins(folders: Folders, state: Path) -> None:
-    """Each time, also where the folder above it is as new as the job."""
+    """Also when the folder above the job is as new as the job."""
     for user in (1, 1, 2):
         job = folders.make(f"uid_{user}/job_{time.time_ns()}")
         wait_until(partial(runs, state, job))
@@ -79,7 +79,7 @@ def test_groups_at_any_depth_are_noticed(folders: Folders, state: Path) -> None:
 def test_group_ends_with_its_last_process_and_not_with_its_folder(
     folders: Folders, watch: CgroupWatch, state: Path
 ) -> None:
-    """As `cgroup.events` tells; a group may have processes again."""
+    """According to `cgroup.events`; a group may get processes again."""
     if "v2" not in folders.mounts:
         pytest.skip("no cgroup of version 2 can be made here")
     job, path = folders.make("all/job_1", "v2"), "all/job_1"
@@ -110,7 +110,7 @@ def test_written_files_are_told_once(tmp_path: Path) -> None:
     assert watch.take_written() == set()
     watch.watch([])
     file.write_text("y")
-    while watch.wait(0.1):  # that it is watched no more
+    while watch.wait(0.1):  # until the watch has ended
         pass
     assert watch.take_written() == set()
     watch.close()
@@ -161,7 +161,7 @@ def test_a_wait_can_be_ended() -> None:
 
 
 def test_a_system_without_watches_is_said(tmp_path: Path) -> None:
-    """As many as one account may have are taken."""
+    """All inotify instances that one account may have are taken."""
     taken = list[FolderWatch]()
     while not taken or taken[-1].problem is None:
         taken.append(FolderWatch())

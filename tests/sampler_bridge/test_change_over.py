@@ -1,4 +1,4 @@
-"""From one sampler to the next: each tick once, none lost, and all of it counted."""
+"""Change from one sampler to the next: each tick once, none lost, all counted."""
 
 import time
 from collections import Counter
@@ -29,14 +29,14 @@ pytestmark = pytest.mark.serial
 
 
 class Paced:
-    """A source of ones; a fetch takes ``seconds``, connecting what ``reach`` takes."""
+    """A source of ones; a fetch takes ``seconds``, and ``reach`` delays connecting."""
 
     def __init__(
         self, seconds: float = 0.0, reach: Callable[[], object] = lambda: None
     ) -> None:
         self.fetches, self.connected, self.fails = 0, False, False
         self.began, self.ended, self.is_busy = 0.0, 0.0, False
-        # Fetches that the machine held up, or what came between two of them.
+        # Fetches that the machine held up, or that followed too long a pause.
         self.held_up = 0
         self._seconds, self._reach = seconds, reach
         self._series: tuple[Series, ...] = ()
@@ -68,7 +68,7 @@ class Paced:
 
 
 class Held(Paced):
-    """A source whose fetches take until they are let go on."""
+    """A source whose fetches block until the test releases them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Written:
         self.recorder = Recorder(self.log, self.account, lambda: False)
 
     def ticks(self) -> Mapping[str, list[int]]:
-        """The ticks of each series, in the order of the log; the account is whole."""
+        """The ticks of each series in log order; asserts that the account closes."""
         batch = self.log.read(START, 1 << 20)
         found: dict[str, list[int]] = {}
         for entry in batch.entries:
@@ -115,7 +115,7 @@ def plan(period_ms: int, *metrics: str) -> SamplingPlan:
 
 
 def lacking(ticks: Sequence[int], period_ms: int) -> int:
-    """How many ticks between the first and the last are not there; each is once."""
+    """How many ticks between the first and the last are absent; none occurs twice."""
     assert max(Counter(ticks).values()) == 1
     return (max(ticks) - min(ticks)) // period_ms + 1 - len(ticks)
 
@@ -123,7 +123,7 @@ def lacking(ticks: Sequence[int], period_ms: int) -> int:
 def test_a_tick_begun_early_is_not_fetched_by_the_next_sampler_too(
     written: Written, heartbeat: Heartbeat
 ) -> None:
-    """A source that needs longer than its period is asked before the tick is due."""
+    """A source that needs longer than its period is fetched before the tick is due."""
     slow, quick = Paced(0.25), Paced()
     sources = iter([slow, quick])
     samplers = Samplers("n1", lambda _: next(sources), written.recorder)
@@ -145,12 +145,12 @@ def test_a_tick_begun_early_is_not_fetched_by_the_next_sampler_too(
     assert max(Counter(ticks["a"] + ticks["b"]).values()) <= 2
     first, last = ticks["b"][0], ticks["b"][-1]
     assert len(heartbeat.lost(range(first, last + 1, 200), ticks["b"], 200)) <= 1
-    # The slow source gave every second tick or so.
+    # The slow source gave about every second tick.
     assert len(heartbeat.lost(range(first - 400, last + 1, 200), ticks["a"], 200)) <= 2
 
 
 def test_every_tick_is_expected_once(written: Written) -> None:
-    """Fetches that go on beyond the end of their plan are of nobody's ticks."""
+    """Fetches that run beyond the end of their plan belong to no tick."""
     period_ms, group = 15, FetchGroup({"a": "a"})
     writer = WriterThread("n1")
     writer.start()
@@ -175,7 +175,7 @@ def test_every_tick_is_expected_once(written: Written) -> None:
 def test_a_plan_that_changes_in_one_sampler_has_each_tick_once(
     written: Written,
 ) -> None:
-    """One that loses a metric goes on with its source."""
+    """A sampler that loses a metric continues with its source."""
     source = Paced(0.04)
     samplers = Samplers("n1", lambda _: source, written.recorder)
     for metrics in (("a", "b"), ("a",), ("a",)):
@@ -186,14 +186,14 @@ def test_a_plan_that_changes_in_one_sampler_has_each_tick_once(
     ticks = written.ticks()
     assert max(Counter(ticks["a"]).values()) == 1
     assert max(ticks["b"]) < min(ms for ms in ticks["a"] if ms not in ticks["b"])
-    # One tried the source out, and one may have been under way at the change; where
-    # nothing changed, none was lost but what the machine held up.
+    # One fetch tried the source out, one may have been in progress at the change. Where
+    # nothing changed, only ticks at which the machine was held up were lost.
     least = source.fetches - 2 - source.held_up
     assert least <= len(ticks["a"]) <= source.fetches - 1
 
 
 def take_over(written: Written, first: Paced, second: Paced) -> None:
-    """One source is asked for a metric, then another for that and one more."""
+    """Ask one source for a metric, then another for that metric and one more."""
     sources = iter([first, second])
     samplers = Samplers("n1", lambda _: next(sources), written.recorder)
     samplers.apply(plan(50, "a"))
@@ -224,7 +224,7 @@ def test_a_plan_holds_also_when_its_source_is_not_ready_in_time(
     fails: bool,
     longest: float,
 ) -> None:
-    """It is waited for longer only as long as there is something to lose."""
+    """The wait is prolonged only while there are values to lose."""
     monkeypatch.setattr(module, "_READY_SECONDS", 0.1)
     monkeypatch.setattr(module, "_LONGEST_READY_SECONDS", longest)
     there = Event()
@@ -262,7 +262,7 @@ def test_a_source_that_does_not_answer_at_first_ends_no_other_sampler(
     first, second = Paced(), Paced(reach=answers_later)
     take_over(written, first, second)
     ticks = written.ticks()["a"]
-    # With the pauses of one whose source is away.
+    # Includes the pauses between attempts to reach a source that is away.
     assert len(attempts) == 4 and attempts[3] - attempts[0] > 0.6
     due = range(min(ticks), max(ticks) + 1, 50)
     assert len(heartbeat.lost(due, ticks, 50)) <= 2
@@ -271,7 +271,7 @@ def test_a_source_that_does_not_answer_at_first_ends_no_other_sampler(
 def test_silent_sources_are_not_waited_for_when_none_gives_values(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its ticks are missing from the beginning."""
+    """The ticks of the silent source are missing from the beginning."""
     monkeypatch.setattr(module, "_READY_SECONDS", 60.0)
 
     def answers_never() -> None:
@@ -300,7 +300,7 @@ def test_the_tick_that_runs_when_nobody_waits_is_recorded(written: Written) -> N
     source.goes_on.set()
     wait_until(lambda: samplers.ended)
     assert source.fetches == fetches + 1
-    # The first one only tries the source out. Each other one is of a tick, which has
-    # its value, or is missing where the machine held it up.
+    # The first fetch only tries the source out. Each other fetch belongs to a tick,
+    # which has its value, or is missing where the machine held it up.
     assert written.ticks()
     assert written.account.figures()["expected"] >= fetches

@@ -1,4 +1,4 @@
-"""A clock that is set back while samplers wait: the new time holds at once."""
+"""A clock that is set back while samplers wait: the new time applies at once."""
 
 import time
 from collections import Counter
@@ -21,7 +21,7 @@ GROUP = FetchGroup({"a": "a"})
 
 
 class SetClock:
-    """The system's clock, and by how much it is set: the real one is everybody's."""
+    """The system clock plus an offset: the real clock belongs to the whole machine."""
 
     def __init__(self) -> None:
         self.ahead_ms = 0

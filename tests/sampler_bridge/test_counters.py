@@ -1,4 +1,4 @@
-"""Counters at the ends of their ranges: stored as they are, wraps and all."""
+"""Counters at the ends of their ranges are stored as they are, wraps included."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -42,7 +42,7 @@ def test_every_digit_is_fetched_and_the_nearest_float_kept(
 def test_a_wrap_is_stored_raw_and_undone_in_metricsql(
     own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: Callable[..., BridgeProcess]
 ) -> None:
-    """The agent adds the same to each at every fetch: they wrap again and again."""
+    """The agent adds the same amount at every fetch, so counters wrap repeatedly."""
     bridge = new_bridge(own_pmcd.address, store.url)
     bridge.sample(WRAPS, 0.1)
     bridge.wait_for(lambda status: status["written"] > 60)
@@ -52,7 +52,7 @@ def test_a_wrap_is_stored_raw_and_undone_in_metricsql(
         ticks = sorted(points)
         values = [int(points[ms]) for ms in ticks]
         steps = [(b - a) % 2**32 for a, b in pairwise(values)]
-        # A tick that was late leaves its step to the next one.
+        # A late tick adds its step to the next one.
         assert steps.count(STEPS[name]) > len(steps) // 2
         assert any(b < a for a, b in pairwise(values[-20:]))
         # From the tick before the window on; a series that begins in it has none.
@@ -63,13 +63,13 @@ def test_a_wrap_is_stored_raw_and_undone_in_metricsql(
         ]
         undone = f"delta({name}[2050ms]) + 2^32 * resets({name}[2050ms])"
         assert asked(store, undone, ticks[-1] / 1000) == sum(within)
-        # Taken for a start from 0, a wrap costs what was counted up to it.
+        # If a wrap is taken for a start from 0, the count up to it is lost.
         counted = asked(store, f"increase_pure({name}[2050ms])", ticks[-1] / 1000)
         assert counted < sum(within)
 
 
 def asked(store: VictoriaMetrics, query: str, at: float) -> float:
-    """The one value of a query."""
+    """The single value that a query gives."""
     parameters: dict[str, Any] = {"query": query, "time": f"{at:.3f}", "nocache": 1}
     answer = httpx.get(f"{store.url}/api/v1/query", params=parameters)
     (found,) = answer.json()["data"]["result"]

@@ -1,4 +1,4 @@
-"""Counters with a PMCD of their own: which it is outlives the bridge."""
+"""Counters from a private PMCD: the choice of PMCD survives a bridge restart."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from sampling.plan_file.plan import SamplingPlan, make_plan
 from tests.servers import Pmcd, wait_until
 
 COUNTER = "perfevent.hwcounters.cycles.value"
-# As the agent of PMU events would name it, of values that the sample agent has.
+# Names as the agent of PMU events would give them, for values of the sample agent.
 NAMES = """
 perfevent { hwcounters }
 perfevent.hwcounters { cycles }
@@ -23,7 +23,7 @@ perfevent.hwcounters.cycles { value 29:0:3 }
 
 @pytest.fixture
 def counting(tmp_path: Path) -> Iterator[Pmcd]:
-    """A PMCD that alone knows the counter."""
+    """A PMCD that is the only one to have the counter."""
     server = Pmcd(tmp_path / "counting", sample=True)
     names = server.folder / "pmns"
     with_root = names.read_text().replace("root {", "root {\n\tperfevent", 1)

@@ -1,4 +1,4 @@
-"""The cursor in its file, and where a restarted store is sent from."""
+"""The cursor file, and where sending resumes after a store restart."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Hosts over ssh beside the own one: what befalls them is theirs alone."""
+"""Hosts over ssh in addition to the local one: failures affect only their own host."""
 
 import os
 import shutil
@@ -33,14 +33,14 @@ BUSY = (LATE, SLOW_SOURCE)
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pmcd]:
-    """The PMCD of the host over there."""
+    """The PMCD of the remote host."""
     with Pmcd(tmp_path_factory.mktemp("there"), sample=True) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def sshd(there: Pmcd) -> Iterator[Sshd]:
-    """A host with that PMCD where PMCDs are."""
+    """A host that has that PMCD's socket at the usual path."""
     with Sshd(over={"/run/pcp": str(there.folder / "run")}) as server:
         yield server
 
@@ -56,7 +56,7 @@ def stopped(tmp_path: Path) -> Iterator[Pmcd]:
 def bridge(
     pmcd: Pmcd, store: VictoriaMetrics, sshd: Sshd, new_bridge: NewBridge
 ) -> BridgeProcess:
-    """A bridge of two hosts, not yet started: near, which is its own, and far."""
+    """A bridge of two hosts, not yet started: near (local) and far."""
     bridge = new_bridge(
         pmcd.address, store.url, host="near", ssh_config=str(sshd.config)
     )
@@ -73,7 +73,7 @@ def of(store: VictoriaMetrics, host: str) -> Mapping[str, Mapping[int, float]]:
 def assert_every_tick(
     bridge: BridgeProcess, store: VictoriaMetrics, heartbeat: Heartbeat, host: str
 ) -> None:
-    """A host has all ticks up to its last, but for those that a busy machine cost."""
+    """Assert that a host has all ticks up to its last, except those that load cost."""
     status, values = bridge.status(host), of(store, host)
     print(
         host, status["missing"], status["tick_offset_seconds"], status["fetch_seconds"]
@@ -87,7 +87,7 @@ def assert_every_tick(
 def assert_lost_nothing(
     bridge: BridgeProcess, store: VictoriaMetrics, heartbeat: Heartbeat
 ) -> None:
-    """The near host has every tick, and of both every point that was expected."""
+    """Assert that near has every tick and that both accounts match the store."""
     assert set(bridge.status("near")["missing"]) <= set(BUSY)
     assert_every_tick(bridge, store, heartbeat, "near")
     for host in ("near", "far"):
@@ -97,13 +97,13 @@ def assert_lost_nothing(
 
 
 def wait_for_points(bridge: BridgeProcess, host: str, more: int = 10) -> None:
-    """Wait until so many more points of a host are written."""
+    """Wait until the given number of further points of a host is written."""
     written = bridge.status(host)["written"]
     bridge.wait_for(lambda status: status["written"] > written + more, host)
 
 
 def longest_gap(values: Mapping[str, Mapping[int, float]]) -> int:
-    """For how many ms a host gave nothing."""
+    """The longest time in ms for which a host gave no values."""
     ticks = sorted({ms for points in values.values() for ms in points})
     return max(after - before for before, after in pairwise(ticks))
 
@@ -126,7 +126,7 @@ def test_a_remote_host_is_sampled_next_to_the_local_one(
     assert 0 <= offsets["p50"] <= offsets["p95"] <= offsets["max"]
     assert offsets["p50"] < PERIOD_MS / 1000
     clock = status["clock_seconds"]
-    # It is this machine's clock.
+    # The clock is this machine's own.
     assert abs(clock["ahead"]) <= clock["uncertainty"] + 0.001
     assert 0 <= process["tick_spread_seconds"] < PERIOD_MS / 1000
     assert len(sshd.sessions()) <= 2
@@ -144,7 +144,7 @@ def test_a_remote_host_is_sampled_next_to_the_local_one(
 
 
 def outage(bridge: BridgeProcess, said: str, end: Callable[[], None]) -> None:
-    """Wait until the far host is said to be away, end that, and wait for values."""
+    """Wait until far is reported as away, end the outage, and wait for values."""
     bridge.wait_for(lambda s: said in str(s["pcp"]["reason"]), "far")
     away = bridge.status("far")
     assert "does not answer" in away["pcp"]["reason"]

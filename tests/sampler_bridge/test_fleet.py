@@ -1,4 +1,4 @@
-"""The fleet in this process: what breaks of one host, damaged files, sockets."""
+"""The fleet in this process: a host that breaks, damaged files, sockets."""
 
 import stat
 import time
@@ -24,7 +24,7 @@ NOBODY = "unix:///nowhere"
 
 
 def no_cgroups(state: Path) -> CgroupWatch:
-    """Not started: no groups are watched here."""
+    """A control-group watch that is not started: these tests watch no groups."""
     return CgroupWatch((), 0, state)
 
 

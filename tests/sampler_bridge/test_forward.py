@@ -1,4 +1,4 @@
-"""A way over ssh that cannot be opened just now, or not as the graph has it."""
+"""An ssh forward that cannot be opened now, or not as the graph describes it."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_a_folder_that_is_gone_is_a_reason_too(tmp_path: Path) -> None:
 
 
 def test_a_socket_of_a_name_that_ssh_would_read_otherwise(tmp_path: Path) -> None:
-    """The graph names it, and ssh would send what stands in our environment there."""
+    """The graph names it, and ssh would send our environment variables in it."""
     way = SshForward(Address("n1"), tmp_path, "1", None, "/x/${HOME}/pmcd.socket")
     way.start()
     wait_until(lambda: "is no socket that ssh can lead to" in reason(way))

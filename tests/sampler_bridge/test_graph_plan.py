@@ -1,4 +1,4 @@
-"""The plan as a real graph store has it, and without one."""
+"""Plans from a real graph store, and operation without one."""
 
 import time
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def graph(emptied_fuseki: Fuseki) -> Fuseki:
 
 
 def planned(host: str, metric: str, period: float, plan: str = "monitor") -> str:
-    """One metric of a host's plan, as the probe describes it."""
+    """One planned metric of a host, as the probe describes it."""
     return f"""
       <{BASE}/twin/{host}> a st:ComputeNode ; st:hostname "{host}" .
       <{BASE}/metric/{metric}> a st:Metric ; st:samplerName "{metric}" ;
@@ -52,7 +52,7 @@ def add(graph: Fuseki, host: str, plan: str, metric: str, period: float) -> None
 
 
 def drop(graph: Fuseki, host: str, plan: str) -> None:
-    """Take an added plan out."""
+    """Remove an added plan."""
     send(graph, f"DROP GRAPH <{BASE}/graph/plan/{host}/{plan}>")
 
 
@@ -174,7 +174,7 @@ def test_a_notification_by_name_takes_effect_immediately(
     bridge = new_bridge(pmcd.address, store.url, fuseki=graph.url)
     bridge.start()
     first = bridge.process()["plan"]
-    # All is read again three seconds later.
+    # The bridge reads everything again after three seconds.
     bridge.wait_for(lambda _: bridge.process()["plan"] != first)
     told_ms = {}
     for metric in ("sample.long.ten", "sample.ulong.ten"):
@@ -195,7 +195,7 @@ def test_a_notification_by_name_takes_effect_immediately(
         took_ms = min(ticks) - began_ms, max(ticks) - dropped_ms
         print(f"{metric} came and went after {took_ms} ms")
         longest_ms.append(max(took_ms))
-    # docs/sampling.md says what it takes where nothing else runs; without a
-    # notification neither would be there for three seconds. The machine may hold up
-    # one of them.
+    # docs/sampling.md gives the latency on an idle machine. Without a notification,
+    # neither plan would arrive within three seconds. The machine may hold up one of
+    # them.
     assert min(longest_ms) < 2900

@@ -1,4 +1,4 @@
-"""The control beats while it may, and excuses what the machine held up and no more."""
+"""The control beats while it runs, and excuses only what the machine held up."""
 
 import os
 import signal
@@ -24,10 +24,10 @@ def test_it_excuses_a_tick_at_which_it_was_held_up_itself(
     before, meanwhile, after = (began_ms + n for n in (-1000, 150, 350))
     ticks = [before, meanwhile, after]
     wait_until(lambda: after in heartbeat.held_up(ticks, PERIOD_MS))
-    # Less than a period after its end, too.
+    # Includes the time less than a period after its end.
     assert heartbeat.held_up(ticks, PERIOD_MS) == {meanwhile, after}
     assert heartbeat.lost(ticks, [], PERIOD_MS) == [before]
-    # It was less than a second.
+    # The stall was shorter than a second.
     assert heartbeat.lost(ticks, [], 2000) == ticks
 
 
@@ -38,7 +38,7 @@ def test_it_excuses_a_tick_at_which_it_was_held_up_itself(
 def test_a_tick_that_is_not_there_is_lost(
     heartbeat: Heartbeat, period_ms: int, number: int, most: int
 ) -> None:
-    """Long before the control began, so that nothing excuses it."""
+    """The tick lies long before the control began, so nothing excuses it."""
     ticks = [*range(0, number * period_ms, period_ms)]
     heartbeat.assert_every_tick(ticks, period_ms, strict=True)
     heartbeat.assert_every_tick([ticks[0], *ticks[most + 1 :]], period_ms)

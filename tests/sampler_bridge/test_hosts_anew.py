@@ -1,4 +1,4 @@
-"""Hosts that broke, left or came back: never do two work on one folder."""
+"""Hosts that broke, left or came back: one folder never has two workers."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ breaks = pytest.mark.filterwarnings(
 def fleet(
     tmp_path: Path, store: VictoriaMetrics, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Fleet]:
-    """A fleet of the own host alone, which has no plan."""
+    """A fleet of only the local host, which has no plan."""
     monkeypatch.setattr("sampler_bridge.fleet._TRY_AGAIN_SECONDS", 0.0)
     writer = Writer(StoreConnection(store.url), Latency())
     writer.start()
@@ -45,7 +45,7 @@ def fleet(
 
 
 def hosts(address: str, metrics: int = 1) -> Mapping[str, WantedPlan]:
-    """The own host, and one with so many metrics."""
+    """The local host, and one with the given metrics."""
     rows = [
         {"samplerName": name, "dbName": name.replace(".", "_"), "period": 0.02}
         for name in METRICS[:metrics]
@@ -63,7 +63,7 @@ def written(host: SampledHost) -> int:
 
 
 def mended(fleet: Fleet, broken: SampledHost) -> SampledHost:
-    """Wait until another one has taken over from it."""
+    """Wait until a new host object replaces the broken one."""
 
     def is_done() -> bool:
         fleet.restart_broken()
@@ -165,7 +165,7 @@ def test_what_a_store_may_need_again_stays_as_long_as_it_is_away(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Killed before it kept what it acknowledged, it is back after that time."""
+    """A store killed before it saved what it acknowledged returns after that time."""
     within = 2.0
     monkeypatch.setattr("sampler_bridge.sending.writer._CHECK_SECONDS", 0.2)
     monkeypatch.setattr("sampler_bridge.sampled_host._READ_AGAIN_WITHIN", within)

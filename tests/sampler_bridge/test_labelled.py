@@ -1,4 +1,4 @@
-"""Samples as rows: labels, and values that read back as they were."""
+"""Samples as rows: labels, and values that read back unchanged."""
 
 import numpy as np
 from hypothesis import given
@@ -16,7 +16,7 @@ INSTANCE = TEXT.map(writable)
 
 
 def labelled(sample: Sample, labeller: Labeller) -> list[tuple[dict[str, str], float]]:
-    """Labels and values of a sample's rows."""
+    """Labels and values of the rows of a sample."""
     found = labeller.of(sample)
     pairs = [
         (named(head), value)

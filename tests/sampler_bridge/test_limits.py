@@ -1,4 +1,4 @@
-"""Limits on threads and files: what is too much costs itself alone, for a while."""
+"""Limits on threads and files: excess affects only itself, and only for a while."""
 
 import resource
 import threading
@@ -26,13 +26,13 @@ from tests.sampler_bridge.test_bridge import (
 )
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
 
-# More than any machine has room for: the system refuses a thread.
+# A stack larger than any machine has memory for: the system refuses the thread.
 _NO_ROOM = 1 << 46
 
 
 @pytest.fixture
 def allowed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[None]]:
-    """As many threads of the bridge can be started as are in the list."""
+    """As many bridge threads can start as the list has entries."""
     threads: list[None] = [None] * 1000
     start = Worker.start
 
@@ -57,7 +57,7 @@ def wanted(address: str) -> WantedPlan:
     return WantedPlan(make_plan(rows), address)
 
 
-# One for the host, a scribe of each PMCD and of what is here, a sampler a period.
+# Threads: the host, a writer for each PMCD and for local sources, a sampler a period.
 @pytest.mark.parametrize("most", range(6))
 def test_a_host_whose_thread_cannot_start_affects_no_other(
     tmp_path: Path,
@@ -103,7 +103,7 @@ def test_without_a_file_to_open_the_bridge_goes_on(
     bridge.sample(FEW, FAST)
     bridge.wait_for(lambda status: status["written"] > 20)
     was = resource.prlimit(bridge.pid, resource.RLIMIT_NOFILE)
-    # No number below is free.
+    # No lower file descriptor is free.
     resource.prlimit(bridge.pid, resource.RLIMIT_NOFILE, (3, was[1]))
     time.sleep(4)
     assert bridge.ended() is None, bridge.output()

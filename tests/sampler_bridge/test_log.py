@@ -1,4 +1,4 @@
-"""The log: what went in comes out, whatever happens to its files."""
+"""The log returns what was written, whatever happens to its files."""
 
 import resource
 import tempfile
@@ -25,11 +25,11 @@ VALUES = st.dictionaries(
     st.binary(max_size=3), st.floats(allow_nan=False, allow_infinity=False), min_size=1
 )
 RECORDS = st.lists(st.tuples(VALUES, st.booleans()), max_size=25)
-SMALL = 300  # bytes of a segment, so that a few records make several
+SMALL = 300  # bytes of a segment, so that a few records fill several
 
 
 def rows(values: dict[bytes, float]) -> list[LogRows]:
-    """Values of series, in two columns and with what is left out."""
+    """Values of series in two columns, with an absent value between them."""
     heads, numbers = list(values), np.array(list(values.values()), np.float64)
     half = len(heads) // 2
     lacking = LogRows([b"lacking"], np.array([np.nan]))
@@ -41,7 +41,7 @@ def rows(values: dict[bytes, float]) -> list[LogRows]:
 
 
 def one(at: int, points: int = 1) -> list[LogRows]:
-    """So many values of series that no other record has."""
+    """The given number of values, of series that occur in no other record."""
     return rows({b"%030d.%d" % (at, number): at for number in range(points)})
 
 
@@ -51,7 +51,7 @@ def fill(log: Log, records: list[Record]) -> None:
 
 
 def drain(log: Log, position: Position = START) -> list[Told]:
-    """All ticks and their values from a position on; they leave the queue."""
+    """All ticks and their values from a position on; this takes them off the queue."""
     found = []
     while log.has_more(position):
         batch = log.read(position, 100)
@@ -99,7 +99,7 @@ def test_what_went_in_comes_out_in_order(records: list[Record]) -> None:
 def test_a_segment_is_read_from_anywhere(
     records: list[Record], data: st.DataObject
 ) -> None:
-    """Which series are meant is told before; another process reads from there on."""
+    """Earlier records name the series; another process can still start anywhere."""
     with folder() as path:
         log = Log(path, 10**6)
         fill(log, records)
@@ -119,7 +119,7 @@ def test_a_segment_is_read_from_anywhere(
 def test_a_cut_costs_no_more_than_what_was_cut(
     records: list[Record], data: st.DataObject
 ) -> None:
-    """As after kill -9: the file ends anywhere, the log opens and goes on."""
+    """As after kill -9: the file ends anywhere, and the log opens and continues."""
     with folder() as path:
         log = Log(path, 10**6)
         fill(log, records)
@@ -276,7 +276,7 @@ def test_packing_makes_a_log_hold_more(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_takes_no_more_costs_that_record_alone(tmp_path: Path) -> None:
-    """A limit on the size of files stands in for the full disk."""
+    """A limit on the file size simulates the full disk."""
     log = Log(tmp_path, 10**6)
     log.append(0, rows({b"x" * 100: 1}))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -1,4 +1,4 @@
-"""A log on a disk with bad blocks: what is in it waits, and nobody else does."""
+"""A log on a disk with bad blocks: its points wait and delay no other log."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ def disk(tmp_path: Path) -> Iterator[BadDisk]:
 
 
 def unreadable(folder: Path) -> Path:
-    """A file of a log that gives EIO: of this process' memory nothing is at 0."""
+    """A log file that gives EIO: this process's memory has nothing at address 0."""
     file = folder / "log/00000000000000000001.log"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.symlink_to("/proc/self/mem")
@@ -37,7 +37,7 @@ def unreadable(folder: Path) -> Path:
 
 
 def filled(folder: Path) -> tuple[Log, Path]:
-    """A log of records of many blocks each, and its file."""
+    """A log whose records span many blocks each, and its file."""
     log = Log(folder, LARGE)
     for tick in range(RECORDS):
         log.append(tick, rows_of(f"{tick:020000}", tick))
@@ -66,7 +66,7 @@ def test_a_bad_block_ends_no_process(disk: BadDisk) -> None:
 
 @needs_bad_disk
 def test_a_partly_unreadable_record_waits(disk: BadDisk) -> None:
-    """The last one: no other that cannot be read lies behind it."""
+    """It is the last record, so no other unreadable record follows it."""
     log, file = filled(disk.folder / "log")
     disk.break_from(file, file.stat().st_size - 4096)
     position = START
@@ -86,7 +86,7 @@ def test_a_partly_unreadable_record_waits(disk: BadDisk) -> None:
 def test_a_log_that_cannot_be_read_at_the_start_stops_no_other_host(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
-    """Be it that of the own host; it is sampled, too, as soon as its log is mended."""
+    """Even the local host's; its sampling starts once the log is repaired."""
     bridge = new_bridge(pmcd.address, store.url)
     bridge.know(n2=pmcd.address, n3=pmcd.address)
     for host in ("n1", "n2", "n3"):

@@ -1,4 +1,4 @@
-"""A log that was closed: nothing more is written to it, no file is left open."""
+"""A closed log: nothing more is written to it, and no file stays open."""
 
 import threading
 import time
@@ -17,10 +17,10 @@ LARGE = 10**9
 
 
 def open_files() -> list[Path]:
-    """Those of this process; what is no file has a name of its kind."""
+    """Open files of this process; non-files have names such as `pipe:[1]`."""
     found = []
     for link in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):  # that of the folder itself
+        with suppress(FileNotFoundError):  # the descriptor of the listed folder itself
             found.append(link.readlink())
     return found
 

@@ -1,4 +1,4 @@
-"""A log on disk that gives nothing, or takes nothing: whoever asks is told why."""
+"""A log on disk that cannot be read or written: `status` and `why` say so."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ FEW = ["kernel.all.pswitch", "sample.milliseconds"]
 
 @contextmanager
 def held(bridge: BridgeProcess) -> Iterator[None]:
-    """It does nothing meanwhile."""
+    """Stop the bridge process for the duration of the block."""
     os.kill(bridge.pid, signal.SIGSTOP)
     try:
         yield
@@ -30,21 +30,21 @@ def held(bridge: BridgeProcess) -> Iterator[None]:
 
 
 def said(bridge: BridgeProcess, host: str) -> list[str]:
-    """What `supertwin status` says of points of a host that stay behind."""
+    """The lines of `supertwin status` about points of a host that do not arrive."""
     lines = sampled_lines(read_sampled(bridge.state, bridge.options["host"]))
     assert lines
     return [line for line in lines if f"points of {host} do not reach" in line]
 
 
 def newest(folder: Path) -> Path:
-    """The file of a log that is written to."""
+    """The log file that is being written."""
     return max((folder / "log").glob("*.log"))
 
 
 def test_points_of_one_host_that_cannot_be_read_are_said_to_wait(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
 ) -> None:
-    """A folder in place of a file that is full stands in for a disk with bad blocks."""
+    """A folder in place of a full log file simulates a disk with bad blocks."""
     bridge = new_bridge(pmcd.address, store.url, log_max_bytes="200000")
     bridge.know(n2=pmcd.address)
     bridge.plan(FEW, 0.02, "n2")
@@ -64,7 +64,7 @@ def test_points_of_one_host_that_cannot_be_read_are_said_to_wait(
     )
     assert explained(bridge, FEW[0], "n2") == Finding("log down", reason)
     assert said(bridge, "n2") == [f"  {reason}"]
-    # A tick that a busy machine cost n1 counts for ten seconds.
+    # If a busy machine cost n1 a tick, that counts for ten seconds.
     wait_until(lambda: read_sampled(bridge.state, "n1").losing == ("n2",))
     wait_until(lambda: reason in read_bridge(bridge.state, "n1").elsewhere)
     assert explained(bridge, FEW[0]).verdict != "log down" and not said(bridge, "n1")
@@ -88,7 +88,7 @@ def test_points_that_a_full_disk_does_not_take_are_said_to_be_lost(
         bridge.state = folder
         bridge.sample(FEW, 0.1)
         bridge.wait_for(lambda status: status["written"] > 10)
-        store.end()  # what it acknowledges makes room
+        store.end()  # acknowledged points free space
         filler = fill(folder)
         bridge.wait_for(lambda status: status["reasons"]["log not written"] > 20)
         found = explained(bridge, FEW[0])

@@ -1,4 +1,4 @@
-"""A running bridge whose log file goes: the store has each point that it counts."""
+"""A running bridge loses its log file: the store has each point that it counts."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def empty(file: Path) -> None:
 
 
 def cut(file: Path) -> None:
-    """As `truncate -s -500` does."""
+    """Cut the file as `truncate -s -500` does."""
     os.truncate(file, file.stat().st_size - 500)
 
 
@@ -45,7 +45,7 @@ def delete_folder(file: Path) -> None:
 
 
 def assert_all_stored(bridge: BridgeProcess, store: VictoriaMetrics) -> int:
-    """Each expected point is in the store, by its own count, or missing; how many."""
+    """Assert that nothing waits and the store has what is counted; return the count."""
     status = bridge.status()
     assert closes(status) and status["queue"]["points"] == 0
     assert store.count() == status["written"]

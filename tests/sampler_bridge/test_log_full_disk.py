@@ -1,4 +1,4 @@
-"""A log that fills its disk: it goes on once the store has what is in it."""
+"""A log that fills its disk continues once the store has taken its records."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -28,12 +28,12 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def append(log: Log, tick: int) -> int:
-    """One point, of a series that has some kilobytes of labels."""
+    """Append one point, of a series that has several kilobytes of labels."""
     return log.append(tick, rows_of(f"{tick:04000}", tick))
 
 
 def fill_up(log: Log) -> int:
-    """Append until nothing fits any more; how many points did."""
+    """Append until nothing fits any more; return how many points did."""
     for tick in range(1000):
         try:
             assert append(log, tick) == 0
@@ -43,7 +43,7 @@ def fill_up(log: Log) -> int:
 
 
 def send(box: Outbox, max_bytes: int = LARGE) -> None:
-    """Send all that there is."""
+    """Send everything in the log."""
     while box.has_more:
         batch = box.read(max_bytes)
         assert batch is not None
@@ -51,7 +51,7 @@ def send(box: Outbox, max_bytes: int = LARGE) -> None:
 
 
 def take(log: Log, position: Position, max_bytes: int) -> tuple[Position, list[int]]:
-    """Take one batch: where it ends, and its ticks."""
+    """Take one batch; return its end and its ticks."""
     batch = log.read(position, max_bytes)
     taken = log.take(batch)
     assert taken == (len(batch.entries), 0, 0, 0)
@@ -69,7 +69,7 @@ def test_what_was_taken_goes_for_what_is_new_as_far_as_it_must(disk: Path) -> No
     assert append(log, full) == 0
     assert log.failure is None
     assert second.exists() and not first.exists()
-    beyond = full + 1 + fill_up(log)  # what nobody has yet stays
+    beyond = full + 1 + fill_up(log)  # points that were not taken yet stay
     while log.has_more(position):
         position, more = take(log, position, LARGE)
         ticks += more
@@ -93,7 +93,7 @@ def test_a_log_of_one_file_that_was_taken_goes_on(disk: Path) -> None:
 
 
 def test_what_was_sent_from_a_full_disk_is_not_carried(disk: Path) -> None:
-    """What was acknowledged is kept in blocks of its own, as before kill -9."""
+    """Acknowledged points are kept in blocks of their own, as after kill -9."""
     box = Outbox(disk / "n1", LARGE, lambda: None)
     fill_up(box.log)
     fill(disk)
@@ -107,7 +107,7 @@ def test_what_was_sent_from_a_full_disk_is_not_carried(disk: Path) -> None:
 def test_what_was_sent_is_deleted_also_where_that_cannot_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A folder in place of the cursor stands in for a disk that does not take it."""
+    """A folder in place of the cursor simulates a disk that cannot save it."""
     monkeypatch.setattr("sampler_bridge.sending.cursor.SEND_AGAIN_SECONDS", 0.0)
     box = Outbox(tmp_path, 64 * KIB, lambda: None)
     (tmp_path / "cursor.json").unlink(missing_ok=True)

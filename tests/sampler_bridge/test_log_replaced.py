@@ -1,4 +1,4 @@
-"""A log whose file another process deletes, cuts or replaces while it is used."""
+"""A log whose file another process deletes, cuts or replaces during use."""
 
 import os
 import shutil
@@ -81,7 +81,7 @@ def harm(request: pytest.FixtureRequest) -> Harm:
 
 
 def values(tick: int) -> dict[bytes, float]:
-    """Two series: one of all ticks, one of this."""
+    """Values of two series: one that occurs at all ticks, one only at this one."""
     return {b"all": tick, b"only %d" % tick: 7.0}
 
 
@@ -95,7 +95,7 @@ def all_of(*ticks: int) -> list[tuple[int, dict[bytes, float]]]:
 
 
 def told_only(log: Log, position: Position = START) -> list[tuple[int, object]]:
-    """Ticks with their values; records that only name series have none."""
+    """Ticks with their values; omits records that only name series."""
     return [(tick, found) for tick, found in drain(log, position) if found]
 
 
@@ -157,7 +157,7 @@ def test_a_batch_in_flight_is_sent_again_and_counts_once(
 
 
 def test_the_last_minute_can_be_sent_again(tmp_path: Path, harm: Harm) -> None:
-    """What a killed store may ask for; what is older is not kept."""
+    """A killed store may need it; older points are not kept."""
     log = Log(tmp_path / "log", LARGE)
     append(log, 1, 2, 3)
     again = log.read(START, 1).end
@@ -223,7 +223,7 @@ def test_a_full_disk_keeps_all_in_memory_until_there_is_room(tmp_path: Path) -> 
 
 
 def test_a_deleted_file_gives_its_room_back(tmp_path: Path) -> None:
-    """Else the copy of its last records would not fit on a full disk."""
+    """Otherwise the copy of its last records would not fit on a full disk."""
     with small_disk(tmp_path / "disk", 512) as disk:
         log = Log(disk / "log", 10 * LARGE)
         log.append(1, [LogRows([b"x" * 200_000], np.array([1.0]))])
@@ -236,7 +236,7 @@ def test_a_deleted_file_gives_its_room_back(tmp_path: Path) -> None:
 
 
 def test_a_shortened_file_does_not_loop_forever(tmp_path: Path) -> None:
-    """Of a segment that an earlier process wrote nothing is in memory."""
+    """If an earlier process wrote the segment, nothing of it is in memory."""
     log = Log(tmp_path, LARGE)
     append(log, 1, 2, 3)
     log.close()
@@ -274,7 +274,7 @@ def test_whatever_happens_each_point_is_written_once(steps: list[object]) -> Non
 
 
 def sent(box: Outbox) -> Iterator[tuple[int, bytes]]:
-    """Send all there is: what the store has of it."""
+    """Send everything; yield what the store receives."""
     while box.has_more:
         batch = box.read(LARGE)
         assert batch is not None

@@ -1,4 +1,4 @@
-"""Hosts that come, move and go in the graph, beside one that stays."""
+"""Hosts that come, move and go in the graph, next to one that stays."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ def other(tmp_path: Path) -> Iterator[Pmcd]:
 
 
 def place(graph: Fuseki, host: str, address: str) -> None:
-    """Say in the graph where a host is; nowhere: it has no plan any more either."""
+    """Set a host's address in the graph; an empty address also removes its plan."""
     name = f"<{BASE}/graph/register/{host}>"
     insert = f'<{BASE}/twin/{host}> st:address "{address}"' if address else ""
     plan = "" if address else f"DROP SILENT GRAPH <{BASE}/graph/plans/{host}> ;"
@@ -86,7 +86,7 @@ def test_hosts_come_move_and_go_without_disturbing_others(
     assert closes(status)
     ticks = store.values('{hostname="n2"}')["sample_milliseconds"]
     assert max(ticks) <= gone_ms
-    # Nor is any missing between the two places of the host.
+    # No tick is missing between the two addresses of the host either.
     heartbeat.assert_every_tick(ticks, 100)
     assert store.label_values("hostname") == ["n1", "n2"]
 
@@ -140,7 +140,7 @@ def test_the_folder_of_a_bridge_of_one_host_is_taken_over(
     bridge.wait_for(lambda status: status["queue"]["points"] > 10)
     assert bridge.end() == 0
     waiting = bridge.status()["queue"]["points"]
-    # As it stood before there were hosts.
+    # The layout of the folder before there were several hosts.
     for path in list(bridge.own.iterdir()):
         path.rename(bridge.state / path.name)
     bridge.own.rmdir()

@@ -1,4 +1,4 @@
-"""A source that is met again within a tick: no value is of another tick's time."""
+"""A source that reconnects within a tick: no value gets the time of another tick."""
 
 import time
 from collections.abc import Mapping
@@ -40,14 +40,14 @@ def sleep_until(ms: int) -> None:
 def test_a_fetch_that_hung_and_failed_gives_its_tick_no_later_value(
     pmcd: Pmcd, tmp_path: Path, heartbeat: Heartbeat, hangs_ms: int, lost: int
 ) -> None:
-    """Tried again where the machine held up what was to be in time."""
+    """The test repeats when the machine held up what had to be in time."""
     for number in range(10):
         written = Written(tmp_path / f"{number}")
         hurt_ms = hurt(pmcd, written, hangs_ms)
         lacks = written.account.figures()["reasons"][DOWN]
         if ((hurt_ms in values(written)) == (not lost)) and lacks == lost:
             break
-        # Half a period is all the time there is, so that little counts as held up.
+        # Only half a period is available, so even a short stall counts.
         assert heartbeat.held_up(range(hurt_ms - 1000, hurt_ms + 3000, 200), 200)
         written.log.close()
     found = values(written)
@@ -62,9 +62,7 @@ def test_a_fetch_that_hung_and_failed_gives_its_tick_no_later_value(
 
 
 def hurt(pmcd: Pmcd, written: Written, hangs_ms: int) -> int:
-    """Sample over a connection that hangs at a tick for so long, and is cut then; that
-    tick.
-    """
+    """Sample over a connection that hangs at a tick, then is cut; return the tick."""
     writer = WriterThread("n1")
     writer.start()
     with Cable(pmcd.port) as cable:

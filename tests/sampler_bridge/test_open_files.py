@@ -1,4 +1,4 @@
-"""More open files than select() can wait for: nobody ends for it."""
+"""More open files than select() supports: nothing ends because of it."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""What fails beside the bridge: the gap is the outage, and has its reason."""
+"""Failures outside the bridge: the gap is as long as the outage, and has its reason."""
 
 import re
 import shutil
@@ -44,7 +44,7 @@ def test_a_full_store_gets_every_tick_once_it_has_space(
     left: int,
     heartbeat: Heartbeat,
 ) -> None:
-    """With little room it refuses to write; without any it ends and is started anew."""
+    """With little space it refuses writes; with none it exits and is restarted."""
     with small_disk(tmp_path / "disk", 48 << 10) as disk:
         options = f"-storageDataPath={disk / 'data'}", f"{_LEAST_FREE}={8 * MIB}"
         with VictoriaMetrics(tmp_path / "store", *options) as store:
@@ -74,7 +74,7 @@ def test_a_full_store_gets_every_tick_once_it_has_space(
 def test_the_log_holds_ten_minutes_of_the_monitor_set_twenty_times(
     pmcd: Pmcd, new_bridge: NewBridge
 ) -> None:
-    """By what a tick takes there while the store is away."""
+    """Extrapolated from the log size of a tick while the store is away."""
     bridge = new_bridge(pmcd.address, NOWHERE)
     bridge.sample(plan_names(load_monitor(), pmcd.names()), FAST)
     bridge.wait_for(lambda status: status["queue"]["points"] > 2000)
@@ -104,7 +104,7 @@ def test_a_killed_agent_is_a_gap_of_its_own_metrics_until_it_is_back(
     assert "changed its agents" in bridge.output()
     written = bridge.status()["written"]
     bridge.wait_for(lambda status: status["written"] > written + 20)
-    # PMCD starts none a second time within a minute.
+    # PMCD does not start an agent twice within a minute.
     again = time.time_ns() // 1_000_000
     own_pmcd.kill_agents("sample")
     bridge.wait_for(lambda status: "sample.milliseconds" in status["metrics"])
@@ -128,11 +128,11 @@ def test_missing_permission_for_processes_is_reported_and_the_rest_is_read(
     new_bridge: NewBridge,
     heartbeat: Heartbeat,
 ) -> None:
-    """Over TCP nobody tells PMCD who asks."""
+    """Over TCP, PMCD does not learn the user of its client."""
     bridge = new_bridge(own_pmcd.tcp, store.url)
     bridge.sample(["proc.psinfo.rss", *FEW], FAST)
     bridge.wait_for(lambda status: status["written"] > 50)
-    # Nothing is said against the rest; whether some of it waits changes all the time.
+    # Nothing is wrong with the other metrics; whether some points wait varies.
     assert explained(bridge, FEW[0]).verdict in ("bridge behind", "not yet sampled")
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
@@ -146,7 +146,7 @@ def test_missing_permission_for_processes_is_reported_and_the_rest_is_read(
     assert_all_stored(status, values)
 
 
-# Less than a period to more than two.
+# From less than a period to more than two.
 LIVES = ("0.02", "0.02", "0.05", "0.1", "0.25")
 
 
@@ -157,7 +157,7 @@ def test_processes_that_come_and_go_leave_the_account_whole(
     tmp_path: Path,
     heartbeat: Heartbeat,
 ) -> None:
-    """Some end between a fetch and the question what they are called."""
+    """Some end between a fetch and the request for their names."""
     brief = shutil.copy("/bin/sleep", tmp_path / "brief-one")
     bridge = new_bridge(pmcd.address, store.url)
     bridge.sample(["proc.psinfo.rss", "proc.psinfo.sname", *FEW], 0.1)
@@ -167,7 +167,7 @@ def test_processes_that_come_and_go_leave_the_account_whole(
         for process in [subprocess.Popen([brief, seconds]) for seconds in LIVES]:
             process.wait()
         names = store.label_values("instname")
-        # Its name is that of its command, or before its exec still that of this one.
+        # Processes have the name of their command, or before exec that of this one.
         return len([name for name in names if "brief-one" in name]) > 5
 
     wait_until(are_seen, what="some that lived long enough")
@@ -188,7 +188,7 @@ def test_a_host_that_cannot_be_reached_is_a_gap_and_no_longer(
     new_bridge: NewBridge,
     heartbeat: Heartbeat,
 ) -> None:
-    """As when a cable is pulled: nothing is refused, nothing answers."""
+    """As when a cable is pulled: nothing refuses, nothing answers."""
     with Cable(own_pmcd.port) as cable:
         bridge = new_bridge(cable.address, store.url)
         bridge.plan(FEW, FAST)

@@ -1,4 +1,4 @@
-"""What waits of one host, and is sent again, from one process to the next."""
+"""What an outbox keeps and sends again, from one process to the next."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -15,7 +15,7 @@ TICKS = 20
 
 @pytest.fixture
 def new_box(tmp_path: Path) -> Iterator[NewBox]:
-    """Makes outboxes of one folder, one after another, as after kill -9."""
+    """Makes outboxes of one folder one after another, as after kill -9."""
     with ExitStack() as stack:
 
         def make() -> Outbox:
@@ -32,7 +32,7 @@ def append(box: Outbox) -> None:
 
 
 def send(box: Outbox, batches: int, max_bytes: int = 1) -> list[int]:
-    """The ticks of so many batches, all of which the store takes."""
+    """Send the given number of batches, which the store takes; return their ticks."""
     ticks = []
     for _ in range(batches):
         batch = box.read(max_bytes)

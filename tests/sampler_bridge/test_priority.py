@@ -1,4 +1,4 @@
-"""The scheduling priority of the bridge, and of what it and the supervisor start."""
+"""The scheduling priority of the bridge and of what it and the supervisor start."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from supertwin.stack.priority import raised
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
 from tests.servers import ROOT, Pmcd
 
-# As a user without rights: CAP_SYS_NICE is taken away, and the limits are given.
+# Simulates an unprivileged user: CAP_SYS_NICE is dropped, and the limits are set.
 TAKE = """
 import subprocess, sys
 from core.linux.priority import attainable, priority_of, take
@@ -30,7 +30,7 @@ needs_root = pytest.mark.skipif(
 
 
 def levels(pid: int) -> set[int]:
-    """The real-time levels of a process' threads; 0 is a normal thread."""
+    """The real-time levels of a process's threads; 0 is a normal thread."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return {os.sched_getparam(int(task.name)).sched_priority for task in tasks}
 
@@ -82,7 +82,7 @@ def test_priority_is_the_best_allowed_and_not_inherited(
 @pytest.mark.parametrize("wanted", ["realtime", "nice", "normal"])
 def test_agents_have_the_priority_of_their_pmcd(wanted: str) -> None:
     code = "from core.linux.priority import *; print(priority_of())"
-    # The shell stands for PMCD, and Python for an agent that it starts.
+    # The shell plays PMCD, and Python an agent that PMCD starts.
     shell = ("sh", "-c", f'{sys.executable} -c "{code}"; true')
     done = subprocess.run(
         raised(shell, wanted), cwd=ROOT, capture_output=True, text=True, check=True

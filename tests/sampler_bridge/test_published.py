@@ -1,4 +1,4 @@
-"""What the bridge publishes of itself: the account closes, whatever is killed."""
+"""What the bridge publishes about itself: the account closes, whatever is killed."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ NAME = "supertwin_bridge_"
 
 
 def balance(values: Values) -> dict[int, float]:
-    """Expected less written, missing and waiting, at every tick that has them all."""
+    """Expected minus written, missing and waiting, at every tick that has them all."""
     expected = values[f"{NAME}points_expected"]
     others = [
         values[f"{NAME}points_written"],
@@ -34,7 +34,7 @@ def balance(values: Values) -> dict[int, float]:
 
 
 def watch(bridge: BridgeProcess, until: Callable[[dict[str, Any]], Any]) -> None:
-    """Wait until its status is as it should be; it closes all the while."""
+    """Wait until the status meets a condition; the account closes all the while."""
 
     def check(status: dict[str, Any]) -> Any:
         assert closes(status), status
@@ -107,7 +107,7 @@ def test_what_nobody_counted_while_the_bridge_was_dead_is_said(
     before = bridge.status()
     assert before["uncounted"] is None
     alive = time.time()
-    # What is kept for the next process follows each status.
+    # The state for the next process is saved after each status.
     bridge.wait_for(lambda status: status["last_tick_ms"] > alive * 1000 + 1000)
     seen = bridge.status()["last_tick_ms"]
     bridge.wait_for(lambda status: status["last_tick_ms"] > seen)
@@ -121,7 +121,7 @@ def test_what_nobody_counted_while_the_bridge_was_dead_is_said(
     assert 2 <= absence["seconds"] <= time.time() - alive
     values = store.values()
     due = absence["seconds"] / PERIOD * len(values)
-    # An estimate: a bridge that came to its first ticks late expected fewer a second.
+    # An estimate: a bridge whose first ticks were late expects fewer points a second.
     assert 0.1 * due < absence["points"] < 1.3 * due
     assert (
         values[f"{NAME}uncounted"][max(values[f"{NAME}uncounted"])]

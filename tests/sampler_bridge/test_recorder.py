@@ -1,4 +1,4 @@
-"""The account of a log on a disk that takes no more: every point is somewhere."""
+"""The account of a log whose disk is full: every point is accounted for."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_points_dropped_for_a_record_that_is_not_written_are_counted(
 def test_why_a_log_is_not_written_is_told_until_it_is(tmp_path: Path) -> None:
     box = Outbox(tmp_path, 10**6, lambda: None)
     recorder = Recorder(box.log, box.account, lambda: False)
-    for _ in range(2):  # a file that is begun, and one that is there
+    for _ in range(2):  # a new file, then an existing one
         with no_room_in_files():
             record(recorder, 1)
         (file,) = (tmp_path / "log").iterdir()

@@ -1,4 +1,4 @@
-"""What the store is sent: each value of each series once, at its tick."""
+"""What the store receives: each value of each series once, at its tick."""
 
 import gc
 import time
@@ -22,7 +22,7 @@ from tests.servers import VictoriaMetrics
 
 T0 = 1_700_000_000_000
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
-# Of some series, at each tick others: they come, go and come back.
+# The series differ from tick to tick: they come, go and come back.
 TICKS = st.lists(st.dictionaries(st.sampled_from("abcdefg"), NUMBERS, min_size=1))
 
 
@@ -96,7 +96,7 @@ def test_the_store_understands_every_label_and_value(
 
 
 def test_sent_records_are_removed(store: VictoriaMetrics) -> None:
-    """The client keeps its requests until there is a collection; their bodies not."""
+    """The client keeps its requests until garbage collection, but not their bodies."""
     request = request_of("a", 1.0, time.time_ns() // 1_000_000) * 100_000
     client = StoreConnection(store.url)
     client.write(request)

@@ -1,4 +1,4 @@
-"""An agent that numbers its metrics anew: no value becomes another metric's."""
+"""An agent that renumbers its metrics: no value is stored under another metric."""
 
 import os
 import signal
@@ -18,9 +18,9 @@ PERF = "perf::PERF_COUNT_SW_"
 FEW = "perfevent.hwcounters.perf__PERF_COUNT_SW_PAGE_FAULTS_MAJ.value"
 CLOCK = "perfevent.hwcounters.perf__PERF_COUNT_SW_CPU_CLOCK.value"
 FIRST = f"[perf]\n{PERF}PAGE_FAULTS_MAJ\n"
-# Major faults of a CPU while a test runs are less than the nanoseconds of a moment.
+# More than the major faults of a CPU in a test, less than the nanoseconds of a moment.
 MANY = 1e6
-# The agent numbers from the last line on: another event has the number of the first.
+# The agent numbers from the last line: another event gets the number of the first.
 SECOND = f"[perf]\n{PERF}PAGE_FAULTS_MAJ\n{PERF}CPU_CLOCK\n"
 
 
@@ -34,7 +34,7 @@ class Counting(Server):
         self.ready(lambda: socket.exists())
 
     def count(self, text: str) -> None:
-        """Let the agent have another configuration."""
+        """Give the agent another configuration."""
         private_pmcd.keep_configuration(self.folder, text)
         os.kill(self.pid, signal.SIGHUP)
 
@@ -66,7 +66,7 @@ def test_no_value_becomes_another_metric_s(pmcd: Counting) -> None:
     source = source_of(pmcd, FEW)
     wait_until(lambda: values(source.fetch(), FEW), what="the first configuration")
     pmcd.count(SECOND)
-    # Somebody else meets the second agent, until it has counted something.
+    # Another client connects to the second agent until that has counted something.
     other = source_of(pmcd, CLOCK)
     wait_until(
         lambda: min(values(other.fetch(), CLOCK), default=0) > MANY,

@@ -1,4 +1,4 @@
-"""A sampler whose source needs longer than a period: what it gives is kept."""
+"""A sampler whose source needs longer than a period keeps each answer."""
 
 import time
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class SlowSource:
 
     def __init__(self) -> None:
         self.fetches, self.connected = 0, False
-        # Fetches that the machine held up, and pauses between two of them.
+        # Fetches that the machine held up, and pauses between two fetches.
         self.held_up, self.paused = 0, 0
         self._ended = 0
 
@@ -44,7 +44,7 @@ class SlowSource:
 
     def fetch(self) -> Sample:
         began = time.time_ns()
-        # It is asked again at once.
+        # The sampler is expected to fetch again at once.
         self.paused += bool(self._ended) and began - self._ended > PAUSE_NS
         time.sleep(SLOW)
         self.fetches += 1
@@ -75,12 +75,12 @@ def test_every_answer_of_a_slow_source_is_kept_at_a_tick_of_its_time(
     ]
     log.close()
     stamps = [ms for _, ms in points]
-    # The first one only tries the source out; one that the machine held up is no value.
+    # The first fetch only tries the source out; held-up fetches give no value.
     held_up = source.held_up + 2 * source.paused
     assert source.fetches - 1 - held_up <= len(points) <= source.fetches - 1
     assert stamps == sorted(set(stamps))
     assert all(ms % PERIOD_MS == 0 for ms in stamps)
-    # About a pause the sampler cannot know when within the fetch the value was read.
+    # Around a pause, the sampler cannot know when in the fetch the value was read.
     elsewhen = [ms for value, ms in points if abs(value - ms) > PERIOD_MS / 2 + 1]
     assert len(elsewhen) <= 2 * source.paused
     figures = account.figures()

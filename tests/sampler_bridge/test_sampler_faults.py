@@ -1,4 +1,4 @@
-"""A fault that nobody foresaw costs ticks, which are counted, and no sampler."""
+"""An unforeseen fault costs ticks, which are counted, and never the sampler."""
 
 import logging
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ REASON = "sampling broke off (IndexError: too high): please report it"
 
 
 class BrokenSource:
-    """Raises what no source may raise, for some of its fetches."""
+    """Raises an unexpected exception in some of its fetches."""
 
     def __init__(self, broken: range, late: bool) -> None:
         self.connected, self.fetches = False, 0

@@ -1,4 +1,4 @@
-"""A PMCD behind a slow network: how often it is asked, and by which connection."""
+"""A PMCD behind a slow network: how many requests it gets, on which connection."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,14 +33,14 @@ def test_ninety_metrics_are_looked_up_in_few_round_trips(
     sample = source.fetch()
     source.close()
     assert len(names) >= 90
-    # One by one they took two round trips each.
+    # Separate requests would take two round trips a metric.
     assert asked < 25
     assert sample.points > 90
     assert sample.missing["no.such.metric"].reason == "Unknown metric name"
 
 
 def test_all_at_once_are_told_what_each_is_told_alone(pmcd: Pmcd) -> None:
-    """Also those that fail, each for its own reason."""
+    """Includes requests that fail, each for its own reason."""
     with Context(pmcd.address) as context:
         names = [*pmcd.names(), "no.such.metric", "sample.bad.unknown"]
         answers = dict(zip(names, context.describe_all(names), strict=True))
@@ -60,7 +60,7 @@ def test_all_at_once_are_told_what_each_is_told_alone(pmcd: Pmcd) -> None:
 def test_closing_does_not_wait_for_names_that_are_being_read(
     pmcd: Pmcd, cable: Cable
 ) -> None:
-    """A sample from before the end is read after it, and leaves nothing open."""
+    """A sample from before the close is read after it, and leaves nothing open."""
     source = source_of(cable, "sample.many.int")
     pmcd.store("sample.many.count", "3")
     assert source.fetch().points == 3

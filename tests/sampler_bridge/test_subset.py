@@ -1,4 +1,4 @@
-"""Samples of some instances, and what is said of those that are not there."""
+"""Samples of chosen instances, and the gaps of those that are absent."""
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def test_a_gap_counts_what_is_chosen_and_no_more() -> None:
 
 
 def test_a_gap_of_instances_that_nobody_chose_is_none() -> None:
-    """Of four there are three; the gap tells how many are missing, not which."""
+    """Three of four exist; the gap says how many are missing, not which."""
     nameless = Gap("an instance without a name", 1)
     only = Subset({"cpu": InstanceSelection(frozenset({"cpu0", "cpu3"}))})
     assert only.of(sample(CPUS, cpu=nameless)).missing == {}

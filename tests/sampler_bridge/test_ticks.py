@@ -1,4 +1,4 @@
-"""Ticks are multiples of the period, in order, none twice, each one accounted for."""
+"""Ticks are multiples of the period, in order, unique, and all accounted for."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,7 +66,7 @@ def test_two_fetches_never_fill_one_tick(
 ) -> None:
     asked = first_tick(now, period)
     half = period // 2
-    early = half if took >= period else 0  # only a slow source is asked early
+    early = half if took >= period else 0  # only a slow source is fetched early
     began = asked - early + off % (early + half + 1)
     tick = tick_of(asked, began, began + took, period)
     if tick is None:

@@ -1,4 +1,4 @@
-"""The sender against a real store: what it refuses, its absence, its restarts."""
+"""The sender against a real store: refusals, absence and restarts of the store."""
 
 import time
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ from tests.sampler_bridge.wire import rows_of
 from tests.servers import VictoriaMetrics, wait_until
 
 T0 = time.time_ns() // 1_000_000 - 60_000
-# Labels that end before their time: VictoriaMetrics refuses a request that has them.
+# Labels that end too early: VictoriaMetrics refuses a request that contains them.
 BROKEN = b"\x0a\x7f"
 
 
 def row(tick: int, name: str = "a") -> tuple[int, list[LogRows]]:
-    """A value of its own at each tick."""
+    """A row whose value is different at each tick."""
     return T0 + tick, rows_of(name, tick)
 
 
@@ -50,7 +50,7 @@ def sending(folder: Path, url: str) -> Iterator[tuple[Log, Account, Writer]]:
 
 @contextmanager
 def writing(store: StoreConnection) -> Iterator[Writer]:
-    """A sender that has nothing to send yet."""
+    """A running sender without outboxes."""
     writer = Writer(store, Latency())
     writer.start()
     try:
@@ -84,7 +84,7 @@ def test_stopping_sends_what_still_waits(
 
 
 class CountingStore(StoreConnection):
-    """A store that counts the requests it was sent."""
+    """A store that counts the requests it receives."""
 
     requests = 0
 
@@ -108,7 +108,7 @@ def test_ticks_that_never_cease_are_gathered(
         wait_until(lambda: box.log.waiting == 0)
         took = time.monotonic() - began
     assert len(store.values()["a"]) == 300
-    # 20 ms are waited at least before each.
+    # The sender waits at least 20 ms before each request.
     assert 1 <= counting.requests <= took / 0.02 + 1
 
 
@@ -156,7 +156,7 @@ def test_what_is_refused_of_one_host_costs_no_other_anything(
 def test_a_tick_that_is_more_than_the_store_takes_at_once_is_sent_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beside that of another host, and refused by a store that is asked to at once."""
+    """Next to another host's tick, and refused by a store if sent in one request."""
     monkeypatch.setattr("sampler_bridge.sending.writer._MOST_BYTES", 9_000)
     heads = [labels({"__name__": f"a{at}", "hostname": "n1"}) for at in range(1000)]
     boxes = [Outbox(tmp_path / name, 10**9, lambda: None) for name in "ab"]
@@ -181,12 +181,12 @@ def test_a_tick_that_is_more_than_the_store_takes_at_once_is_sent_in_parts(
 def test_a_log_that_cannot_be_read_waits_and_delays_no_other(
     tmp_path: Path, store: VictoriaMetrics, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A folder in place of a file of it stands in for a disk with bad blocks."""
+    """A folder in place of a log file simulates a disk with bad blocks."""
     for name in "ab":
         before = Outbox(tmp_path / name, 10**9, lambda: None)
         before.log.append(*row(1, name))
         before.log.close()
-    # Not the live file, which would be written again from memory.
+    # Not the file being written: the log would write that again from memory.
     boxes = [Outbox(tmp_path / name, 10**9, lambda: None) for name in "ab"]
     (file,) = (tmp_path / "a/log").iterdir()
     aside = file.rename(tmp_path / "aside")

@@ -1,4 +1,4 @@
-"""Reads what goes over the wire: WriteRequests, by the rules of protobuf alone."""
+"""Reads WriteRequests as sent over the wire, by the rules of protobuf alone."""
 
 import struct
 from collections.abc import Iterable, Iterator
@@ -25,13 +25,13 @@ def points(request: bytes) -> list[Point]:
 
 
 def named(head: bytes) -> dict[str, str]:
-    """The labels of a head."""
+    """The labels of an encoded head."""
     assert {field for field, _ in fields(head)} == {1}
     return _named(content for _, content in fields(head))
 
 
 def rows_of(name: str, value: float, **more: str) -> list[LogRows]:
-    """One value of one series."""
+    """Log rows of one value of one series."""
     head = labels({"__name__": name, "hostname": "n1", **more})
     return [LogRows([head], np.array([value], np.float64))]
 
@@ -46,7 +46,7 @@ def request(name: str, value: float, ms: int) -> bytes:
 
 
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Numbers and contents of a message's fields; a varint's is its eight bytes."""
+    """Numbers and contents of a message's fields; a varint gives its eight bytes."""
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)

@@ -1,4 +1,4 @@
-"""Control groups in a real graph store: they come, change, end, and go."""
+"""Control groups in a real graph store: they begin, change, end and are removed."""
 
 from typing import Any
 
@@ -86,7 +86,7 @@ def test_what_stands_is_not_written_again_not_even_by_another(
     ledger = listed([life(JOB)], [life("/old", ended=1_795_000_000_500)])
     assert write(twins, ledger)
     assert not write(twins, ledger)
-    # One that starts anew knows nothing of what was said, and says the same.
+    # A new instance does not know what was written, and writes the same again.
     before = store.twin.construct("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }")
     again = CgroupTwins(store.twin, IRIS, HOST, DOMAIN)
     assert write(again, ledger)
@@ -101,14 +101,14 @@ def test_a_group_ends_and_the_oldest_go(twins: CgroupTwins, store: TwinStores) -
     assert row[4] == JOB
     assert row[6].timestamp() * 1000 == end
     assert rows(store, "cgroups/running", host=HOST) == []
-    # Nothing is left of what was sampled, but where to find it.
+    # The sampled components are gone; only the names of their series remain.
     left = f"ASK {{ ?series <{ST.ofComponent}> <{row[-1]}> }}"
     assert not store.twin.ask(left)
     series = rows(store, "cgroups/series", host=HOST, job="7", metric=USAGE)
     assert [r[3] for r in series] == [
         f'supertwin_cgroup_cpu_usage{{hostname="{HOST}",instname="{JOB}"}}'
     ]
-    # The same path again is another group.
+    # The same path at a later time is another group.
     later = life(JOB, end + 1000)
     write(twins, listed([later], [life(JOB, ended=end)]))
     both = rows(store, "cgroups/of-job", job="7")

@@ -12,7 +12,7 @@ RNG = np.random.default_rng(3)
 
 
 def ticking(load: float, phase: int = 0, start: int = 12_340) -> Points:
-    """A CPU's time in ms, as the kernel counts it: a tick of 10 ms is busy or idle."""
+    """CPU time in ms as the kernel counts it: each 10 ms tick is busy or idle."""
     ticks = (np.arange(MS.size) + phase) // 10
     busy = RNG.random(ticks.max() + 1) < load
     grown = np.concatenate([[0], np.cumsum(10 * busy[1:])])
@@ -52,7 +52,7 @@ def test_gauge_that_is_updated_every_five_seconds() -> None:
 
 
 def test_events_at_random_have_no_resolution() -> None:
-    """However rare they are: 1,000 counters of events, none of which is periodic."""
+    """1,000 counters of events of various rates, none of them periodic."""
     for rate in np.repeat([0.001, 0.01, 0.1, 0.5], 250):
         events = np.cumsum(RNG.random(MS.size) < rate).astype(float)
         assert source_resolution([Points(MS, events)], "count", is_counter=True) is None
@@ -65,7 +65,7 @@ def test_nothing_is_learned_of_no_samples() -> None:
 
 @pytest.mark.parametrize("load", [0.3, 1.0])
 def test_rates_are_over_the_resolution(load: float) -> None:
-    """Between samples of 1 ms the rates would be 0 or 10,000 ms a second."""
+    """Between samples of 1 ms, the rates would be 0 or 10,000 ms a second."""
     counter = ticking(load)
     span = Span(float(MS[0]), float(MS[-1]))
     raw = of_counter(counter, span)

@@ -1,4 +1,4 @@
-"""A host of 128 threads, as large as a compute node of today, in the house's shape."""
+"""A host of 128 threads, as large as a current compute node, in our vocabulary."""
 
 import pytest
 from rdflib import RDF, RDFS, XSD, Graph, Literal, URIRef

@@ -1,4 +1,4 @@
-"""Each shape file against its cases: what conforms, and what the rest is told.
+"""Each shape file against its cases: which conform, and the report of the others.
 
 A case is judged by our certifier (`is_valid`) and by pySHACL (`examine`).
 """
@@ -21,7 +21,7 @@ def _name(path: Path) -> str:
 
 
 def _approved(case: Path) -> list[str]:
-    """What the report must say; nothing where the case is valid."""
+    """The approved report; empty if the case is valid."""
     text = case.with_suffix(".txt")
     return text.read_text("utf-8").splitlines() if text.exists() else []
 

@@ -1,4 +1,4 @@
-"""What is certified is what pySHACL finds flawless, and nothing else."""
+"""The certifier accepts only data that pySHACL finds valid."""
 
 import random
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ PREFIX sh: <http://www.w3.org/ns/shacl#>
 
 
 def agrees(data: Graph) -> bool:
-    """Nothing is called flawless that pySHACL objects to; whether it was."""
+    """Assert that pySHACL agrees if the certifier accepts; return its verdict."""
     found = is_valid(data)
     if found:
         report = examine(data)
@@ -72,7 +72,7 @@ def test_of_what_stands_elsewhere_the_class_is_known() -> None:
 
 @pytest.fixture(scope="module")
 def parts(big_host: Graph) -> Graph:
-    """A part of a large host with every kind of component: pySHACL takes a while."""
+    """Part of a large host with every kind of component, as pySHACL is slow."""
     socket = URIRef(next(iter(big_host.subjects(RDF.type, ST.Socket))))
     kept = {socket, *list(big_host.subjects(ST.isPartOf, socket))[:6]}
     kept |= {s for one in set(kept) for s in big_host.subjects(ST.isPartOf, one)}
@@ -90,7 +90,7 @@ def _graph(triples: Iterable[tuple[Node, Node, Node]]) -> Graph:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_damage_is_never_certified(parts: Graph, seed: int) -> None:
-    """Triples are lost, doubled, retyped and mixed up at random."""
+    """Triples are lost, duplicated, retyped and mixed up at random."""
     dice = random.Random(seed)
     triples = sorted(parts)
     data = _graph(triples)

@@ -7,7 +7,7 @@ from ontology.load import ontology_graph
 from ontology.terms import ST
 from shapes.load import shape_paths
 
-# Of SHACL core (https://www.w3.org/TR/shacl/), what a shapes graph may say.
+# What shapes may use of SHACL core (https://www.w3.org/TR/shacl/).
 CLASSES = {"NodeShape", "PropertyShape"}
 VALUES = {"Violation", "Warning", "Info", "IRI", "BlankNode", "Literal"} | {
     "BlankNodeOrIRI",

@@ -15,7 +15,7 @@ THREAD = URIRef("http://localhost:8000/twin/big/thread/5")
 
 @pytest.fixture
 def host(big_host: Graph) -> Iterator[Graph]:
-    """The host, which a test may damage: mending it is quicker than a copy."""
+    """The host, which a test may damage: repairing it is faster than copying it."""
     whole = set(big_host)
     yield big_host
     found = set(big_host)
@@ -93,7 +93,7 @@ def test_a_value_with_line_breaks_stays_on_one_line(host: Graph) -> None:
 
 
 def test_subclasses_need_no_inference(host: Graph) -> None:
-    """A component says its own class; that it is an Interface is not written."""
+    """A component states its own class, but not that it is an Interface."""
     assert (ST.HardwareThread, RDFS.subClassOf, ST.Interface) not in host
     assert (None, RDF.type, ST.Interface) not in host
     assert validate(host).conforms

@@ -1,4 +1,4 @@
-"""Ticks that are kept on a busy machine, with the normal and a raised priority."""
+"""Ticks that are kept on a busy machine, with normal and with raised priority."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Bytes a point on disk of the monitor set, and its cost beside what was predicted."""
+"""Bytes a point on disk of the monitor plan, and predicted and measured cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,7 +15,7 @@ _STEP = "disk"
 
 
 class DiskPart(Part[OnDisk]):
-    """One step."""
+    """The part has one step."""
 
     name = "disk"
     title = "Sampling: bytes a point on disk"
@@ -54,7 +54,7 @@ class DiskPart(Part[OnDisk]):
 
 
 def table_predicted(cost: Predicted | None) -> str:
-    """What a calibration made just before said of the run, and what it took."""
+    """Predictions of a calibration made just before the run, and measured costs."""
     if cost is None:
         return ""
     rows = [

@@ -1,4 +1,4 @@
-"""Many hosts in one bridge: points, cost, and how far apart they are sampled."""
+"""Many hosts in one bridge: points, cost, and how far apart their fetches are."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -37,7 +37,7 @@ class HostsPart(Part[ManyHosts]):
 
 
 def table_hosts(runs: Sequence[ManyHosts]) -> str:
-    """A row a number of hosts."""
+    """One row for each number of hosts."""
     header = ["hosts", "expected", "inserted", "lost %", "points/s"]
     header += ["bridge: CPU %", "MB", "store: CPU %", "PMCD and agents: CPU %"]
     header += ["ticks of all hosts", "apart by ms: half", "99 %", "all"]

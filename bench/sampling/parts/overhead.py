@@ -37,10 +37,10 @@ class StretchPart(Part[Stretch]):
 
     @abstractmethod
     def cells(self, form: Form) -> list[Cell | None]:
-        """Every cell; None is the run that samples nothing again."""
+        """Every cell; None is the second run without sampling."""
 
     def applications(self, form: Form) -> Sequence[str]:
-        """What runs in each cell."""
+        """The applications that run in each cell."""
         names: Sequence[str] = self.wanted(form).applications
         return names
 
@@ -97,7 +97,7 @@ class OverheadPart(StretchPart):
 
 
 def cells_of(wanted: forms.Overhead) -> list[Cell | None]:
-    """Every cell; None is the run that samples nothing again."""
+    """Every cell; None is the second run without sampling."""
     ways = (True, False) if wanted.both_ways else (True,)
     cells: list[Cell | None] = [
         Cell(period_ms, metrics=number, shipped=shipped)
@@ -110,7 +110,7 @@ def cells_of(wanted: forms.Overhead) -> list[Cell | None]:
 
 
 def pairs(stretches: Iterable[Stretch], cell: str) -> Iterator[tuple[Run, Run]]:
-    """A cell's runs, each with that of its stretch in which nothing was sampled."""
+    """A cell's runs, each with the run without sampling of the same stretch."""
     for stretch in stretches:
         with_it, without = stretch.run(cell), stretch.run(NOTHING)
         if with_it and without:
@@ -134,7 +134,7 @@ def overall(
     cell: str,
     of: Callable[[Sequence[float]], Estimate] = typical,
 ) -> Estimate | None:
-    """The same of all applications: each run counts as one, its applications alike."""
+    """The same over all applications: each run is one value, with equal weights."""
     logs = [
         sum(math.log(a.seconds[one] / b.seconds[one]) for one in a.seconds)
         / len(a.seconds)
@@ -144,7 +144,7 @@ def overall(
 
 
 def labels(stretches: Iterable[Stretch]) -> list[str]:
-    """The cells that there are: by period, the longest first, then by number."""
+    """The cells that were measured, by period (longest first), then by number."""
     found = {run.cell for stretch in stretches for run in stretch.runs} - {NOTHING}
     return sorted(found, key=_order)
 
@@ -157,7 +157,7 @@ def _order(label: str) -> tuple[int, int, int, str]:
 
 
 def table_overhead(stretches: Sequence[Stretch]) -> str:
-    """A row a cell; the last columns say what sampled beside the applications."""
+    """One row a cell; the last columns give the usage of the sampling processes."""
     names = list(stretches[0].runs[0].seconds)
     names = sorted(names, key=list(forms.FULL.overhead.applications).index)
     header = ["sampled", "runs", *names, "all", "all, mean"]
@@ -187,7 +187,7 @@ def _left_out(stretches: Sequence[Stretch]) -> str:
 
 
 def noise_of(stretches: Iterable[Stretch], cell: str) -> Counter[int]:
-    """Pieces of the noise loop by microseconds, of all runs of a cell."""
+    """Pieces of the noise loop by microseconds, over all runs of a cell."""
     found: Counter[int] = Counter()
     for pieces in _noises(stretches, cell):
         found.update(pieces)
@@ -214,7 +214,7 @@ def table_noise(stretches: Sequence[Stretch]) -> str:
 
 
 def quantile(pieces: Mapping[int, int], share: float) -> int:
-    """The time that this share of the pieces does not pass."""
+    """The time that this share of the pieces does not exceed."""
     left = share * sum(pieces.values())
     for micros in sorted(pieces):
         left -= pieces[micros]
@@ -224,7 +224,7 @@ def quantile(pieces: Mapping[int, int], share: float) -> int:
 
 
 def _lost(runs: Sequence[Mapping[int, int]]) -> float:
-    """What passed beyond the quickest piece of each run: processors differ."""
+    """Time beyond the fastest piece of each run, as processors differ."""
     total = sum(us * number for pieces in runs for us, number in pieces.items())
     least = sum(min(pieces) * sum(pieces.values()) for pieces in runs)
     return 100 * (1 - least / total)

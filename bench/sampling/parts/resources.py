@@ -47,7 +47,7 @@ class ResourcesPart(Part[Taken]):
 
 
 def table_resources(cells: Sequence[Taken]) -> str:
-    """CPU in % of one core, memory in MB, what PMCD passes on in kB/s."""
+    """CPU in % of one core, memory in MB, PMCD's traffic to clients in kB/s."""
     header = ["metrics", "Hz", "points/s", "PMCD passes on kB/s"]
     header += [f"{name}: CPU %" for name in PARTS] + [f"{name}: MB" for name in PARTS]
     rows = []

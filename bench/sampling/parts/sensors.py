@@ -12,12 +12,12 @@ from bench.sampling.stats import mean, typical
 from bench.sampling.tables import markdown
 from bench.sampling.usage import of_pcp
 
-# What stands in for an application that is not there.
+# The replacement for an application that is missing.
 _INSTEAD = ("ep",)
 
 
 class SensorsPart(StretchPart):
-    """Numbers of series and intervals, beside the one application of DCDB's grid."""
+    """Numbers of series and intervals, with the single application of DCDB's grid."""
 
     name = "sensors"
     title = "Sampling: sensors and intervals, as DCDB measured them"
@@ -55,7 +55,7 @@ class SensorsPart(StretchPart):
 
 
 def cells_of(wanted: forms.Sensors) -> list[Cell | None]:
-    """Every cell, and the run that samples nothing again."""
+    """Every cell, and the second run without sampling."""
     return [
         *(Cell(p, series=n) for p in wanted.periods for n in wanted.series),
         None,
@@ -63,7 +63,7 @@ def cells_of(wanted: forms.Sensors) -> list[Cell | None]:
 
 
 class Grid:
-    """Cells by period (ms) and number of series, of those that were measured."""
+    """The measured cells, by period (ms) and number of series."""
 
     def __init__(self, stretches: Sequence[Stretch]) -> None:
         self.stretches = stretches
@@ -73,7 +73,7 @@ class Grid:
         self.series = sorted({int(word[0]) for word in words})
 
     def table(self, value: Callable[[str], str]) -> str:
-        """A row a number of series, a column an interval."""
+        """One row for each number of series, one column for each interval."""
         header = ["series", *(f"{period} ms" for period in self.periods)]
         rows = [
             [
@@ -105,7 +105,7 @@ class Grid:
         return self._mean(cell, lambda run: run.usage["bridge"].rss)
 
     def kept(self, cell: str) -> str:
-        """Values fetched, in % of those expected."""
+        """Values fetched, in % of the expected ones."""
         return self._mean(cell, lambda run: run.kept)
 
     def _mean(self, cell: str, value: Callable[[Run], float]) -> str:

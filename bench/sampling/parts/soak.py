@@ -1,4 +1,4 @@
-"""The soak: two accounts of one run, and what the bridge took of CPU and memory."""
+"""The soak: the bridge's account and the store's, and the bridge's CPU and memory."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,14 +12,14 @@ from bench.sampling.tables import markdown
 from bench.table import Figure
 
 _STEP = "soak"
-# A pace this near to 100,000 points/s counts as it; what is slower is scaled.
+# A pace this close to 100,000 points/s is not scaled; a slower one is.
 _NEAR = 0.95
-# What a run of half an hour can tell, in MB/h; a shorter one cannot.
+# The limit in MB/h; shorter runs than half an hour are too short to check it.
 _FLAT, _LONG = 20, 1800
 
 
 class SoakPart(Part[Soaked]):
-    """One step."""
+    """The part has one step."""
 
     name = "soak"
     title = "Sampling: a soak, with servers killed"
@@ -74,7 +74,7 @@ class SoakPart(Part[Soaked]):
 
 
 def cpu_at_pace(cpu: float, rate: float) -> list[Figure]:
-    """The row of CPU: as measured at the pace, or scaled up to it, which it says."""
+    """The row of CPU: measured at the pace, or scaled to it, as its title says."""
     if not rate:
         return []
     if rate >= _NEAR * PACE:
@@ -85,7 +85,7 @@ def cpu_at_pace(cpu: float, rate: float) -> list[Figure]:
 
 
 def table_account(run: Soaked) -> str:
-    """The bridge's account, and what was found in the store."""
+    """The bridge's account, and the points found in the store."""
     cpu, rate = run.calm()
     lacks, missed = run.ticks()[-1]
     rows = [
@@ -114,7 +114,7 @@ def table_account(run: Soaked) -> str:
 
 
 def table_missing(run: Soaked) -> str:
-    """Points by reason, and how long that is at the pace that was expected."""
+    """Missing points by reason, and the equivalent time at the expected pace."""
     seconds = (run.stored.last_ms - run.stored.first_ms) / 1000 or run.seconds
     pace = run.expected / seconds
     rows = [
@@ -125,7 +125,7 @@ def table_missing(run: Soaked) -> str:
 
 
 def table_kills(run: Soaked) -> str:
-    """What was killed, for how long it was away, and what that left to do."""
+    """What was killed, how long it was away, and the backlog afterwards."""
     header = ("killed with -9", "started again after s", "points waiting, most")
     rows = [
         (

@@ -1,4 +1,4 @@
-"""Tables 5.2 and 5.3 beside pcp2influxdb, and their plot."""
+"""Tables 5.2 and 5.3 in comparison with pcp2influxdb, and their plot."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,7 +44,7 @@ class ThroughputPart(Part[Cell]):
         }
 
     def plots(self, found: Mapping[str, Cell]) -> dict[str, Callable[[Path], None]]:
-        # Here: who measures quickly does without matplotlib.
+        # Imported here because the quick form runs without matplotlib.
         from bench.sampling.plots import plot_throughput
 
         cells = list(found.values())
@@ -85,7 +85,7 @@ def _worst(cells: Sequence[Cell], side: str) -> float:
 
 
 def table_5_2(cells: Sequence[Cell]) -> str:
-    """Points expected and inserted, beside the thesis' Dolap and the bare loop."""
+    """Points expected and inserted, next to the thesis' Dolap and the bare loop."""
     header = ["Hz", "every ms", "metrics", "files", "expected"]
     for name in _COMPETITORS:
         header += [f"{name}: inserted", "lost %", "points/s"]
@@ -114,7 +114,7 @@ def _delivered(side: Side) -> list[str]:
 
 
 def table_5_3(cells: Sequence[Cell]) -> str:
-    """False zeros: of metrics that are above zero for every process."""
+    """False zeros, of metrics that are above zero for every process."""
     header = ["Hz", "metrics", "files"]
     for name in _COMPETITORS:
         header += [f"{name}: cannot be zero", "zeros", "zeros %"]
@@ -135,7 +135,7 @@ def _zeros(side: Side) -> list[str]:
 
 
 def table_missing(cells: Sequence[Cell]) -> str:
-    """What the bridge says of points that are not there, from its start to its end."""
+    """The bridge's reasons for missing points, from its start to its end."""
     rows = [
         [*map(str, (cell.hertz, cell.metrics, cell.files)), f"{points:,}", reason]
         for cell in cells

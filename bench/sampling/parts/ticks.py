@@ -9,7 +9,7 @@ from bench.sampling.tables import markdown
 from bench.sampling.ticks import Ticks, may_be_first, measure_ticks
 from bench.table import Figure
 
-# What runs under SCHED_FIFO, and the goal in %.
+# Which processes run under SCHED_FIFO, and the goal in %.
 WHO = {"nobody": 98.0, "bridge": 99.0, "all": 99.0}
 _TITLES = {
     "nobody": "normal",
@@ -19,7 +19,7 @@ _TITLES = {
 
 
 class TicksPart(Part[Ticks]):
-    """A step is who is under SCHED_FIFO, where that may be given."""
+    """A step is a choice of processes under SCHED_FIFO, if this user may set that."""
 
     name = "ticks"
     title = "Sampling: a period of 1 ms"

@@ -1,4 +1,4 @@
-"""The measuring itself: what it starts ends, what it counts is so."""
+"""The sampling benchmark: it ends what it starts, and counts correctly."""
 
 import re
 import signal
@@ -79,7 +79,7 @@ def test_points_are_counted_in_their_stretch_alone(store: VictoriaMetrics) -> No
     _write(store, "/api/v1/import/prometheus", lines)
     found = count(store, OURS, now, now + 60, ["proc.psinfo.rss"])
     assert (found.inserted, found.above_zero) == (7, 6)
-    assert found.zeros == 1  # 0: ms % 3 of 0; that of 30 was written again as 3
+    assert found.zeros == 1  # that at `now`; the one at 30 ms was overwritten
     assert ticks(store, OURS, now + 10, now + 30) == [now + 10, now + 20]
     assert count(store, PEERS, now, now + 60).inserted == 0
 
@@ -96,9 +96,9 @@ def test_points_of_the_peer_are_its_own(store: VictoriaMetrics) -> None:
 def test_a_soak_counts_every_point_and_what_cannot_be(store: VictoriaMetrics) -> None:
     now = (time.time_ns() // 60_000_000) * 60 - 60_000
     lines = [_point("proc_psinfo_rss", now + 60 * n) for n in range(10)]
-    lines += lines[:3]  # sent again: there once
+    lines += lines[:3]  # sent twice, stored once
     lines += [_point("proc_psinfo_rss", now + 61)]  # between two ticks
-    lines += [_point("proc_psinfo_other", now)]  # not asked for
+    lines += [_point("proc_psinfo_other", now)]  # not requested
     _write(store, "/api/v1/import/prometheus", lines)
     kills = [Kill("PMCD", now + 70, now + 190), Kill("the store", now, now + 600)]
     asked = Asked(["proc.psinfo.rss"], 60, 1)
@@ -120,7 +120,7 @@ def test_a_soak_finds_the_ticks_that_idle_processes_lack(
     _write(store, "/api/v1/import/prometheus", lines)
     found = stored(store, now, [], Asked(["proc.psinfo.rss"], 60, 2))
     assert (found.points, found.uneven) == (16, 1)
-    # Twice what there was at tick 3, and what there was at tick 7.
+    # Twice the number of points of tick 3, and once that of tick 7.
     before = [(4, 3), (5, 3), (8, 1)]
     assert found.absent == [(now + 60 * n, points) for n, points in before]
 
@@ -151,7 +151,7 @@ def test_periods_are_whole_milliseconds_and_never_slower() -> None:
 def test_the_thesis_is_quoted_without_a_slip(
     table: dict[tuple[int, int], thesis.Row],
 ) -> None:
-    """Its three columns say the same thing twice."""
+    """Expected, inserted and loss must agree with each other."""
     assert sorted(table) == sorted(
         (hertz, number) for hertz in thesis.FREQUENCIES for number in thesis.METRICS
     )

@@ -1,4 +1,4 @@
-"""What applications lose: order, pairs, intervals, tables, and the noise loop's."""
+"""Overhead on applications: order, pairs, intervals, tables, and the noise loop."""
 
 import math
 from collections import Counter
@@ -63,7 +63,7 @@ def test_the_order_is_random_and_reproducible() -> None:
     assert stretches(CELLS, 4, 3) == orders[2]
     assert all(a != b for a, b in zip(orders, orders[1:], strict=False))
     places = {stretch.index(NOTHING) for order in orders for stretch in order}
-    assert places == {0, 1, 2, 3, 4}  # nothing is not always first
+    assert places == {0, 1, 2, 3, 4}  # NOTHING is not always first
 
 
 def test_steps_name_repetition_and_stretch() -> None:
@@ -109,7 +109,7 @@ def test_noise_is_counted_over_all_runs() -> None:
 
 
 def test_a_run_of_noise_is_set_against_its_own_quickest_piece() -> None:
-    """One of a processor half as fast loses no more than the other."""
+    """A run on a processor half as fast loses no more than the other."""
     runs = [replace(FOUND[0].runs[1], noise=noise) for noise in ({100: 9}, {200: 7})]
     line = table_noise([Stretch([run]) for run in runs]).splitlines()[2]
     assert line.split("|")[-2].strip() == "0.00"

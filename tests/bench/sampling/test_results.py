@@ -1,4 +1,4 @@
-"""Results are kept step by step; means and slopes have honest intervals."""
+"""Results are saved step by step; means and slopes have correct intervals."""
 
 import json
 import math
@@ -87,7 +87,7 @@ def test_bad_words_are_refused(words: list[str]) -> None:
 
 
 def test_a_part_that_is_whole_is_told_without_measuring(tmp_path: Path) -> None:
-    """Nothing is started: what there is becomes tables again."""
+    """Nothing is started: the saved steps become tables again."""
     first, *others = TicksPart().steps(QUICK)
     Report(tmp_path).results(TicksPart(), QUICK).keep(first, TICKS)
     results = Report(tmp_path).results(TicksPart(), QUICK)
@@ -120,7 +120,7 @@ def test_goals_of_a_part_that_was_measured_otherwise_are_left_out_and_named(
 
 
 class Broken(TicksPart):
-    """A part that breaks after its first step."""
+    """A part that fails after its first step."""
 
     name = "ticks"
 

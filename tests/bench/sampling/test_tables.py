@@ -1,4 +1,4 @@
-"""Tables, pages and plots of made-up figures: what they say, and that they come."""
+"""Tables, pages and plots of made-up figures: their contents, and that they exist."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -107,7 +107,7 @@ def test_table_5_2_sets_three_side_by_side() -> None:
         **{"expected": "1,000", "ours: inserted": "900", "lost %": "10.0"},
     }
     assert full[-6:] == ["90.8", "37,800", "95", "0.95", "3.60", "7"]
-    assert calm[-3:-1] == ["1.00", "1.01"]  # of what was asked, the loop being faster
+    assert calm[-3:-1] == ["1.00", "1.01"]  # of the request, as the loop is faster
 
 
 def test_false_zeros_are_a_share_of_what_cannot_be_zero() -> None:
@@ -142,7 +142,7 @@ def test_the_soak_says_what_does_not_add_up() -> None:
     goals = _goals(SoakPart(), {"soak": SOAK})
     assert goals["soak of 20 s: points in the store that differ from written"][0] == "1"
     assert goals["soak of 20 s: points twice, or impossible"][0] == "3"
-    # The third tick that is absent was never missed; a tick is 79 / 17 points.
+    # The account misses no point of the third absent tick; a tick is 79 / 17 points.
     assert SOAK.ticks() == [*[(0, 0)] * 6, *[(2, 2)] * 8, *[(3, 1)] * 3]
     name = "ticks that store and account differ by, worst look"
     assert goals[f"soak of 20 s: {name}"] == ["2", "", "≤ 0"]
@@ -151,7 +151,7 @@ def test_the_soak_says_what_does_not_add_up() -> None:
 
 
 def test_points_of_series_without_a_name_do_not_add_up_to_a_tick() -> None:
-    """One more is missing at each absent tick than the store had at the tick before."""
+    """At each absent tick, one more point is missing than the store had before it."""
     stamps = range(6060, 7020, 120)
     stored = replace(SOAK.stored, absent=[(stamp, 9) for stamp in stamps])
     moments = [m._replace(missed=10 * min((n + 1) // 2, 8)) for n, m in
@@ -161,7 +161,7 @@ def test_points_of_series_without_a_name_do_not_add_up_to_a_tick() -> None:
 
 
 def test_memory_is_flat_or_not_by_a_bound_of_its_own() -> None:
-    """A noisy run has no easier goal, and a short one none."""
+    """A noisy run does not get an easier goal, and a short run has none."""
     name = "bridge: growth of memory, at most (95 %)"
     assert _goals(SoakPart(), {"soak": SOAK})[name] == ["0", "MB/h", ""]
     grown = [m._replace(rss=50.0 + m.at / 100 + m.at % 3) for m in MOMENTS]
@@ -169,7 +169,7 @@ def test_memory_is_flat_or_not_by_a_bound_of_its_own() -> None:
     value, _, goal = _goals(SoakPart(), {"soak": found})[name]
     growth = found.growth()
     assert goal == "≤ 20" and float(value.replace(",", "")) > 36 + growth.within / 2
-    assert growth.number == 17  # that which is not calm is left out
+    assert growth.number == 17  # moments that are not calm are left out
 
 
 def test_each_kill_says_what_waited_and_when_all_was_as_before() -> None:
@@ -202,7 +202,7 @@ def test_predictions_are_listed_next_to_measurements() -> None:
 def test_a_run_that_takes_what_was_calibrated_is_within(
     times: float, within: bool
 ) -> None:
-    """The calibration's machine has no noise, and these coefficients."""
+    """The calibration's machine has no noise, and exactly these coefficients."""
     asked = load(10, 2000, 2000, 200)
     run = measured("", asked)
     cpu = {"pmcd": run.cpu["pmcd"], "pmdalinux": run.cpu["linux"]}

@@ -1,4 +1,4 @@
-"""Files are there as they were or whole, also when the disk is full."""
+"""Files keep their old content or get the whole new one, even on a full disk."""
 
 import json
 import threading

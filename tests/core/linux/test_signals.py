@@ -1,4 +1,4 @@
-"""What ends us lets a login be closed, in the thread that signals come to."""
+"""Ending signals let a login be closed, in the thread that receives signals."""
 
 import os
 import signal

@@ -42,7 +42,7 @@ def start(text: str, *words: str) -> subprocess.Popen[str]:
 
 
 def end(writer: subprocess.Popen[str]) -> str:
-    """What a writer printed on stderr until it ended."""
+    """Wait for a writer to end; return its stderr."""
     with writer:
         _, said = writer.communicate(timeout=120)
     assert writer.returncode == 0, said
@@ -57,7 +57,7 @@ def log(home: Path, *words: str) -> list[dict[str, object]]:
 
 
 def test_concurrent_writers_lose_no_line(tmp_path: Path) -> None:
-    """Nor do they where files are rotated meanwhile."""
+    """Rotation at the same time loses none either."""
     names = ("a", "b")
     writers = [start(_WRITER, str(tmp_path), name) for name in names]
     assert [end(writer) for writer in writers] == ["", ""]
@@ -126,7 +126,7 @@ def test_log_shows_what_was_asked_for(
 
 @pytest.fixture
 def old() -> Callable[[Path], None]:
-    """Writes an event of last year, and a line that was damaged."""
+    """Write an event of last year, and a damaged line."""
 
     def write(home: Path) -> None:
         event = {"time": "2025-01-01T00:00:00.000000Z", "who": "user alice"}
@@ -150,7 +150,7 @@ def test_log_refuses_another_form_of_age(tmp_path: Path) -> None:
 
 @contextmanager
 def following(home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """`supertwin log --follow`, which has read what there is."""
+    """`supertwin log --follow`, after it has read the existing events."""
     command = [*ENDS_WITH_US, sys.executable, "-m", "supertwin", "log", "--follow"]
     env = os.environ | {"SUPERTWIN_HOME": str(home)}
     out = subprocess.PIPE
@@ -209,7 +209,7 @@ def test_readers_miss_no_event_of_files_that_were_rotated(
             written += 1
         for event in trail.news():
             read.append(int(event["thing"]))
-            if len(read) == 4:  # of several files, the last of them not read yet
+            if len(read) == 4:  # of several files, the last not read yet
                 audit.record(tmp_path, "root", "host.added", str(written))
                 written += 1
     read += [int(event["thing"]) for event in trail.news()]

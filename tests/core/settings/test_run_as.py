@@ -1,4 +1,4 @@
-"""Which user may be named to run commands of others."""
+"""Which user may be set to run the commands of others."""
 
 import getpass
 import os

@@ -1,4 +1,4 @@
-"""Graphs made up to be asked for, put and counted."""
+"""Made-up graphs for requests, uploads and counts."""
 
 from rdflib import Graph, Literal, URIRef
 
@@ -6,7 +6,7 @@ GRAPH = "http://x/graph"
 
 
 def many(count: int) -> Graph:
-    """So many triples, each with a number."""
+    """The given number of triples, each with a number."""
     graph = Graph()
     for number in range(count):
         graph.add((URIRef(f"http://x/{number}"), URIRef("http://x/p"), Literal(number)))

@@ -1,4 +1,4 @@
-"""Requests that are given up, at whatever moment, cost no connection."""
+"""Requests cancelled at any moment leave no connection open."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
 
 @asynccontextmanager
 async def server() -> AsyncIterator[tuple[str, set[asyncio.StreamWriter]]]:
-    """Answers in two pieces; with its address, the connections that are open."""
+    """A server that answers in two pieces; its address, and its open connections."""
     opened: set[asyncio.StreamWriter] = set()
 
     async def answer(
@@ -37,12 +37,12 @@ async def server() -> AsyncIterator[tuple[str, set[asyncio.StreamWriter]]]:
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
         host, port = listening.sockets[0].getsockname()
         yield f"http://{host}:{port}", opened
-    # The last of them see their clients go.
+    # Lets the last connections notice that their clients left.
     await asyncio.sleep(0.1)
 
 
 async def given_up(client: httpx.AsyncClient, url: str, moment: int, times: int) -> int:
-    """Cancel a request after so many steps; 1 when it was done by then."""
+    """Cancel a request after this many steps; 1 if it was complete by then."""
     task = asyncio.create_task(client.get(url))
     for _ in range(moment):
         await asyncio.sleep(0)
@@ -85,7 +85,7 @@ def test_what_was_given_up_is_closed() -> None:
             await few(opened)
 
     async def few(opened: set[asyncio.StreamWriter]) -> None:
-        """Wait until no more connections are open than there may be."""
+        """Wait until no more connections are open than allowed."""
         async with asyncio.timeout(120):
             while len(opened) > 8:
                 await asyncio.sleep(0.01)

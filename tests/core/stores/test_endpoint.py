@@ -1,4 +1,4 @@
-"""What the client of the graph store asks, writes and refuses, on a real Fuseki."""
+"""Queries, updates and refusals of the graph store's client, on a real Fuseki."""
 
 import threading
 from decimal import Decimal

@@ -52,7 +52,7 @@ def test_a_query_that_takes_too_long_is_stopped(endpoint, fuseki):
 
 def test_rows_cut_short_by_the_timeout_are_not_an_answer(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
-    # Longer where the store was held up until no row came in time.
+    # Use a longer timeout if the store was held up until no row came in time.
     for seconds in (0.3, 3, 30):
         with (
             Endpoint(f"{fuseki.url}/twin", timeout=seconds) as hasty,
@@ -146,8 +146,7 @@ def test_a_server_that_never_answers():
 
 @contextmanager
 def server(*replies: bytes | None, drip: bytes = b"") -> Iterator[str]:
-    """A server that sends these bytes to a client each, then hangs up, or goes on
-    dripping; with None it never answers."""
+    """A server that sends each client some bytes; None: it never answers."""
     done = threading.Event()
 
     def serve() -> None:

@@ -25,8 +25,7 @@ ENDLESS = b"HTTP/1.1 200 OK\r\n\r\nhi"
 
 @contextmanager
 def server(answer: bytes, times: int) -> Iterator[tuple[str, list[int]]]:
-    """Its address, and requests by connection, each of which it hangs up on after so
-    many answers."""
+    """A server that hangs up after some answers; yields its URL and its requests."""
     asked: list[int] = []
 
     def serve() -> None:
@@ -66,7 +65,7 @@ def test_a_connection_is_used_while_both_keep_it(answer, times, asked):
 
 
 def _wait_for_the_end(one: HttpConnection, times: int) -> None:
-    """Until the server has hung up, where it is about to."""
+    """Wait until the server has hung up, if it is about to."""
     if times == 1:
         assert one._connection is not None
         if one._connection.sock:

@@ -27,7 +27,7 @@ def simulated(
     spreads: tuple[float, float] = (0.01, 0.01),
     tolerance: float = DEFAULT_TOLERANCE,
 ) -> Counter[VerdictWord]:
-    """Verdicts on groups whose true means differ by a part of the first one's."""
+    """Verdicts on simulated groups whose true means differ by this relative amount."""
     rng = np.random.default_rng(18)
     found: Counter[VerdictWord] = Counter()
     for _ in range(COMPARISONS):
@@ -49,7 +49,7 @@ def test_one_value_has_no_interval() -> None:
     assert estimate([2.0]).low is None
 
 
-# The mean of three times 0.1 is not 0.1.
+# The mean of three times 0.1 is not exactly 0.1.
 @pytest.mark.parametrize("value", [2.0, 0.1])
 def test_equal_values_have_interval_of_width_zero(value: float) -> None:
     found = estimate([value] * 3)

@@ -1,4 +1,4 @@
-"""Groups side by side, from rows as the saved queries give them."""
+"""Comparison of groups, from rows as the saved queries give them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Samples of runs over one axis, as lines and as a table."""
+"""Samples of several runs over one axis, as lines and as a table."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def test_a_rate_is_bounded_by_what_there_can_be_and_marked() -> None:
 
 
 def test_rates_are_over_the_updates_of_a_slower_source() -> None:
-    """A busy CPU, looked at every 1 ms; its time grows by 10 ms every 10 ms."""
+    """A busy CPU, sampled every 1 ms; its time grows by 10 ms every 10 ms."""
     stamps = np.arange(10_000, 11_000)
     busy = Points(stamps, (stamps // 10 * 10).astype(float))
     key = SeriesKey("kernel_percpu_cpu_user", "cpu0")

@@ -1,4 +1,4 @@
-"""What a crate says of a run, by the Process Run Crate profile 0.5."""
+"""How a crate describes a run, by the Process Run Crate profile 0.5."""
 
 import json
 from dataclasses import replace

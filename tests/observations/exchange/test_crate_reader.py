@@ -1,4 +1,4 @@
-"""Crates that cannot be read are refused in one line, and in little memory."""
+"""Unreadable crates are refused with a one-line error, using little memory."""
 
 import tracemalloc
 import zipfile
@@ -22,10 +22,10 @@ def packed(path: Path, *members: tuple[str, bytes], method: int = 8) -> Path:
 
 
 def changed(path: Path, offset: int, value: int) -> Path:
-    """The zip with two bytes of its members' headers changed.
+    """The zip with two bytes changed in its members' headers.
 
-    ``offset`` counts in the local header; the central directory has the field two
-    bytes further on.
+    ``offset`` is relative to the local header; the central directory has the field two
+    bytes later.
     """
     content = bytearray(path.read_bytes())
     for mark, more in ((b"PK\3\4", 0), (b"PK\1\2", 2)):

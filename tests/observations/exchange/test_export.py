@@ -1,4 +1,4 @@
-"""Runs taken away and brought back: what a crate tells, and whose run it is here."""
+"""Export and import of runs: the crate's contents, and the host of an imported run."""
 
 import json
 import shutil
@@ -70,7 +70,7 @@ def twin(before_fuseki: Fuseki) -> Iterator[Endpoint]:
 
 
 def describe_host(twin: Endpoint, *signs: str, host: str = "n1") -> None:
-    """A host with one thread, as a probe finds it, in place of what was there."""
+    """Describe a host with one thread as a probe finds it, replacing what was there."""
     triples, graph = Triples(), IRIS.twin_graph(host)
     triples.node(IRIS.host(host), ST.ComputeNode, {ST.hostname: host, ST.sign: signs})
     triples.node(IRIS.component(host, "thread", "0"), ST.HardwareThread, {})
@@ -78,7 +78,7 @@ def describe_host(twin: Endpoint, *signs: str, host: str = "n1") -> None:
 
 
 def ran(settings: Settings, twin: Endpoint, id_: str, *said: Any) -> None:
-    """A recorded run with what is kept of it; the last line may be cut short."""
+    """Record a run with its kept files; the last event line may be cut short."""
     run = Run(STARTED, Span(START_MS, START_MS + 1000))
     metric = str(IRIS.metric(METRIC))
     summary = Summary(METRIC, metric, None, FIGURES)
@@ -97,7 +97,7 @@ def printed(text: bytes) -> Mapping[str, Any]:
 
 
 def exported(settings: Settings, twin: Endpoint, id_: str) -> dict[str, bytes]:
-    """The files of a crate, as somebody else reads them."""
+    """The files of a crate, as another user reads them."""
     found = export_run(settings, twin, id_)
     path = settings.home / f"{uuid4()}.zip"
     write_crate(path, found.told, crate_files(found))
@@ -112,14 +112,14 @@ def bring_bytes(
 
 
 def forget(settings: Settings, twin: Endpoint, *ids: str) -> None:
-    """Make the store one that knows nothing of these runs."""
+    """Remove all data of these runs from the store."""
     for id_ in ids:
         twin.update(f"DROP GRAPH <{IRIS.observation_graph(id_)}>")
         shutil.rmtree(settings.home / "observations" / id_)
 
 
 def hosts(twin: Endpoint) -> dict[str, str]:
-    """On which host each run was, by the run's id."""
+    """The host of each run, by the run's id."""
     rows = saved_rows(twin, "observations/runs", {})
     return {row["run"].rpartition("/")[2]: row["host"] for row in rows}
 
@@ -149,7 +149,7 @@ def test_a_line_that_was_cut_short_costs_that_line(
 def test_a_name_of_an_output_leads_nowhere(
     settings: Settings, twin: Endpoint, tmp_path: Path
 ) -> None:
-    """As events of before they were checked may have it."""
+    """Events from versions that did not check names may contain such a name."""
     describe_host(twin)
     outside = str(tmp_path / "outside")
     kept = {"bytes": 1, "head": "eA==", "tail": "", "cut": 0}
@@ -178,7 +178,7 @@ SIGNS = ("product-uuid:1-2", "machine-id:ab")
     [
         (SIGNS, ""),
         (("machine-id:ab",), ""),
-        # Firmware decides, where both sides have it.
+        # The firmware's id decides if both sides have one.
         (("product-uuid:1-2", "machine-id:cd"), ""),
         (("product-uuid:3-4", "machine-id:ab"), "another machine here, by its product"),
         (("mac:00:11:22:33:44:55",), "nothing tells whether it is the same machine"),
@@ -242,7 +242,7 @@ def test_a_run_of_another_machine_gets_another_name(
     lines = httpx.get(f"{store.url}/api/v1/export", params=asked).text.splitlines()
     found = [json.loads(line)["metric"]["hostname"] for line in lines]
     assert found == ["n1-of-ana"]
-    # And once more, from there: it is known by its signs now.
+    # Export and import it again: the machine is known by its signs now.
     other = exported(settings, twin, "a")
     forget(settings, twin, "a")
     bring_bytes(settings, twin, other)

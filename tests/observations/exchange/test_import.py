@@ -36,7 +36,7 @@ _START_MS = 1_793_523_600_000
 
 @pytest.fixture
 def nowhere(tmp_path: Path) -> Settings:
-    """Stores that do not answer: nothing may be asked of them."""
+    """Stores that do not answer: the import must not contact them."""
     port = free_port()
     return Settings(home=tmp_path, fuseki_port=port, store_port=port)
 

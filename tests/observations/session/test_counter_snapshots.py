@@ -1,4 +1,4 @@
-"""Counters are read where the bridge has them from, also when it is only on its way."""
+"""Counters are read from the bridge's PMCD, even if the bridge is still connecting."""
 
 import json
 import mmap
@@ -66,7 +66,7 @@ def says(bridge: Path, counters: str) -> None:
 def test_what_the_bridge_said_of_events_before_is_not_taken(
     tmp_path: Path,
 ) -> None:
-    """Right after the end of a plan it still has a way, to a PMCD without events."""
+    """Right after a plan ends, the bridge still names a PMCD without events."""
     with Pmcd(tmp_path / "other") as other, Counting(tmp_path / "own") as counting:
         says(tmp_path, other.address)
         Timer(0.5, says, (tmp_path, counting.address)).start()
@@ -92,7 +92,7 @@ def touch_pages() -> None:
 
 
 def test_all_is_counted_from_when_an_event_is_there(tmp_path: Path) -> None:
-    """PCP's agent gives zeros for a tenth of a second, also of its duty cycles."""
+    """For a tenth of a second, PCP's agent gives zeros, also for its duty cycles."""
     with Counting(tmp_path / "own") as counting:
         for number in range(3):
             text = f"{configuration(PMUS, CHOICE)}# {number}\n"
@@ -127,7 +127,7 @@ def test_a_snapshot_lists_counters_that_restarted_since_the_last_one(
 
 
 def marked(folder: Path, counting: Counting) -> CounterSnapshot:
-    """What an API that starts now says, from a file as its runs keep it."""
+    """A snapshot as a restarted API reads it from the file that its runs keep."""
     with counter_reader(folder, "node9", [FAULTS, DUTY], counting.address) as marker:
         (folder / "mark.json").write_text(marker.snapshot().text)
     mark = read_snapshot(folder / "mark.json")
@@ -158,7 +158,7 @@ def test_snapshots_of_two_apis_without_agents_are_doubtful() -> None:
     before = CounterSnapshot(1.0, {(FAULTS, "cpu0"): 1.0}, marker="one")
     after = replace(before, at_ms=2.0)
     assert RunSnapshots(before, after).doubt_about(FAULTS) == ""
-    for known in "", "7 3":  # or only one of them does
+    for known in "", "7 3":  # or only one of them knows its agents
         other = replace(after, marker="two", agents=known)
         assert "API was started anew" in RunSnapshots(before, other).doubt_about(FAULTS)
         assert RunSnapshots(before, other).doubt_about("kernel.all.pswitch") == ""

@@ -1,4 +1,4 @@
-"""Runs that a start of the API finds: they hold nothing up, and have their time."""
+"""Runs that an API start finds: they delay nothing, and get their full time."""
 
 import socket
 import time
@@ -34,7 +34,7 @@ def run_request(attended: bool) -> RunRequest:
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[RunManager]:
-    """One that nobody answers."""
+    """A run manager whose stores do not answer."""
     nobody = "http://127.0.0.1:9"
     manager = RunManager(Settings(home=tmp_path, host="node8", fuseki_url=nobody))
     yield manager
@@ -44,7 +44,7 @@ def manager(tmp_path: Path) -> Iterator[RunManager]:
 
 
 def leave(home: Path, id_: str, attended: bool) -> None:
-    """A run with PMU events, on a host that the bridge does not get to."""
+    """Leave an open run with PMU events, on a host that the bridge does not reach."""
     record_open(home, id_, run_request(attended))
     run = begin_run(
         home,
@@ -94,7 +94,7 @@ def test_attended_runs_count_as_silent_only_after_the_start(
 def test_sampling_that_starts_slowly_is_not_silence(
     tmp_path: Path, manager: RunManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another host's counters took 20 s to start, and the run was cancelled at once."""
+    """Counters of another host took 20 s to start, and the run was cancelled."""
     passed = 0.0
 
     @contextmanager
@@ -125,7 +125,7 @@ def test_what_hangs_does_not_keep_the_api_from_ending(
         manager.resume()
         began = time.monotonic()
         manager.close()
-        assert time.monotonic() - began < 60  # it would hang for ever
+        assert time.monotonic() - began < 60  # without the limit it would hang forever
         assert "node9: the next start records what ran there" in caplog.text
     assert not manager._queues.wait(120)
     assert [id_ for id_, _ in open_requests(tmp_path)] == ["run1"]

@@ -1,4 +1,4 @@
-"""Work for several hosts: each in its order, none held up by another."""
+"""Work for several hosts: in order on each host, independent between hosts."""
 
 import threading
 from functools import partial

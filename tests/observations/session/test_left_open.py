@@ -1,4 +1,4 @@
-"""What a process leaves of observations for the next one, as files."""
+"""The files that a process leaves about open observations for the next process."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_a_snapshot_is_read_as_it_was_written(tmp_path: Path) -> None:
     mark = CounterSnapshot(1700000000123.5, values, frozenset({"k.b"}), "7 3", "one")
     path.write_text(mark.text)
     assert read_snapshot(path) == mark
-    # As runs that are still open had it before.
+    # The format of an earlier version, whose runs may still be open.
     path.write_text('{"at_ms": 1.5, "values": [["k.a", null, 2.0]]}')
     assert read_snapshot(path) == CounterSnapshot(1.5, {("k.a", None): 2.0})
     path.write_text("{")
@@ -91,7 +91,7 @@ def test_runs_are_found_with_all_that_was_said_whole(tmp_path: Path) -> None:
     first.snapshot_after(CounterSnapshot(6.0, {("k.a", None): 2.0}))
     with (first.folder / "events.jsonl").open("a") as events:
         events.write('{"event": "ov')
-    # A folder that was made, and nothing more.
+    # A folder that was created and is empty.
     (tmp_path / "observations" / "one-2").mkdir()
     (found,) = unfinished_runs(tmp_path, WISH, "one")
     assert (found.id, found.run_request, found.before) == (
@@ -106,7 +106,7 @@ def test_runs_are_found_with_all_that_was_said_whole(tmp_path: Path) -> None:
     assert found.log.events == [started, alive]
     assert found.after == CounterSnapshot(6.0, {("k.a", None): 2.0})
     assert not found.is_over
-    # What comes next is a line of its own.
+    # The next event gets a line of its own.
     found.take({"event": "ended"})
     begin_run(tmp_path, WISH, "one", 2, before)
     again, second = unfinished_runs(tmp_path, WISH, "one")
@@ -141,7 +141,7 @@ def test_of_beats_the_last_is_kept_and_all_are_counted() -> None:
 
 
 def test_a_process_is_written_down_once(tmp_path: Path) -> None:
-    """Beats of a thousand processes that go on for a day are 600 MB else."""
+    """Otherwise the beats of a thousand processes would take 600 MB a day."""
     run = begin_run(tmp_path, WISH, "one", 1, CounterSnapshot())
     run.take({"event": "started", "pid": 7})
     many = range(7, 1007)
@@ -153,7 +153,7 @@ def test_a_process_is_written_down_once(tmp_path: Path) -> None:
     (found,) = unfinished_runs(tmp_path, WISH, "one")
     assert found.log.count == run.log.count == 102
     assert found.log.pids == run.log.pids == dict.fromkeys((*many, 2000))
-    # Until the next one it tells of all that there were, the command before others.
+    # Until the next beat it lists all processes that existed, the command first.
     assert found.log.last == {**beat(100), "pids": [*many, 2000]}
 
 

@@ -1,4 +1,4 @@
-"""What the file says of the time before, and what it does not."""
+"""The absence and its lost points, estimated from the file of an earlier process."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The account closes, whatever becomes of a point."""
+"""The account closes, whatever happens to a point."""
 
 from sampling.account.account import LATE, LOG_FULL, Account
 from sampling.sources.source import Gap

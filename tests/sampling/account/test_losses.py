@@ -44,7 +44,7 @@ def test_lost_points_count_for_ten_seconds() -> None:
         TOO_MANY,
         "an instance without a name",
         fault(IndexError("too high")),
-        # The text of the error is not that of the source.
+        # The error has another text than the source gives.
         fault(PermissionError(13, "Permission denied")),
         "Impossible value or scale conversion",
         "what nobody foresaw",

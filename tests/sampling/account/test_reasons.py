@@ -1,4 +1,4 @@
-"""The words for reasons: few, stable, and right for what the bridge says."""
+"""The reason words: few, stable, and correct for what the bridge reports."""
 
 import pytest
 

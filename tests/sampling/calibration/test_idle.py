@@ -26,7 +26,7 @@ BUSY_LOOP = (*ENDS_WITH_US, sys.executable, "-c", "while True: pass")
         ([(0, 50), (5, 51.5), (10, 52), (15, 52)], True),
         ([(0, 50), (5, 50), (9, 54), (18, 54), (19, 54)], True),
         ([(0, 50), (5, 50), (9, 54), (18, 54)], False),
-        # A clock that stands still says nothing.
+        # A clock that does not advance gives no information.
         ([(0, 50), (0, 60), (10, 60)], True),
     ],
 )
@@ -51,7 +51,7 @@ def test_a_busy_loop_is_seen_in_what_the_kernel_counts() -> None:
 
     with subprocess.Popen(BUSY_LOOP) as process:
         try:
-            # A machine that gives its time to others leaves a loop less than that.
+            # On a machine that gives time to others, a loop gets less than that.
             wait_until(is_seen, what="a busy loop")
         finally:
             process.kill()
@@ -69,7 +69,7 @@ def test_a_busy_machine_is_waited_for_as_long_as_it_is_busy() -> None:
     async def waited() -> str:
         told: list[str] = []
         task = asyncio.create_task(idle_machine(1e-6, 0.5, told.append))
-        # At a limit that nothing meets: some process has always run.
+        # No machine meets this limit: some process has always run.
         while len(told) < 3:
             await asyncio.sleep(0.05)
         assert not task.done()

@@ -1,4 +1,4 @@
-"""Calibrations whose coefficients are known, as a machine without noise would give."""
+"""Calibrations with known coefficients, as a machine without noise would give."""
 
 from sampling.cost.disk import DiskBlocks
 from sampling.cost.load import AgentLoad, SamplingLoad
@@ -10,7 +10,7 @@ BYTES_A_POINT, BYTES_A_BLOCK, LABELS, SENT = 0.5, 20, 100.0, 80.0
 def load(
     fetches: float, values: float, points: float, processes: float = 0
 ) -> SamplingLoad:
-    """A load of the linux agent, and of the proc agent where it has processes."""
+    """A load of the linux agent, and of the proc agent if it has processes."""
     agents = {"linux": AgentLoad(fetches, values, values)} if fetches else {}
     if processes:
         agents["proc"] = AgentLoad(fetches, 2 * processes, 3 * processes)
@@ -20,7 +20,7 @@ def load(
 def measured(
     title: str, of: SamplingLoad, others: float = 1.0, missing: float = 0.0
 ) -> CalibrationRun:
-    """CPU of one core in %: as the coefficients here have it."""
+    """CPU in % of one core, according to these coefficients."""
     linux, proc = (of.agents.get(name, AgentLoad()) for name in ("linux", "proc"))
     cpu = {
         "pmcd": 0.1 + 0.01 * of.fetches + 1e-5 * of.values,
@@ -40,7 +40,7 @@ def _sends(fetches: float) -> float:
 
 
 def calibration(host: str = "n1", others: float = 1.0) -> CostModel:
-    """A dozen runs up to 100 fetches and 6,000 values a second."""
+    """A dozen runs, up to 100 fetches and 6,000 values a second."""
     loads = [
         load(fetches, values, values * share, processes)
         for fetches, values, share, processes in (
@@ -54,7 +54,7 @@ def calibration(host: str = "n1", others: float = 1.0) -> CostModel:
             *((10, 4000, 1, 1000), (100, 3000, 1, 0), (2, 500, 1, 200), (0, 0, 1, 0)),
         )
     ]
-    loads.sort(key=lambda of: of.series)  # memory is that of the most series so far
+    loads.sort(key=lambda of: of.series)  # memory depends on the most series so far
     runs = [measured(f"run {at}", of, others) for at, of in enumerate(loads)]
     parts = [
         DiskBlocks(points, blocks, int(BYTES_A_POINT * points + BYTES_A_BLOCK * blocks))

@@ -1,4 +1,4 @@
-"""Estimates and limits by the default model, before this machine is calibrated."""
+"""Estimates and limits by the default model, before a calibration of this machine."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def settings(emptied_fuseki: Fuseki, home: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def run(settings: dict[str, str], home: Path) -> Run:
-    """The command line before a twin of n1 that was loaded a moment ago."""
+    """Runs the command line on a twin of n1 that has just been loaded."""
 
     def call(*words: str, **others: str) -> Result:
         given = {f"SUPERTWIN_{name}": value for name, value in others.items()}
@@ -171,7 +171,7 @@ def test_an_own_calibration_asks_for_its_estimate_alone(
 
 
 def on_a_terminal(env: dict[str, str], *words: str) -> tuple[int, str]:
-    """Exit status and stderr of a command whose question is answered with no."""
+    """Exit status and stderr of a command whose prompt is answered with no."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "supertwin", *words],
@@ -191,7 +191,7 @@ def on_a_terminal(env: dict[str, str], *words: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("cpus", [2, 64, 256])
 def test_the_monitor_set_is_within_the_limits(cpus: int) -> None:
-    """Also by the upper end: what every host samples is no reason to ask."""
+    """Also by the upper end: the plan that every host samples needs no question."""
     names = [name.replace("*", "x") for name in load_monitor()]
     sizes = {
         name: FetchSize("linux", cpus if ".percpu." in name else 16) for name in names

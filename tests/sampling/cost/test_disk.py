@@ -1,4 +1,4 @@
-"""The parts of VictoriaMetrics, as releases old and new write them."""
+"""VictoriaMetrics' parts on disk, as old and new releases write them."""
 
 import json
 from pathlib import Path

@@ -9,7 +9,7 @@ TERMS = ("fetches", "values")
 
 
 def made(noise: float, runs: int = 40) -> tuple[list[tuple[float, float]], list[float]]:
-    """CPU = 0.5 + 0.02 fetches + 0.0003 values, with relative noise."""
+    """Data with CPU = 0.5 + 0.02 fetches + 0.0003 values, with relative noise."""
     random = np.random.default_rng(7)
     rows = [
         (float(f), float(v))

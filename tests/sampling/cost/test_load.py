@@ -1,4 +1,4 @@
-"""What plans ask for, to the point."""
+"""The load of plans, exact to the point."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def test_of_two_plans_of_one_series_the_finer_counts() -> None:
     user = "kernel.percpu.cpu.user"
     found = load(asked(user, "0.1", "cpu0"), asked(user, "1"))
     assert found.points == pytest.approx(10 + 3)
-    # PMCD gives all four at both periods.
+    # PMCD gives all four values at both periods.
     assert found.values == pytest.approx(40 + 4)
     assert found.series == 4
     assert load(asked(user, "0.1"), asked(user, "1")).points == pytest.approx(40)
@@ -87,7 +87,7 @@ def test_loads_add_up() -> None:
 
 
 def test_points_that_gather_are_sent_together() -> None:
-    """However many fetches there are: five sends a second are the most."""
+    """There are at most five sends a second, however many fetches there are."""
     names = terms_of("bridge")
     sends = [
         load(asked("mem.util.free", period)).terms("bridge")[names.index("sends")]

@@ -1,4 +1,4 @@
-"""A calibration is kept, read again, and predicts."""
+"""A calibration is saved, read back, and predicts costs."""
 
 import json
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_a_day_on_disk_is_points_blocks_and_labels() -> None:
     known = BYTES_A_POINT * 1000 * DAY + BYTES_A_BLOCK * blocks + LABELS * 100
     assert found.disk.value == pytest.approx(known, rel=1e-3)
     slow = estimate_all(calibration(), SamplingLoad(1, 1, 0.01, 100))
-    # Each series has a block of its own, few as its points are.
+    # Each series has a block of its own, however few points it has.
     known = BYTES_A_POINT * 0.01 * DAY + (BYTES_A_BLOCK + LABELS) * 100
     assert slow.disk.value == pytest.approx(known, rel=1e-3)
 

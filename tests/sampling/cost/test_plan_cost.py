@@ -1,4 +1,4 @@
-"""What a plan costs on the command line, before it is added; nobody samples here."""
+"""The cost of a plan on the command line, before it is added; no bridge runs."""
 
 import json
 import os
@@ -31,7 +31,7 @@ from tests.servers import ROOT, Fuseki
 Run = Callable[..., Result]
 
 DAY = 86_400
-# What the bridge counts of itself is in the monitor plan, beside seven series of PCP.
+# The monitor plan has the bridge's own metrics in addition to seven series of PCP.
 OWN = sum(len(DOMAINS.get(metric.domain or "", "x")) for metric in OWN_METRICS)
 ALL = 7 + OWN
 
@@ -55,9 +55,7 @@ def settings(emptied_fuseki: Fuseki, home: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def run(settings: dict[str, str], home: Path) -> Run:
-    """The command line before a twin of n1; settings as keywords. Tests leave its
-    plans as they were.
-    """
+    """Runs the command line on a twin of n1, with settings; restores the plans."""
 
     def call(*words: str, **others: str) -> Result:
         given = {f"SUPERTWIN_{name}": value for name, value in others.items()}
@@ -72,7 +70,7 @@ def run(settings: dict[str, str], home: Path) -> Run:
 
 @pytest.fixture
 def calibrated(home: Path) -> Iterator[Path]:
-    """A calibration of n1, where this command line keeps it."""
+    """A calibration of n1 where this command line looks for it."""
     path = home / "cost.json"
     save_model(path, calibration())
     yield path
@@ -97,10 +95,10 @@ def test_what_a_plan_adds_is_exact_to_the_point(
 ) -> None:
     before = read_plan(twin, "n1")
     some = estimated(run, USER, "--period", "20ms", *SOCKET, "socket=0")
-    # Two of the four that monitor has at 1 s go over to 20 ms.
+    # Two of the four that monitor samples at 1 s change to 20 ms.
     assert some["points_per_second"] == pytest.approx(2 * 50 - 2)
     assert some["series"] == 0
-    # At 20 ms PMCD gives all four, and at 1 s still does.
+    # PMCD gives all four at 20 ms, and still does at 1 s.
     assert some["fetched_per_second"] == pytest.approx(4 * 50)
     whole = estimated(run, USER, "--period", "20ms")
     assert whole["points_per_second"] == pytest.approx(4 * 50 - 4)
@@ -284,7 +282,7 @@ def test_a_fleet_is_the_sum_of_its_plans(run: Run, calibrated: Path) -> None:
     for part in ("bridge", "store"):
         cpu = "cpu_percent_of_a_core"
         assert many[cpu][part]["value"] > one[cpu][part]["value"]
-    # A host is asked for no more because there are others.
+    # A host's load does not grow with the number of hosts.
     assert many[cpu]["host"] == pytest.approx(one[cpu]["host"])
     told = good(run, "estimate", "--fleet", "--hosts", "1000")
     for part in ("1,000 hosts like n1:", "memory of store", "disk in 90 days"):

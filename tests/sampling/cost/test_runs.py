@@ -1,4 +1,4 @@
-"""The design, on the metrics of a real PMCD."""
+"""The experimental design, on the metrics of a real PMCD."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def rows(run: SamplingRun) -> list[dict[str, object]]:
 
 
 def test_it_tells_fetches_files_and_values_apart(pmcd: Pmcd) -> None:
-    """Else no fit could say which of them costs."""
+    """Otherwise no fit could tell which of them costs how much."""
     sizes, process = sizes_now(pmcd.address)
     runs = designed_runs(sizes, process)
     assert not runs[0].requests and not runs[-1].requests
@@ -36,7 +36,7 @@ def test_it_tells_fetches_files_and_values_apart(pmcd: Pmcd) -> None:
         x = np.array([(1.0, *load.terms(part)) for load in loads])
         assert np.linalg.matrix_rank(x / x.max(axis=0)) == x.shape[1], part
     assert any(load.points < load.values / 2 for load in loads)
-    # All periods fit a window of three seconds.
+    # All periods fit into a window of three seconds.
     assert all(
         3000 % request.period_ms == 0 for run in runs for request in run.requests
     )

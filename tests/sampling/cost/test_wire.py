@@ -1,4 +1,4 @@
-"""Bytes between PMCD and bridge, counted on a real connection."""
+"""Bytes between PMCD and the bridge, counted on a real connection."""
 
 import socket
 import threading
@@ -13,12 +13,12 @@ from sampling.cost.wire import FetchBytes
 from sampling.sources.pcp_source import PcpSource
 from tests.servers import Pmcd
 
-# All of 64 bits, as the formula counts them.
+# All are 64-bit values, as the formula assumes.
 METRICS = ("kernel.percpu.cpu.user", "kernel.percpu.cpu.sys", "kernel.all.pswitch")
 
 
 class Counting:
-    """A socket before another: what goes through is counted."""
+    """A relay in front of a socket that counts the bytes it passes."""
 
     def __init__(self, path: Path, behind: Path) -> None:
         self.address, self.sent, self.given = f"unix://{path}", 0, 0
@@ -32,7 +32,7 @@ class Counting:
         self._listener.close()
 
     def _serve(self) -> None:
-        with suppress(OSError):  # it is closed
+        with suppress(OSError):  # the connection is closed
             while True:
                 client, _ = self._listener.accept()
                 threading.Thread(target=self._pass_on, args=(client,)).start()
@@ -72,7 +72,7 @@ def test_a_fetch_takes_the_bytes_that_are_said(
         source = PcpSource(proxy.address)
         source.select(metrics)
         source.connect()
-        # who looks at the first asks for names of instances, too
+        # reading the first sample also requests instance names
         assert source.fetch().points
         before = (proxy.sent, proxy.given)
         sample = source.fetch()

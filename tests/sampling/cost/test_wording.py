@@ -1,4 +1,4 @@
-"""Costs as people read them: no exponents, and no unit that rounding left behind."""
+"""Costs in words: no exponents, and no unit that rounding makes wrong."""
 
 import pytest
 

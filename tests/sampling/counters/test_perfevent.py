@@ -1,4 +1,4 @@
-"""What stands in the way of counting, before anything is changed."""
+"""What prevents counting, checked before anything is changed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The folder of the PMCD for PMU events, its files, and its life elsewhere."""
+"""The folder of the PMCD for PMU events, its files, and its life on remote hosts."""
 
 import fcntl
 import json
@@ -25,7 +25,7 @@ from sampling.counters.remote_daemon import ANSWER
 
 
 def line_of(home: Path) -> str:
-    """The agent's line in PMCD's configuration; empty where there is none."""
+    """The agent's line in PMCD's configuration, or an empty string."""
     lines = (home / "pmcd.conf").read_text().splitlines()
     return next((line for line in lines if line.startswith("perfevent ")), "")
 
@@ -49,7 +49,7 @@ def test_another_configuration_is_another_line(tmp_path: Path) -> None:
     assert kept_configuration(tmp_path) == "[perf]\nperf::X\n"
     assert line_of(tmp_path) != first
     assert f"/pmdaperfevent -d 127 -l {log_of_agent(tmp_path)} -U " in first
-    # What was before is gone, and the folder of the line holds what is now.
+    # The old folder is gone, and the folder that the line names has the new file.
     (folder,) = (tmp_path / "agent").glob("*/")
     assert f"PCP_PMDAS_DIR={folder} " in line_of(tmp_path)
     assert (folder / "perfevent/perfevent.conf").read_text() == "[perf]\nperf::X\n"
@@ -91,7 +91,7 @@ def test_a_machine_without_the_agent(
 
 
 def asked(**request: Any) -> dict[str, Any]:
-    """What the program answers, run as over ssh: nothing but Python's own modules."""
+    """The program's answer when run as over ssh, with only Python's own modules."""
     sent = program()
     run = f"import sys; exec(sys.stdin.buffer.read({len(sent)}))"
     done = subprocess.run(

@@ -1,6 +1,4 @@
-"""A host elsewhere that is to count: answers that are not our program's, and what is
-left there when nobody waits for one.
-"""
+"""Counting on a remote host: foreign answers, and leftovers if the client leaves."""
 
 import fcntl
 import json
@@ -47,14 +45,14 @@ def there() -> Iterator[Sshd]:
 
 
 def known(twin: Endpoint, address: str) -> None:
-    """Let the graph know where the host is."""
+    """Record in the graph where the host is."""
     triples = f'a st:ComputeNode ; st:hostname "{HOST}" ; st:address "{address}"'
     twin.update(f"{PREFIX} INSERT DATA {{ GRAPH <g:n> {{ <t:n> {triples} }} }}")
 
 
 @pytest.fixture
 def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
-    """A graph in which the host is one of a user without rights."""
+    """A graph in which the host's ssh user has no rights."""
     fuseki.empty()
     with Endpoint(f"{fuseki.url}/twin") as twin:
         known(twin, "ssh://twin-node")
@@ -63,7 +61,7 @@ def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
 
 @pytest.fixture
 def roots(fuseki: Fuseki, there: Sshd) -> Iterator[Endpoint]:
-    """A graph in which the host is root's, who may count."""
+    """A graph in which the host is reached as root, who may count."""
     fuseki.empty()
     with Endpoint(f"{fuseki.url}/twin") as twin:
         known(twin, there.url())
@@ -75,7 +73,7 @@ def settings_of(there: Sshd, home: Path) -> Settings:
 
 
 def refusal(settings: Settings, twin: Endpoint) -> Exception:
-    """Why nothing is counted there: one line that may be shown."""
+    """The error that prevents counting there: one line, safe to print."""
     with (
         pytest.raises((SuperTwinError, SocketNameError, RemoteError)) as caught,
         counting_remotely(settings, HOST, NOTHING, twin, print),
@@ -86,14 +84,14 @@ def refusal(settings: Settings, twin: Endpoint) -> Exception:
 
 
 def says(there: Sshd, text: str) -> None:
-    """Let whoever logs in hear this, whatever they ask for."""
+    """Make every login there print this text, whatever its command is."""
     there.set_shell(f"cat >/dev/null; printf '%s\\n' {shlex.quote(text)}")
 
 
 def test_names_of_other_sockets_are_not_taken(
     there: Sshd, twin: Endpoint, tmp_path: Path
 ) -> None:
-    """In some, ssh would put what our environment holds, and send it there."""
+    """With some names, ssh would insert and send our environment variables."""
     settings = settings_of(there, tmp_path)
     own = f".supertwin/{folder_there(settings, HOST)}/run/pmcd.socket"
     answer = {"before": None, "listens": False, "log": ""}
@@ -140,7 +138,7 @@ def test_what_it_says_is_shown_without_controls(
 
 @contextmanager
 def meanwhile(work: Callable[[], None]) -> Iterator[None]:
-    """Something that happens while the block waits."""
+    """Do some work in a thread while the block runs."""
     thread = threading.Thread(target=work)
     thread.start()
     try:
@@ -155,7 +153,7 @@ def begin(
     interrupt: Callable[[], None],
     ended: type[BaseException],
 ) -> None:
-    """Begin to count over there, which is interrupted, and ends so."""
+    """Begin to count there, interrupt that, and expect this exception."""
     with (
         meanwhile(interrupt),
         pytest.raises(ended),
@@ -165,7 +163,7 @@ def begin(
         raise AssertionError
 
 
-# It has counted by then, but what it says of that never comes.
+# Counting has begun by then, but the program's answer never arrives.
 SILENT = """answer=$(/bin/sh "$@")
 case $answer in *'"before": null, "socket": "/'*) sleep 50 ;; esac
 printf '%s\\n' "$answer"
@@ -199,7 +197,7 @@ def test_what_was_begun_is_undone(
 def test_a_client_that_left_is_not_served_later(
     there: Sshd, roots: Endpoint, tmp_path: Path
 ) -> None:
-    """What waits there for its turn, while its end is undone here."""
+    """The remote program waits for the lock while this side cleans up."""
     settings, above = settings_of(there, tmp_path), there.folder / "root/.supertwin"
     there.set_shell('exec /bin/sh "$@"', home="root")
     above.mkdir(exist_ok=True)
@@ -217,10 +215,10 @@ def test_a_client_that_left_is_not_served_later(
 
 
 def holds(there: Sshd, path: Path) -> bool:
-    """Whether something over there has a file open."""
+    """Whether a process there has a file open."""
     for pid in there.processes():
         with suppress(OSError):
-            # Its paths may differ from ours: compare the files.
+            # Its paths may differ from ours, so compare the files.
             if any(fd.samefile(path) for fd in Path(f"/proc/{pid}/fd").iterdir()):
                 return True
     return False
@@ -229,7 +227,7 @@ def holds(there: Sshd, path: Path) -> bool:
 def test_events_that_are_all_refused_leave_nothing(
     there: Sshd, roots: Endpoint, tmp_path: Path
 ) -> None:
-    """As after a kernel that counts less than the one before."""
+    """For example after booting a kernel that counts less than the one before."""
     there.set_shell('exec /bin/sh "$@"', home="root")
     plan = "a st:SamplingPlan ; st:ofHost <t:n> ; st:planName 'p'"
     pmu = "a st:Pmu ; st:isPartOf <t:n> ; st:pmuName 'skx' ; st:pmuModel <m:skx>"
@@ -240,7 +238,7 @@ def test_events_that_are_all_refused_leave_nothing(
 
 
 def test_an_sshd_that_forwards_no_sockets(fuseki: Fuseki, tmp_path: Path) -> None:
-    """It says the same of sockets that are not there."""
+    """It gives the same answer for sockets that do not exist."""
     fuseki.empty()
     with (
         Sshd("AllowStreamLocalForwarding no", "SetEnv PATH=/usr/bin:/bin") as there,

@@ -1,4 +1,4 @@
-"""The series store of the bridge's tests."""
+"""The time-series store of the bridge tests."""
 
 from tests.sampler_bridge.conftest import store
 

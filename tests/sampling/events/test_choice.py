@@ -1,4 +1,4 @@
-"""From roles and events to a configuration: what is chosen, and what is refused."""
+"""From roles and events to a configuration: what is chosen, what is refused."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Formulas as MetricsQL, asked of a real store with made-up counters."""
+"""Formulas as MetricsQL, evaluated by a real store on made-up counters."""
 
 import time
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ def test_a_tiny_weight_is_written_out() -> None:
 
 
 def lines(series: str, cpu: str, slope: float, start: int) -> Iterable[str]:
-    """Two minutes of a counter, or of a constant where its slope is below 1."""
+    """Two minutes of a counter, or of a constant if the slope is below 1."""
     for second in range(121):
         value = slope if slope < 1 else 1000 + slope * second
         name = f'{series}{{hostname="h",instname="{cpu}"}}'
@@ -47,7 +47,7 @@ def lines(series: str, cpu: str, slope: float, start: int) -> Iterable[str]:
 
 @pytest.fixture
 def counted(store: VictoriaMetrics) -> tuple[VictoriaMetrics, int]:
-    """The counters of four threads: two right, one shared, one that never ran."""
+    """The counters of four threads: two exact, one multiplexed, one that never ran."""
     start = int(time.time()) - 130
     text: list[str] = []
     for cpu, slope_a, slope_b, duty in (
@@ -60,7 +60,7 @@ def counted(store: VictoriaMetrics) -> tuple[VictoriaMetrics, int]:
         text += lines(B.value_series, cpu, slope_b, start)
         text += lines(A.dutycycle_series, cpu, duty, start)
         text += lines(B.dutycycle_series, cpu, 1.0 - 1e-9, start)
-    # Of cpu4, one event is there alone.
+    # cpu4 has only one of the events.
     text += lines(A.value_series, "cpu4", 5, start)
     text += lines(A.dutycycle_series, "cpu4", 1.0 - 1e-9, start)
     url = f"{store.url}/api/v1/import/prometheus"

@@ -1,4 +1,4 @@
-"""Configurations for processors that are not here, against libpfm4's own verdict."""
+"""Configurations for other processors, checked against libpfm4's own verdict."""
 
 import re
 from decimal import Decimal
@@ -52,7 +52,7 @@ def encode(pmu: str, event: str) -> list[str]:
 
 
 def terms(model: str, role: str) -> list[RoleTerm]:
-    """The terms of a role as the graph holds them."""
+    """The terms of a role as the graph has them."""
     answer = formulas()[role, model]
     if not answer.terms:
         none = Decimal(0)
@@ -77,7 +77,7 @@ def choice_of(model: str, *names: str) -> EventSelection:
 
 
 def configured(text: str) -> list[tuple[str, str]]:
-    """PMU and event of each line of a configuration, but those of sections."""
+    """PMU and event of each line of a configuration, without section lines."""
     lines = [line.split()[0] for line in text.splitlines() if "::" in line]
     return [(pmu or "", name) for pmu, name in map(split_event, lines)]
 
@@ -127,7 +127,7 @@ def test_all_roles_at_once_are_refused_unless_they_may_share(model: str) -> None
         ("icx", ["FLOPs", "Cycles", "Instructions"], True),
         ("icx", ["FLOPs", "L1Misses"], False),
         ("icl", ["FLOPs"], True),
-        # A pair of counters for FLOPs on each Zen.
+        # Each Zen has a pair of counters for FLOPs.
         ("amd64_fam17h_zen2", ["FLOPs", "Cycles", "Instructions", "Loads"], True),
         ("amd64_fam17h_zen2", ["FLOPs", "L2Misses", "Loads", "Stores"], False),
         ("amd64_fam19h_zen3", ["FLOPs", "L2Misses", "Loads"], True),

@@ -1,4 +1,4 @@
-"""Nudges between processes, and folders where there can be none."""
+"""Notifications between processes, and folders in which they are impossible."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Plans from rows, kept in a file; the monitor set on a real PMCD."""
+"""Plans from rows, saved in a file; the monitor plan on a real PMCD."""
 
 import json
 from decimal import Decimal

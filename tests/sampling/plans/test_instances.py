@@ -1,4 +1,4 @@
-"""The column of a query's answer that holds components of a metric."""
+"""The column of a query result that lists the components of a metric."""
 
 import pytest
 from rdflib import Literal, URIRef

@@ -1,4 +1,4 @@
-"""What is asked to be sampled, before any store is asked."""
+"""Plan requests, checked before any store is contacted."""
 
 from dataclasses import replace
 

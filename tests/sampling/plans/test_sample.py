@@ -1,4 +1,4 @@
-"""Plans on the command line, on a real graph store; nobody samples here."""
+"""Plans on the command line with a real graph store; no bridge runs."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ SERIES = (
 
 
 def described() -> dict[str, Any]:
-    """Two sockets of two threads, a domain for each, and a metric of many kinds."""
+    """Two sockets of two threads, a domain for each, and metrics of many kinds."""
     pcp = deepcopy(PCP)
     base = pcp["metrics"][0]
     pcp["metrics"] += [
@@ -59,7 +59,7 @@ def twin(fuseki: Fuseki) -> Iterator[Endpoint]:
 
 @pytest.fixture
 def run(before_fuseki: Fuseki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line before a twin of n1."""
+    """Runs the command line on a twin of n1."""
     monkeypatch.setenv("SUPERTWIN_HOST", "n1")
 
     def call(*words: str) -> Result:
@@ -70,7 +70,7 @@ def run(before_fuseki: Fuseki, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def ingest(run: Run, folder: Path, kernel: str = "6.1") -> None:
-    """Load what a probe found."""
+    """Load the result of a probe."""
     path = folder / "facts.json"
     path.write_text(json.dumps(document({**described(), "os": {"kernel": kernel}})))
     done = run("ingest", "--probe", str(path))

@@ -1,7 +1,7 @@
-"""Plans of roles and events on a real graph store, for processors that are not here.
+"""Plans of roles and events for other processors, on a real graph store.
 
-What cannot be counted is refused, and what an agent has to count is what all plans of a
-host ask for together.
+Events that cannot be counted are refused. The agent counts what all plans of a host
+request together.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ EVENTS = {"msr": ["tsc"], "software": [], "cpu": [], "power": ["energy-pkg"]}
 
 @pytest.fixture(scope="module")
 def twin(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
-    """A store with the roles and five hosts of one socket with four threads."""
+    """A store with the roles and five hosts, each a socket with four threads."""
     with Endpoint(f"{emptied_fuseki.url}/twin") as endpoint:
         publish_roles(endpoint, IRIS)
         for host in MODELS:
@@ -67,7 +67,7 @@ def refusal(twin: Endpoint, asked: PlanRequest) -> str:
 def test_libpfm4_knows_what_a_plan_of_roles_configures(
     twin: Endpoint, host: str
 ) -> None:
-    """All roles that it has; RAPL's events depend on where libpfm4 runs."""
+    """For all roles of the processor; RAPL's events depend on where libpfm4 runs."""
     refused = prepare(twin, host, roles(), (), multiplex=True).choice.refused
     measured = [role for role in roles() if role not in refused]
     wanted = counters.planned(request(host, "a", *measured, multiplex=True), twin)
@@ -133,7 +133,7 @@ def test_series_of_pmu_events_are_hardware_telemetry(twin: Endpoint) -> None:
 def test_what_a_plan_counts_has_a_cost(
     twin: Endpoint, emptied_fuseki: Fuseki, tmp_path: Path
 ) -> None:
-    """Each event has a value and a dutycycle for each of four threads."""
+    """Each event has a value and a duty cycle on each of four threads."""
     settings = Settings(home=tmp_path, base=IRIS.base, fuseki_url=emptied_fuseki.url)
     asked = request("sky", "a", "FLOPsDouble", events=("msr::tsc",))
     found = plan_cost(settings, asked)
@@ -160,10 +160,10 @@ def test_plans_are_counted_together(twin: Endpoint) -> None:
     assert {*configured(alone), "msr.tsc"} < {*lines, "msr.tsc"}
     assert len(lines) == len(configured(alone)) + 1
     assert "msr.tsc" in both.together.text
-    # Of the new plan, its own alone.
+    # Contains only the new plan's own metrics.
     assert {name.split(".")[2] for name in both.counts} >= {"msr"}
     assert len(both.counts) == 4
-    # Another plan of what is counted already changes nothing for the agent.
+    # Another plan of events that are counted already changes nothing for the agent.
     assert (
         alone
         == counters.planned(request("ice", "c", "FLOPsDouble"), twin).together.text
@@ -202,7 +202,7 @@ def test_instances_of_events_are_chosen_as_of_metrics(twin: Endpoint) -> None:
 def test_a_metric_of_another_plans_events_cannot_be_planned_by_itself(
     twin: Endpoint,
 ) -> None:
-    """It would end with that plan, and nobody would say so."""
+    """The metric would disappear with the other plan, without a message."""
     name = "perfevent.hwcounters.msr.tsc.value"
     add(twin, request("zen4", "a", events=("msr::tsc",)))
     alone = request("zen4", "b", metrics=("kernel.all.load", name))
@@ -221,7 +221,7 @@ def test_a_metric_of_another_plans_events_cannot_be_planned_by_itself(
 def test_what_is_wrong_is_told_before_an_agent_is(
     twin: Endpoint, tmp_path: Path, more: dict[str, object], reason: str
 ) -> None:
-    """There is none to be told here: another error would say so."""
+    """No agent exists here: reaching it would give another error."""
     settings = Settings(home=tmp_path, base=IRIS.base, host="zen4")
     asked = request("zen4", "bad", **{"events": ("msr::tsc",), **more})
     with (

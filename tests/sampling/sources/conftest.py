@@ -1,4 +1,4 @@
-"""The bridge and the series store of the bridge's tests."""
+"""The bridge and the time-series store of the bridge tests."""
 
 from tests.sampler_bridge.conftest import new_bridge, store
 

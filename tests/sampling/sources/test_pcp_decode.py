@@ -1,4 +1,4 @@
-"""Decoding gives what PCP's own pmExtractValue gives, value by value."""
+"""Decoding gives the same values as PCP's own pmExtractValue."""
 
 import ctypes
 import mmap
@@ -78,7 +78,7 @@ def test_every_value_is_that_of_pm_extract_value(
         for metric, instance, value in expected
     ]
     named = [row for row in theirs if row[1] != "?"]
-    # What the agent makes up, or what ended since the fetch, as processes do.
+    # The agent invents some instances, and processes may end after the fetch.
     for metric, instance, _ in expected:
         if external(names, indoms[metric], instance) == "?":
             made_up = metric.startswith("sample.")
@@ -144,12 +144,12 @@ class HighMemory:
     shift: int
 
     def write(self, data: bytes) -> None:
-        """Put data at its beginning."""
+        """Write data at the beginning of the memory."""
         ctypes.memmove(self.first - self.shift, data, len(data))
 
 
 def mapped(hint: int, size: int) -> int:
-    """The address of new memory: the hint, where the kernel can."""
+    """The address of new memory: the hint, if the kernel can."""
     libc = ctypes.CDLL(None)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 4]
@@ -161,7 +161,7 @@ def mapped(hint: int, size: int) -> int:
 
 @pytest.fixture(scope="module")
 def place() -> int:
-    """64 KiB as high as this machine has them; they end with the process."""
+    """Reserve 64 KiB at the highest address possible, for the life of the process."""
     return mapped(_HIGH, 2**16)
 
 
@@ -169,7 +169,7 @@ def place() -> int:
 def high_memory(place: int, monkeypatch: pytest.MonkeyPatch) -> HighMemory:
     shift = max(_HIGH - place, 0)
     if shift:
-        # All but this is real: where memory is read at last.
+        # Only this is simulated: the final memory reads.
         below, text = pcp_decode._Memory, pcp_decode.string_at
         monkeypatch.setattr(pcp_decode, "_Memory", lambda a, n: below(a - shift, n))
         monkeypatch.setattr(pcp_decode, "string_at", lambda a, n: text(a - shift, n))
@@ -177,9 +177,9 @@ def high_memory(place: int, monkeypatch: pytest.MonkeyPatch) -> HighMemory:
 
 
 def laid_out(first: int, values: list[tuple[int, bool]]) -> bytes:
-    """A pmResult at an address: each metric has one value, wide or not.
+    """A pmResult at an address, with one value for each metric, wide or not.
 
-    Every second narrow value stands in place, all others in blocks.
+    Every second narrow value is stored in place, all others in blocks.
     """
     sets = first + 24 + 8 * len(values)
     blocks = sets + 32 * len(values)
@@ -199,7 +199,7 @@ def laid_out(first: int, values: list[tuple[int, bool]]) -> bytes:
 def test_pointers_above_2_to_47_are_followed(
     high_memory: HighMemory, metrics: int
 ) -> None:
-    """Few values one by one, and many at once; HighMemory says what is real."""
+    """Both few values, decoded one by one, and many at once; see HighMemory."""
     values = [
         (2**63 + n, True) if n % 3 == 0 else (2**31 + n, False) for n in range(metrics)
     ]

@@ -1,4 +1,4 @@
-"""PCP as a source: what it gives, what it says of the rest, and after an outage."""
+"""PCP as a source: its values, its reasons for missing ones, and outages."""
 
 import subprocess
 import time
@@ -88,7 +88,7 @@ def test_series_stay_the_same_object_while_nothing_changes(
 
 @pytest.mark.serial
 def test_a_sample_is_of_its_fetch_whenever_it_is_looked_at(source: PcpSource) -> None:
-    """Others are fetched before, and another thread looks at them."""
+    """Even if later fetches come first and another thread reads the sample."""
     source.select(["sample.milliseconds"])
     samples, moments = [], []
     for _ in range(3):
@@ -146,7 +146,7 @@ def test_agents_that_die_are_a_gap_until_pmcd_has_started_them_again(
             source.connect()
             assert source.fetch().points == 4
         pmcd.kill_agents()
-        # One whose end PMCD meets after it has started the others waits for a minute.
+        # If PMCD notices an agent's end after restarting the others, it waits a minute.
         wait_until(lambda: points(source) == 4, 90)
         assert set(source.fetch().missing) == {"no.such.metric"}
     finally:
@@ -155,7 +155,7 @@ def test_agents_that_die_are_a_gap_until_pmcd_has_started_them_again(
 
 
 def points(source: PcpSource) -> int:
-    """Values of a fetch, after meeting PMCD again where that is due; 0 without it."""
+    """Number of values of a fetch, reconnecting if necessary; 0 without PMCD."""
     try:
         if not source.connected:
             source.connect()

@@ -1,4 +1,4 @@
-"""Texts as series of the value 1, a label for each; what becomes of too many."""
+"""Texts as series of the value 1 with a label each, and too many texts."""
 
 import time
 from collections.abc import Callable
@@ -105,7 +105,7 @@ def test_a_number_where_a_text_was_promised_is_an_error_of_pcp(pmcd: Pmcd) -> No
 
 
 def test_names_of_instances_that_come_back_are_asked_for_again() -> None:
-    """A process's number is given to another one, sooner or later."""
+    """A process number is given to another process sooner or later."""
     named = {1: "1 sh", 2: "2 make"}
     names = InstanceNames(lambda _: dict(named))
     both = [
@@ -127,7 +127,7 @@ def test_names_of_instances_that_come_back_are_asked_for_again() -> None:
 
 
 def test_names_asked_for_after_a_fetch_are_newer_than_what_it_gave() -> None:
-    """Samples that wait to be looked at do not each ask again."""
+    """Samples that wait to be read do not each request the names again."""
     asked: list[int] = []
     names = InstanceNames(lambda indom: asked.append(indom) or {1: "1 sh", 2: "2 cc"})
     metric = FetchedMetric("a", pmapi.MetricDescriptor(1, pmapi.TYPE_U32, 9))
@@ -153,7 +153,7 @@ def test_a_changed_text_ends_a_series_and_starts_another(
     assert bridge.end() == 0
     assert closes(bridge.status())
     name = WRITTEN.replace(".", "_")
-    # No tick is in both, or this would fail.
+    # This unpacking fails if a tick is in both series.
     (ticks,) = store.values(name).values()
     first = store.values(f'{name}{{value="first"}}')[name]
     second = store.values(f'{name}{{value="the \\"second\\"\\n"}}')[name]

@@ -48,7 +48,7 @@ def known(**changes: Any) -> MetricFacts:
 
 
 def now_ms() -> int:
-    """Now, however long the tests of a busy machine take from here on."""
+    """The current time; valid however long the tests take on a busy machine."""
     return int(time.time() * 1000) + 3_600_000
 
 
@@ -121,7 +121,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("too many texts", {"bridge": bridge(metrics={"a.b": {"reason": TOO_MANY}})}),
     ("PMCD down", {"bridge": bridge(metrics={"a.b": {"reason": NO_ANSWER}})}),
     ("bridge behind", {"bridge": bridge(queue=WAIT | {"oldest_ms": 1}), "age": 99}),
-    # Points are gathered for a moment before they are sent.
+    # The sender gathers points for a moment before it sends them.
     ("stale", {"bridge": bridge(queue=WAIT | {"oldest_ms": now_ms()}), "age": 99}),
     ("stale", {"bridge": bridge(queue=WAIT | {"oldest_ms": None}), "age": 99}),
     ("stale", {"bridge": bridge(queue={"points": 0, "reason": None}), "age": 99}),

@@ -1,4 +1,4 @@
-"""What groups say: their files, their limits, and the jobs in their names."""
+"""Data of control groups: their files, their limits, and the jobs in their names."""
 
 from pathlib import Path
 
@@ -70,7 +70,7 @@ def test_what_a_group_of_version_2_may_use(tmp_path: Path) -> None:
 def test_one_path_in_both_versions_is_one_group_of_both(tmp_path: Path) -> None:
     found = group(tmp_path, {**V1, **V2})
     assert found.versions == (1, 2)
-    # Of the controllers that both speak of, version 1 has the say: it has them.
+    # Version 1 decides for controllers that both versions list: it has them.
     assert read_allowed(found).cpus == (0, 1, 2, 5)
     assert read_allowed(found).tasks == 64
 

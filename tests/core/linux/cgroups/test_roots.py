@@ -1,4 +1,4 @@
-"""Which folders the roots mean: on planted trees, and names that nobody would want."""
+"""Which folders the roots match: on planted trees, and with awkward names."""
 
 import errno
 import os

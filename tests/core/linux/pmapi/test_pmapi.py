@@ -1,4 +1,4 @@
-"""What `pmapi` adds to PCP's Python binding, and what happens without the binding."""
+"""What `pmapi` adds to PCP's Python binding, and its behaviour without the binding."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import pytest
 from core.linux import pmapi
 from tests.servers import ENDS_WITH_US, ROOT, Pmcd, wait_until
 
-# As if the binding were not installed.
+# Simulates a missing binding.
 WITHOUT = "import sys; sys.modules['pcp'] = None; "
 PROBE = "from supertwin.cli.main import main; sys.exit(main(sys.argv[1:]))"
 CONNECT = """
@@ -41,7 +41,7 @@ def test_instance_names_are_utf8(tmp_path: Path) -> None:
     sleeper.symlink_to("/bin/sleep")
     process = subprocess.Popen([*ENDS_WITH_US, sleeper, "600"])
     try:
-        # PCP keeps the first name that it saw, so the program runs before PCP looks.
+        # PCP keeps the first name that it sees, so wait until the program runs.
         command = Path(f"/proc/{process.pid}/cmdline")
         wait_until(lambda: command.read_bytes().startswith(bytes(sleeper)))
         with Pmcd(tmp_path / "pmcd") as pmcd, pmapi.Context(pmcd.address) as context:
@@ -67,7 +67,7 @@ def test_other_threads_run_while_pmcd_is_silent(own_pmcd: Pmcd) -> None:
         os.kill(own_pmcd.pid, signal.SIGSTOP)
         Thread(target=wake_pmcd).start()
         asked.set()
-        # Were Python's lock held meanwhile, PCP would give up after its 10 s.
+        # If Python's lock were held here, PCP would give up after its 10 s.
         assert "kernel.all.load" in context.names()
     assert ticked.is_set()
 

@@ -1,4 +1,4 @@
-"""Addresses that are hosts, and what only looks like one."""
+"""Addresses that are hosts, and texts that only look like one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a process of ssh is told, and one that this machine has no room for."""
+"""The environment of an ssh process, and one that cannot start for lack of memory."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ from core.linux.ssh.errors import SshNotStartedError
 def test_a_process_whose_thread_cannot_start_is_ended(tmp_path: Path) -> None:
     mark = tmp_path / "went on"
     words = ("sh", "-c", f"sleep 0.5; touch '{mark}'")
-    size = threading.stack_size(1 << 47)  # more than there are addresses
+    size = threading.stack_size(1 << 47)  # more than the address space
     try:
         with pytest.raises(SshNotStartedError, match="start new thread.*free memory"):
             Ssh(words, Address("n1"), b"")

@@ -1,4 +1,4 @@
-"""Sockets over there whose names mean themselves to ssh, and others."""
+"""Remote socket names that ssh takes literally, and others."""
 
 import pytest
 
