@@ -24,6 +24,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Protocol
 
@@ -190,7 +191,7 @@ class CommandRun:
                 stderr=subprocess.PIPE,
                 env=self._environment(),
                 start_new_session=True,
-                preexec_fn=self._become,
+                preexec_fn=partial(self._become, os.getpid()),
             )
         except OSError as error:
             raise Refused(_why_not(request, error)) from None
@@ -218,9 +219,14 @@ class CommandRun:
                 f"folder in {' or '.join(within)}"
             )
 
-    def _become(self) -> None:
-        """Prepare the new process before it executes the command."""
+    def _become(self, runner: int) -> None:
+        """Prepare the new process before it executes the command.
+
+        The kernel says nothing of a runner that ended before it was asked to.
+        """
         _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != runner:
+            os._exit(1)
         if not _take(set(self._request.get("cpus") or ())):
             raise OSError
 

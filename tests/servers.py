@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import httpx
 
+from core.linux.signals import ends_with_us
 from core.settings import tools
 from core.settings.accounts import jetty_line, write_secret
 from core.stores.endpoint import Endpoint
@@ -27,7 +28,7 @@ from tests.sample_agent import AGENTS, name_space
 ROOT = Path(__file__).parents[1]
 # Put this before a command: the kernel sends it SIGTERM when the thread that started
 # it ends, hence also when the test run is killed.
-ENDS_WITH_US = (str(tools.setpriv()), "--pdeathsig", "TERM", "--")
+ENDS_WITH_US = ends_with_us()
 
 
 def wait_until(

@@ -1,11 +1,28 @@
-"""Signals that end a process, which first undoes what it began."""
+"""Signals that end a process: it undoes what it began, and its children end with it."""
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shutil import which
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A parent that dies before setpriv has asked for the signal would leave the command
+# behind: the shell starts it only while the parent is still there.
+_IF_PARENT_LIVES = '[ "$PPID" = "$0" ] && exec "$@"'
+
+
+def ends_with_us() -> tuple[str, ...]:
+    """Return words to put before a command that must not outlive this process.
+
+    The kernel sends it SIGTERM when the thread that started it ends, even by SIGKILL.
+    Empty where util-linux's setpriv is not installed.
+    """
+    if setpriv := which("setpriv"):
+        words = (setpriv, "--pdeathsig", "TERM", "--")
+        return (*words, "sh", "-c", _IF_PARENT_LIVES, str(os.getpid()))
+    return ()
 
 
 @contextmanager

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Iterator  # noqa: UP035
 
@@ -175,7 +176,7 @@ def _run_pmcd(home: Path) -> None:
         env={**os.environ, **environment(home)},
         start_new_session=True,
         # Safe, since nothing else runs in this process. PMCD ends with it in any case.
-        preexec_fn=_end_with_parent,  # noqa: PLW1509
+        preexec_fn=partial(_end_with_parent, os.getpid()),  # noqa: PLW1509
     )
     try:
         write_whole(home / "pmcd.pid", str(process.pid))
@@ -188,8 +189,10 @@ def _run_pmcd(home: Path) -> None:
             process.wait(_ENDS_WITHIN / 2)
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before the kernel was asked to tell
+        os._exit(1)
 
 
 def _pmcd() -> Path:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from core.errors import SuperTwinError
 from core.linux.private_folder import keep_files_private
-from core.settings import audit, tools
+from core.linux.signals import ends_with_us
+from core.settings import audit
 from core.settings.home import CHECKOUT
 from core.settings.settings import Settings
 from sampling.calibration.idle import idle_machine
@@ -116,7 +117,7 @@ async def _started(
 ) -> Process:
     with log.open() as errors:
         return await asyncio.create_subprocess_exec(
-            *(str(tools.setpriv()), "--pdeathsig", "TERM", "--", *command),
+            *(*ends_with_us(), *command),
             stdin=DEVNULL,
             stdout=PIPE,
             stderr=errors,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from core.errors import StartError, SuperTwinError
-from core.settings import tools
+from core.linux.signals import ends_with_us
 from core.settings.state import ChildState
 from supertwin.stack.childlog import ChildLog
 from supertwin.stack.children import ChildSpec
@@ -78,10 +78,9 @@ class Child:
         self._become("starting", self.state.reason)
         for path in self.spec.stale:
             path.unlink(missing_ok=True)
-        tied = (str(tools.setpriv()), "--pdeathsig", "TERM", "--")
         with self._log.open() as out:
             self._process = await asyncio.create_subprocess_exec(
-                *(*tied, *self.spec.command),
+                *(*ends_with_us(), *self.spec.command),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,

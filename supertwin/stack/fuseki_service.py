@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 
-from core.settings import tools
+from core.linux.signals import ends_with_us
 from core.settings.settings import Settings
 from supertwin.stack.children import ChildSpec
 from supertwin.stack.compaction import keep_small
@@ -36,7 +36,7 @@ async def serve(settings: Settings, spec: ChildSpec) -> int:
 async def _run(spec: ChildSpec, stop: asyncio.Event) -> int:
     """Run the process once; it ends when we do."""
     process = await asyncio.create_subprocess_exec(
-        *(str(tools.setpriv()), "--pdeathsig", "TERM", "--"),
+        *ends_with_us(),
         *spec.command,
         cwd=spec.cwd,
         env={**os.environ, **spec.env},

@@ -216,7 +216,6 @@ def test_a_configuration_that_ssh_refuses(sshd: Sshd, tmp_path: Path) -> None:
 
 
 def test_no_ssh_here(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ssh, "_ENDS_WITH_US", ())
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SshMissingError, match="apt-get install openssh-client"):
         get_in(sshd.url(), sshd.config)

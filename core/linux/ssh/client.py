@@ -10,9 +10,9 @@ import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from shutil import which
 from threading import Thread
 
+from core.linux.signals import ends_with_us
 from core.linux.ssh.address import Address
 from core.linux.ssh.errors import SshMissingError, SshNotStartedError
 
@@ -21,7 +21,6 @@ CONNECT_SECONDS = 10
 LONGEST_SOCKET = 90
 _PIECE = 1 << 16
 _COMPLAINTS = 1 << 16
-_ENDS_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--") if which("setpriv") else ()
 # Prompts in a window: the ssh of a jump host does not run in batch mode.
 _ASKS_NOBODY = {"SSH_ASKPASS": "/bin/false", "SSH_ASKPASS_REQUIRE": "never"}
 # Our settings include passwords of stores. Neither ssh nor a program that it starts
@@ -80,7 +79,7 @@ class Ssh:
         try:
             # A session of its own: we decide whether to pass on an interrupt.
             self.process = subprocess.Popen(  # noqa: S603
-                (*_ENDS_WITH_US, *argv),
+                (*ends_with_us(), *argv),
                 stdin=pipe,
                 stdout=pipe,
                 stderr=subprocess.PIPE,

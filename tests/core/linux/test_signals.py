@@ -1,12 +1,25 @@
-"""Ending signals let a login be closed, in the thread that receives signals."""
+"""Ending signals let a login be closed; children end with their parent."""
 
 import os
 import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
-from core.linux.signals import ended_in_order
+from core.linux.signals import ended_in_order, ends_with_us
+from tests.servers import wait_until
+
+# Starts a child and is killed at once, before the child's setpriv has run.
+_KILLED = """
+import os, signal, subprocess
+from core.linux.signals import ends_with_us
+child = subprocess.Popen([*ends_with_us(), "sleep", "600"], stdout=subprocess.DEVNULL)
+print(child.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 def handled() -> list[object]:
@@ -40,3 +53,17 @@ def test_what_was_ignored_is_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_child_ends_with_a_parent_that_is_killed_at_once() -> None:
+    command = [sys.executable, "-c", _KILLED]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    child = Path("/proc", done.stdout.strip())
+    wait_until(lambda: not child.exists(), what="the end of the child")
+
+
+def test_a_command_is_not_started_without_its_parent() -> None:
+    other = ["sh", "-c", '"$@"; exit $?', "sh", *ends_with_us(), "true"]
+    assert subprocess.run(other, check=False).returncode == 1
+    assert subprocess.run([*ends_with_us(), "true"], check=False).returncode == 0
