@@ -220,14 +220,10 @@ class CommandRun:
             )
 
     def _become(self, runner: int) -> None:
-        """Prepare the new process before it executes the command.
-
-        The kernel says nothing of a runner that ended before it was asked to.
-        """
+        """Prepare the new process before it executes the command."""
         _prctl(_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != runner:
-            os._exit(1)
-        if not _take(set(self._request.get("cpus") or ())):
+        # The kernel sends nothing for a runner that has already ended.
+        if os.getppid() != runner or not _take(set(self._request.get("cpus") or ())):
             raise OSError
 
     def _cancel(self, number: int, _: object) -> None:

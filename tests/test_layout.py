@@ -30,6 +30,7 @@ OTHERS = {"bench", "deploy", "docs", "tests"}
 # Processes that these start end soon, with their input, or by SUPERTWIN_OWNER_PID.
 ENDS_BY_ITSELF = {
     "tests/api/test_live_shared.py",
+    "tests/core/linux/test_signals.py",
     "tests/e2e/test_counting_ended.py",
     "tests/e2e/test_run_manager.py",
     "tests/ingest/test_collect.py",
@@ -71,7 +72,7 @@ MAY_CALL_PROGRAMS = {
 MAY_BE_LONG = {
     "ingest/remote/collect.py": 560,
     # This also runs on its own.
-    "observations/runner.py": 520,
+    "observations/runner.py": 522,
     # A list with one entry for each setting.
     "core/settings/settings.py": 400,
     "sampler_bridge/sampling/sampler.py": 340,

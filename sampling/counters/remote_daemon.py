@@ -191,7 +191,7 @@ def _run_pmcd(home: Path) -> None:
 
 def _end_with_parent(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it ended before the kernel was asked to tell
+    if os.getppid() != parent:  # it has already ended
         os._exit(1)
 
 
