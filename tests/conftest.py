@@ -55,6 +55,16 @@ def pytest_configure() -> None:
             signal.signal(number, lambda *_: None)
 
 
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Restore the handlers of the signals that end a process."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [(number, signal.getsignal(number)) for number in numbers]
+    yield
+    for number, handler in before:
+        signal.signal(number, handler)
+
+
 def pytest_collection() -> None:
     """Collection creates thousands of tests that all stay: there is no garbage."""
     gc.disable()

@@ -21,7 +21,7 @@ def ends_with_us() -> tuple[str, ...]:
     """
     if setpriv := which("setpriv"):
         words = (setpriv, "--pdeathsig", "TERM", "--")
-        return (*words, "sh", "-c", _IF_PARENT_LIVES, str(os.getpid()))
+        return (*words, "/bin/sh", "-c", _IF_PARENT_LIVES, str(os.getpid()))
     return ()
 
 
@@ -41,7 +41,9 @@ def ended_in_order() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # Once a signal was handled, this process ends: no other may disturb that.
+            if signal.getsignal(number) is _interrupt:
+                signal.signal(number, handler)
 
 
 def _interrupt(*_: object) -> None:

@@ -12,6 +12,8 @@ import pytest
 from core.linux.signals import ended_in_order, ends_with_us
 from tests.servers import wait_until
 
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 # Starts a child and is killed at once, before the child's setpriv has run.
 _KILLED = """
 import os, signal, subprocess
@@ -23,14 +25,20 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def handled() -> list[object]:
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    return [signal.getsignal(number) for number in numbers]
+    return [signal.getsignal(number) for number in ENDINGS]
 
 
-def test_a_signal_is_an_interrupt_and_is_what_it_was_afterwards() -> None:
-    before = handled()
+@pytest.mark.usefixtures("handlers")
+def test_a_signal_is_an_interrupt_and_later_ones_are_ignored() -> None:
     with pytest.raises(KeyboardInterrupt), ended_in_order():
         os.kill(os.getpid(), signal.SIGTERM)
+    assert handled() == [signal.SIG_IGN] * 3
+
+
+def test_without_a_signal_the_handlers_are_restored() -> None:
+    before = handled()
+    with ended_in_order():
+        assert handled() != before
     assert handled() == before
 
 

@@ -170,6 +170,7 @@ printf '%s\\n' "$answer"
 """
 
 
+@pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize("end", ["a signal", "a login that is lost"])
 def test_what_was_begun_is_undone(
     there: Sshd, roots: Endpoint, tmp_path: Path, end: str
@@ -193,6 +194,7 @@ def test_what_was_begun_is_undone(
     assert found and not above.exists()
 
 
+@pytest.mark.usefixtures("handlers")
 @pytest.mark.serial
 def test_a_client_that_left_is_not_served_later(
     there: Sshd, roots: Endpoint, tmp_path: Path
