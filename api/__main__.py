@@ -10,9 +10,8 @@ from fastapi import FastAPI
 
 from api.app import create_app
 from api.collapsed_log import log_to_stderr
-from api.error_report import error_lines
 from api.http_protocol import BoundedProtocol
-from core.errors import UserError
+from core.errors import UserError, error_lines
 from core.linux import pmapi
 from core.settings.settings import Settings
 from ingest.pmu.pfm_library import load_private_copy

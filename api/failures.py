@@ -3,21 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from core.errors import ApiError, SuperTwinError, UserError
-from core.linux.ssh.errors import AddressError, RemoteLoginError, SshMissingError
-from core.stores.errors import EndpointError, EndpointUnreachableError
-from ingest.errors import IngestError, PlanRequestError
-from observations.errors import CpusTakenError, ObservationError
-from queries.errors import ParameterError
-
-_MENDABLE = (
-    *(PlanRequestError, ParameterError, UserError),
-    *(AddressError, SshMissingError),
-)
-_FAILED = (
-    *(EndpointError, IngestError, ObservationError, SuperTwinError),
-    RemoteLoginError,
-)
+from core.errors import ApiError, SuperTwinError
 
 
 @contextmanager
@@ -26,19 +12,16 @@ def answered(
 ) -> Iterator[None]:
     """Convert exceptions raised inside into an ApiError.
 
-    Errors that the user can fix become ``refused`` with 400, or 409 if something is
-    taken; others become 502, or 503 if the graph store is down, with this kind and
-    title.
+    Those with a status below 500 become ``refused``; others get this kind and title.
     """
     try:
         yield
-    except CpusTakenError as error:
-        raise refused(str(error), 409) from None
-    except _MENDABLE as error:
-        raise refused(str(error), 400) from None
-    except _FAILED as error:
-        status = 503 if isinstance(error, EndpointUnreachableError) else 502
-        raise ApiError(status, kind, title, str(error)) from None
+    except ApiError:
+        raise
+    except SuperTwinError as error:
+        if error.status < 500:
+            raise refused(str(error), error.status) from None
+        raise ApiError(error.status, kind, title, str(error)) from None
     except OSError as error:  # the state folder's disk is full or read-only
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         raise ApiError(502, kind, title, said) from None

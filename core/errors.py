@@ -1,24 +1,34 @@
-"""The errors that command-line users and API clients see.
+"""The root of all errors, and how the command line shows them.
 
-SuperTwinError      exit 1: a failure
+SuperTwinError      its subclasses set the exit status and the HTTP status
 ├─ StartError       a child process does not come up; includes its last output
 ├─ SeriesError      the series store returns no points
-└─ UserError    exit 2: the user can fix it; the message says how
-
-ApiError            an error shown to a client, with its HTTP status (RFC 9457)
-├─ BadQueryError    400
-├─ NotFoundError    404
-└─ GraphStoreError  502, 503 or 504
+├─ UserError        the user can fix it; the message says how
+├─ ApiError         an error shown to a client (RFC 9457)
+│  ├─ BadQueryError    400
+│  ├─ NotFoundError    404
+│  └─ GraphStoreError  502, 503 or 504
+└─ the root of each folder's errors, in its errors.py
 """
 
-from collections.abc import Mapping
+import errno
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+# Exit statuses of the command line.
+FAILED = 1
+USER_CAN_FIX = 2
 
 
 class SuperTwinError(Exception):
-    """A failure; its text is one line that names the thing and the cure."""
+    """A failure; its text is one line that names the thing and the cure.
 
-    exit_code = 1
+    ``status`` answers a request that failed because of it; ``lines`` say more.
+    """
+
+    exit_code = FAILED
+    status = 502
+    lines: Sequence[str] = ()
 
 
 class StartError(SuperTwinError):
@@ -28,14 +38,15 @@ class StartError(SuperTwinError):
 class UserError(SuperTwinError):
     """An error that the user can fix."""
 
-    exit_code = 2
+    exit_code = USER_CAN_FIX
+    status = 400
 
 
 class SeriesError(SuperTwinError):
     """The series cannot be read."""
 
 
-class ApiError(Exception):
+class ApiError(SuperTwinError):
     """Any error that a client sees; ``kind`` is the last part of its type IRI."""
 
     def __init__(
@@ -50,6 +61,7 @@ class ApiError(Exception):
     ) -> None:
         super().__init__(detail)
         self.status, self.kind, self.title = status, kind, title
+        self.exit_code = USER_CAN_FIX if status < 500 else FAILED
         self.detail, self.headers, self.members = detail, headers, members
 
 
@@ -69,3 +81,30 @@ class NotFoundError(ApiError):
 
 class GraphStoreError(ApiError):
     """502, 503 or 504: the graph store gave no complete answer."""
+
+
+def error_lines(error: Exception) -> list[str]:
+    """Return one line with the problem and its fix, then a report if there is one."""
+    if isinstance(error, SuperTwinError):
+        return [_flat(error), *(f"  {line}" for line in error.lines)]
+    if not isinstance(error, OSError):
+        return [
+            f"{type(error).__name__}: {_flat(error)}: a fault in SuperTwin; "
+            "`supertwin --traceback COMMAND` shows where"
+        ]
+    if error.errno == errno.ENOSPC:
+        return [f"the disk is full ({error.filename or 'no file named'}): free some"]
+    if error.strerror and error.filename:
+        return [f"{error.filename}: {error.strerror}"]
+    return [_flat(error)]
+
+
+def exit_code(error: Exception) -> int:
+    """Return 2 if the user can fix the error, and 1 for a failure."""
+    if isinstance(error, SuperTwinError):
+        return error.exit_code
+    return USER_CAN_FIX if isinstance(error, FileNotFoundError) else FAILED
+
+
+def _flat(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -11,9 +11,13 @@ named
 A failure while a dashboard is built is not an error: its panel shows it.
 """
 
+from core.errors import USER_CAN_FIX, SuperTwinError
 
-class DashboardError(Exception):
+
+class DashboardError(SuperTwinError):
     """Root of all errors of this folder; its text is one line with the cure."""
+
+    exit_code = USER_CAN_FIX
 
 
 class PanelError(DashboardError):

@@ -6,9 +6,13 @@ DtdlError
     └── DtmiError       a DTMI that we did not write
 """
 
+from core.errors import USER_CAN_FIX, SuperTwinError
 
-class DtdlError(Exception):
+
+class DtdlError(SuperTwinError):
     """Any failure between a graph and its DTDL."""
+
+    exit_code = USER_CAN_FIX
 
 
 class NotExportableError(DtdlError):

@@ -20,9 +20,13 @@ IngestError
         └── TopologyError       hwloc's XML is truncated, hostile or inconsistent
 """
 
+from core.errors import FAILED, USER_CAN_FIX, SuperTwinError
 
-class IngestError(Exception):
+
+class IngestError(SuperTwinError):
     """Any failure between a machine and its published graph."""
+
+    exit_code = USER_CAN_FIX
 
 
 class HostNameError(IngestError):
@@ -64,6 +68,8 @@ class RemoteError(IngestError):
 class ConnectionLostError(RemoteError):
     """The connection to a remote host ended half-way."""
 
+    exit_code = FAILED
+
 
 class NotConformingError(IngestError):
     """A description that violates the shapes; `lines` is the report."""
@@ -91,6 +97,8 @@ class OtherMachineError(IngestError):
 
 class PlanRequestError(IngestError):
     """A sampling plan that cannot be carried out as requested."""
+
+    status = 400
 
 
 class ProcessNameError(IngestError):

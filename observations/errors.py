@@ -1,16 +1,23 @@
 """Errors of observations; each message names the object and the fix."""
 
+from core.errors import USER_CAN_FIX, SuperTwinError
 
-class ObservationError(Exception):
+
+class ObservationError(SuperTwinError):
     """Root of the errors of this package."""
 
 
 class CpusTakenError(ObservationError):
     """Another observation holds the CPUs."""
 
+    exit_code = USER_CAN_FIX
+    status = 409
+
 
 class LaunchError(ObservationError):
     """A command could not be started, or contact with its runner was lost."""
+
+    exit_code = USER_CAN_FIX
 
 
 class NotCountedError(ObservationError):
@@ -27,3 +34,5 @@ class RunnerEventError(ObservationError):
 
 class CrateError(ObservationError):
     """A crate cannot be written or read."""
+
+    exit_code = USER_CAN_FIX

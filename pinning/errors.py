@@ -6,8 +6,10 @@ PinningError
 └── LimitError      the host has less than requested
 """
 
+from core.errors import SuperTwinError
 
-class PinningError(Exception):
+
+class PinningError(SuperTwinError):
     """Root of all errors of this folder."""
 
 

@@ -23,6 +23,8 @@ class UnknownQueryError(QueriesError):
 class ParameterError(QueriesError):
     """A parameter that a saved query lacks, or a value that does not fit."""
 
+    status = 400
+
 
 class UnknownHostError(QueriesError):
     """No host has this name."""

@@ -8,8 +8,10 @@ BridgeError               its other subclasses are in sampler_bridge.errors
 └── SourceDownError       a source does not answer now; another try may succeed
 """
 
+from core.errors import SuperTwinError
 
-class BridgeError(Exception):
+
+class BridgeError(SuperTwinError):
     """Root of all errors of sampling."""
 
 

@@ -1,10 +1,8 @@
 """Removes a host: its twin, and what counts on it."""
 
 from core.errors import SuperTwinError
-from core.linux.ssh.errors import RemoteLoginError
 from core.settings.settings import Settings
 from core.stores.datasets import Progress, writing
-from ingest.errors import IngestError
 from ingest.history.history import forget, keep_whole
 from ingest.host_history import find_past_host
 from ingest.hwloc.topology_file import topology_path
@@ -41,5 +39,5 @@ def _end_counting(
     """Leave no PMCD on the host; a host out of reach is removed all the same."""
     try:
         end(settings, host, store.twin, progress)
-    except (SuperTwinError, IngestError, RemoteLoginError) as error:
+    except SuperTwinError as error:
         progress(f"what counts PMU events on {host} could not be ended: {error}")

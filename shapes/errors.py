@@ -4,8 +4,10 @@ ShapesError
 └── NoShapesError     a folder that should hold shapes holds none
 """
 
+from core.errors import SuperTwinError
 
-class ShapesError(Exception):
+
+class ShapesError(SuperTwinError):
     """Root of all exceptions of the shapes folder."""
 
 

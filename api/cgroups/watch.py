@@ -9,13 +9,12 @@ from pathlib import Path
 from anyio import to_thread
 
 from api.services import Services
+from core.errors import SuperTwinError
 from core.linux.cgroups.errors import CgroupError
 from core.linux.cgroups.ledger import LEDGER_FILE, Ledger, read_ledger
 from core.settings.settings import Settings
 from core.stores.datasets import dataset, writing
 from core.stores.endpoint import Endpoint
-from core.stores.errors import QueriesError
-from ingest.errors import IngestError
 from sampling.cgroup_twins import CgroupChange, CgroupTwins
 from sampling.plan_file.notify import notify
 from sampling.sources.cgroup_metrics import DOMAIN
@@ -42,7 +41,7 @@ async def follow_cgroups(services: Services) -> None:
                 try:
                     await to_thread.run_sync(_write, settings, twin, twins, path)
                     seen, told = changed, ""
-                except (OSError, QueriesError, IngestError, CgroupError) as error:
+                except (OSError, SuperTwinError) as error:
                     if told != str(error):
                         told = str(error)
                         _log.warning("control groups: %s", told)

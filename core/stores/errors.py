@@ -11,17 +11,25 @@ QueriesError                 also the root of the errors of saved queries
     └── IncompleteAnswerError        the answer ended before it was complete
 """
 
+from core.errors import FAILED, USER_CAN_FIX, SuperTwinError
 
-class QueriesError(Exception):
+
+class QueriesError(SuperTwinError):
     """Root of the errors about queries; its text is one line with the cure."""
+
+    exit_code = USER_CAN_FIX
 
 
 class EndpointError(QueriesError):
     """The graph store gave no usable answer."""
 
+    exit_code = FAILED
+
 
 class EndpointUnreachableError(EndpointError):
     """Nothing answers at the address of the graph store."""
+
+    status = 503
 
 
 class AccountRefusedError(EndpointError):
@@ -34,6 +42,8 @@ class EndpointTimeoutError(EndpointError):
 
 class QuerySyntaxError(EndpointError):
     """The graph store could not parse the query or the update."""
+
+    exit_code = USER_CAN_FIX
 
 
 class UpdateRefusedError(EndpointError):

@@ -10,10 +10,9 @@ from itertools import islice
 from threading import Lock, Thread
 
 from core.errors import SuperTwinError
-from core.linux.ssh.errors import RemoteLoginError
 from core.settings.settings import Settings
 from observations.cpus import Cpus
-from observations.errors import CpusTakenError, LaunchError
+from observations.errors import CpusTakenError
 from observations.launch import RunnerHandle, events
 from observations.session.cpu_shield import CpuShield
 from observations.session.host_queues import HostQueues
@@ -240,7 +239,7 @@ class RunManager:
         try:
             while run := session.due:
                 self._run(session, run)
-        except (LaunchError, RemoteLoginError, SuperTwinError) as error:
+        except SuperTwinError as error:
             session.problem = str(error)
             session.close(str(error))
         except Exception as error:

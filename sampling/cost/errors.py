@@ -6,8 +6,10 @@ CostError
 └── ModelError         a saved calibration cannot be read
 """
 
+from core.errors import SuperTwinError
 
-class CostError(Exception):
+
+class CostError(SuperTwinError):
     """Root of the errors of this folder."""
 
 

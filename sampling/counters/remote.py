@@ -14,7 +14,6 @@ from pathlib import Path
 
 from core.errors import SuperTwinError, UserError
 from core.linux.ssh.address import parse_address
-from core.linux.ssh.errors import RemoteLoginError
 from core.linux.ssh.reasons import printable
 from core.linux.ssh.sockets import plain_socket
 from core.settings.settings import Settings
@@ -83,7 +82,7 @@ def _undo(
         except RemoteError:
             with connected(program.where, config) as connection:
                 _RemoteProgram(connection, program.folder).ask(before)
-    except (SuperTwinError, RemoteError, RemoteLoginError) as error:
+    except SuperTwinError as error:
         progress(
             f"{host} may still count what it should not ({error}): `supertwin "
             f"perfevent resume --host {host}` as soon as it answers"

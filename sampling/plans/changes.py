@@ -5,12 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from core.errors import SuperTwinError
-from core.linux.ssh.errors import RemoteLoginError
 from core.settings.settings import Settings
 from core.stores.datasets import Progress, dataset, writing
 from core.stores.endpoint import Endpoint
 from core.stores.results import TermRows
-from ingest.errors import IngestError
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 from sampling.counters import counters
@@ -117,7 +115,7 @@ def freeing(
         return
     try:
         counters.settle(settings, host, twin, progress)
-    except (SuperTwinError, IngestError, RemoteLoginError) as error:
+    except SuperTwinError as error:
         progress(
             f"the perfevent agent of {host} still counts what it did, until the next "
             f"change of a plan with counters: {error}"

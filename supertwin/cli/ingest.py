@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from api.error_report import error_lines
+from core.errors import error_lines
 from core.settings import audit
 from core.settings.running import pmcd_address
 from core.settings.settings import Settings

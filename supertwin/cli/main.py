@@ -80,11 +80,11 @@ class RootCommand(LazyGroup):
                 ctx.exit(_PIPE_CLOSED)
             if ctx.params.get("traceback"):
                 raise
-            from api import error_report
+            from core.errors import error_lines, exit_code
 
-            for line in error_report.error_lines(error):
+            for line in error_lines(error):
                 click.echo(f"supertwin: {line}", err=True)
-            ctx.exit(error_report.exit_code(error))
+            ctx.exit(exit_code(error))
 
 
 @click.group(cls=RootCommand, lazy=_COMMANDS)

@@ -6,16 +6,12 @@ from typing import Any
 import click
 
 from api.services import make_services
-from core.errors import ApiError, SuperTwinError, UserError
 from core.settings.settings import Settings
 from pinning.formats import FORMATS
 from pinning.hybrid import BINDS, MAPS, RANKS
 from pinning.placing import PinningRequest, place
 from pinning.policy import WORDS
 from supertwin.cli.host import HOST
-
-# From this status on, errors are the stores'; below, the user can fix the command.
-_FAILURE = 500
 
 
 def _words() -> str:
@@ -57,7 +53,7 @@ def pin_command(
 ) -> None:
     settings = Settings()
     pin_request = PinningRequest(host or settings.host, format=form, map=map_, **given)
-    found = placed(settings, pin_request)
+    found = asyncio.run(_placed(settings, pin_request))
     if as_json:
         import orjson
 
@@ -67,18 +63,10 @@ def pin_command(
     click.echo(found["reason"], err=True)
 
 
-def placed(settings: Settings, pin_request: PinningRequest) -> dict[str, Any]:
-    """The answer of `/pin`; raises UserError and SuperTwinError."""
-    return asyncio.run(_placed(settings, pin_request))
-
-
 async def _placed(settings: Settings, pin_request: PinningRequest) -> dict[str, Any]:
     services = make_services(settings)
     try:
         found, _ = await place(services, pin_request)
-    except ApiError as error:
-        kind = SuperTwinError if error.status >= _FAILURE else UserError
-        raise kind(error.detail) from None
     finally:
         await services.aclose()
     return found

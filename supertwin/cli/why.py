@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import click
 
 from api.services import make_services
-from core.errors import ApiError, UserError
 from core.settings.settings import Settings
 from ingest.host_name import check_host
 from ontology.figures import figures
@@ -61,8 +60,6 @@ async def _ask(settings: Settings, host: str, metric: str, instance: str | None)
     services = make_services(settings)
     try:
         return await explain(services, host, metric, instance)
-    except ApiError as error:
-        raise UserError(f"{error.title}: {error.detail}") from None
     finally:
         await services.aclose()
 

@@ -163,7 +163,7 @@ def main(design: "Design | None" = None, nice: int = LOWEST) -> int:
     except KeyboardInterrupt:  # all of its children have ended
         return 1
     except Exception as error:  # the supervisor needs a reason in any case
-        from api.error_report import error_lines
+        from core.errors import error_lines
 
         traceback.print_exc()
         say(error_lines(error)[0])

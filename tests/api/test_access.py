@@ -11,8 +11,7 @@ import pytest
 
 from api.access.tokens import TokenRole, add_token
 from api.app import create_app
-from api.error_report import error_lines
-from core.errors import UserError
+from core.errors import UserError, error_lines
 from core.settings.settings import Settings
 from tests.api.servers import Api, Closed, bearer
 from tests.servers import Server

@@ -1,6 +1,5 @@
 """An error at the command line is one line with the right exit status."""
 
-import errno
 import os
 import subprocess
 import sys
@@ -9,52 +8,12 @@ from pathlib import Path
 import click
 import pytest
 
-from api.error_report import error_lines, exit_code
-from core.errors import StartError, UserError
 from core.settings.settings import Settings
-from core.stores.errors import EndpointUnreachableError
-from ingest.errors import HostNameError, NotConformingError
-from queries.errors import ParameterError
 from supertwin.cli.out_file import write_whole
 from supertwin.cli.summary import web_address
 from supertwin.cli.wording import counted
 from tests.command_line import run_by_itself as run
 from tests.servers import ROOT
-
-
-def full_disk() -> OSError:
-    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/twin/file")
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "line"),
-    [
-        (UserError("mend it"), 2, "mend it"),
-        (StartError("fuseki died"), 1, "fuseki died"),
-        (HostNameError("no\nname"), 2, "no name"),
-        (ParameterError("--cpu zero"), 2, "--cpu zero"),
-        (EndpointUnreachableError("nobody"), 1, "nobody"),
-        (full_disk(), 1, "the disk is full (/twin/file): free some"),
-        (PermissionError(13, "Permission denied", "/a"), 1, "/a: Permission denied"),
-    ],
-)
-def test_errors_have_a_line_and_a_status(
-    error: Exception, status: int, line: str
-) -> None:
-    assert error_lines(error) == [line]
-    assert exit_code(error) == status
-
-
-def test_a_refused_graph_shows_the_report() -> None:
-    error = NotConformingError("n1", ["a has no b", "c has two d"])
-    assert error_lines(error)[1:] == ["  a has no b", "  c has two d"]
-    assert exit_code(error) == 2
-
-
-def test_what_nobody_foresaw_says_where_to_look() -> None:
-    (line,) = error_lines(KeyError("x"))
-    assert line.startswith("KeyError: 'x': a fault in SuperTwin")
-    assert exit_code(KeyError("x")) == 1
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from core.errors import SuperTwinError
+
 # PCP protocol constants, defined here so that this module loads without the binding.
 NO_INDOM = 0xFFFFFFFF
 NO_METRIC = 0xFFFFFFFF
@@ -20,7 +22,7 @@ NO_ANSWER = frozenset({TIMEOUT, -12366, -12368, -12391})
 ERROR_BASE = -12345
 
 
-class PmapiError(Exception):
+class PmapiError(SuperTwinError):
     """Root of the errors of this folder."""
 
 

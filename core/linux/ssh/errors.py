@@ -7,13 +7,19 @@ RemoteLoginError
 └── SshNotStartedError  this machine cannot start another process or thread now
 """
 
+from core.errors import USER_CAN_FIX, SuperTwinError
 
-class RemoteLoginError(Exception):
+
+class RemoteLoginError(SuperTwinError):
     """Any reason why a login cannot be started."""
+
+    exit_code = USER_CAN_FIX
 
 
 class AddressError(RemoteLoginError):
     """Not an ssh:// address of a host."""
+
+    status = 400
 
 
 class SocketNameError(RemoteLoginError):
@@ -22,6 +28,8 @@ class SocketNameError(RemoteLoginError):
 
 class SshMissingError(RemoteLoginError):
     """ssh is not installed on this machine."""
+
+    status = 400
 
 
 class SshNotStartedError(RemoteLoginError):
