@@ -42,7 +42,7 @@ explain() {
     elif grep -qiE 'PKIX|CERTIFICATE_VERIFY_FAILED|certificate (signed|verify|is not)|x509|SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)' "$LOG"; then
         fail "$step: a server's certificate is not trusted; update ca-certificates, or add your proxy's certificate to it, and run make up again"
     elif grep -qiE 'temporary failure|could not resolve|unknown host|network is unreachable|could not connect|failed to connect|connection (refused|timed out|reset)|no such host|i/o timeout|max retries|could not find a version|failed to fetch|could not transfer|NewConnectionError|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT' "$LOG"; then
-        fail "$step: no network, or a proxy is not set; mend it and run make up again (details: $LOG)"
+        fail "$step: no network, or a proxy is not set; fix it and run make up again (details: $LOG)"
     elif grep -qi 'sudo:' "$LOG"; then
         fail "$step: $(grep -m1 -i 'sudo:' "$LOG"); run it as root, or as a user who may use sudo"
     fi

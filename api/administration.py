@@ -109,7 +109,7 @@ async def add_token(request: Request, services: Use) -> Response:
 
 @router.delete("/tokens/{name}", summary="Revoke a token", **_DELETED)
 async def revoke_token(request: Request, services: Use, name: Name) -> Response:
-    """It lets nobody in from the next request on. Role: admin."""
+    """It is refused from the next request on. Role: admin."""
     home = services.settings.home
     await _done(lambda: tokens.revoke_token(home, name), {TokenError: 404})
     audit.record(request, "token.revoked", name)

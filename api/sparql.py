@@ -28,7 +28,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
         "content": {t: {} for t in (*formats.TABLES, *formats.TRIPLES)},
     },
     400: {"description": "Not one query, a syntax error, an update, or SERVICE"},
-    406: {"description": "This form of query cannot be served as what is accepted"},
+    406: {"description": "This form of query has no answer in an accepted media type"},
     413: {"description": "The query is over 1 MiB, or its answer over the bound"},
     415: {"description": "The body is neither a form nor application/sparql-query"},
     504: {"description": "The query took longer than SUPERTWIN_QUERY_TIMEOUT"},

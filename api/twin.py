@@ -288,4 +288,4 @@ def _id_hint(segment: str) -> str:
         meant = ""
     hint = f"; did you mean {meant!r}?" if 0 < len(meant) <= 200 else ""
     rule = "ids write characters outside [A-Za-z0-9_.-] as ~HH"
-    return f"{segment[:200]!r} is no id: {rule}{hint}"
+    return f"{segment[:200]!r} is not an id: {rule}{hint}"

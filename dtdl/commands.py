@@ -35,7 +35,7 @@ def commands() -> list[Element]:
             "Probe the machine",
             _object(confirm="boolean"),
             _object(probe="string", changed="boolean", seconds="double"),
-            "Looks at the machine anew and makes what is found its twin; `confirm` "
+            "Looks at the machine again and makes what is found its twin; `confirm` "
             "replaces another machine of that name. Gives the IRI of the probe.",
         ),
         _command(

@@ -38,7 +38,7 @@ def export(
     base = base.rstrip("/")
     nodes = Nodes(triples, host, base)
     if ST.ComputeNode not in nodes.classes(host):
-        raise NotExportableError(f"{host} is no host: see `supertwin query hosts`")
+        raise NotExportableError(f"{host} is not a host: see `supertwin query hosts`")
     return _Export(nodes, VERSIONS[version]).interfaces()
 
 

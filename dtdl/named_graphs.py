@@ -98,4 +98,6 @@ def _decoded(segments: Sequence[str], subject: URIRef) -> str:
     try:
         return decode_id(segments[0] if segments else "")
     except IdError:
-        raise DtdlDocumentError(f"{subject} is no IRI that SuperTwin writes") from None
+        raise DtdlDocumentError(
+            f"{subject} is not an IRI that SuperTwin writes"
+        ) from None

@@ -128,7 +128,7 @@ class _Reader:
             if name not in _NO_FACTS and name not in (WHOLE_LABEL, WHOLE_COMMENT):
                 if name not in properties():
                     raise DtdlDocumentError(
-                        f"{content['@id']}: {name[:60]!r} is no member"
+                        f"{content['@id']}: {name[:60]!r} is not a member"
                     )
                 yield from self._facts(node, properties()[name], values)
         more = content.get("more", {})
@@ -148,7 +148,9 @@ class _Reader:
             return expand(predicate, self._base)
         known = property_of(content["name"])
         if known is None:
-            raise DtdlDocumentError(f"{content['name'][:60]!r} is no property of ours")
+            raise DtdlDocumentError(
+                f"{content['name'][:60]!r} is not a property of ours"
+            )
         return known
 
     def _target(self, content: Element) -> URIRef:

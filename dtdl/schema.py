@@ -12,7 +12,7 @@ from dtdl.terms import class_name, expand
 from dtdl.versions import VERSIONS, Element
 from ontology.terms import ST
 
-_CURE = "write it anew with `supertwin export dtdl --version 2`"
+_CURE = "write it again with `supertwin export dtdl --version 2`"
 _DTDL = frozenset(
     {"Interface", "Property", "Telemetry", "Relationship", "Component", "Command"}
 )
@@ -54,7 +54,7 @@ def host_of(interfaces: list[Element], base: str) -> URIRef:
         raise DtdlDocumentError(f"{len(hosts)} hosts ({_HOST}), expected one: {_CURE}")
     host = from_dtmi(hosts[0], base)
     if host is None or not host.startswith(f"{base}/twin/"):
-        raise DtdlDocumentError(f"{hosts[0]} is no host: {_CURE}")
+        raise DtdlDocumentError(f"{hosts[0]} is not a host: {_CURE}")
     for interface in interfaces:
         for element in (interface, *interface.get("contents", [])):
             if "@id" in element and co_type(element) != PAGE:
@@ -84,19 +84,19 @@ def _check_of_host(element: Element, host: URIRef, base: str) -> None:
 
 def _check_interface(interface: Any, seen: set[str]) -> None:
     if not isinstance(interface, dict):
-        raise DtdlDocumentError(f"{str(interface)[:60]!r} is no Interface: {_CURE}")
+        raise DtdlDocumentError(f"{str(interface)[:60]!r} is not an Interface: {_CURE}")
     _check_version(interface.get("@context"))
     _check_element(interface, "an Interface", seen)
     if "Interface" not in interface["@type"] or "@id" not in interface:
-        raise DtdlDocumentError(f"an element is no Interface with an @id: {_CURE}")
+        raise DtdlDocumentError(f"an element is not an Interface with an @id: {_CURE}")
     if not co_type(interface):
         raise DtdlDocumentError(
-            f"{interface['@id']} has DTDL's own type only, so it is no export of "
+            f"{interface['@id']} has DTDL's own type only, so it is not an export of "
             f"ours: {_CURE}"
         )
     contents = interface.get("contents", [])
     if not isinstance(contents, list):
-        raise DtdlDocumentError(f"{interface['@id']}: contents is no list: {_CURE}")
+        raise DtdlDocumentError(f"{interface['@id']}: contents is not a list: {_CURE}")
     names: set[str] = set()
     for content in contents:
         _check_content(content, interface["@id"], names, seen)
@@ -137,7 +137,7 @@ def _check_element(element: Element, what: str, seen: set[str]) -> None:
     if "@id" in element:
         id_ = element["@id"]
         if not isinstance(id_, str):
-            raise DtdlDocumentError(f"{what} has an @id that is no text: {_CURE}")
+            raise DtdlDocumentError(f"{what} has an @id that is not text: {_CURE}")
         if id_ in seen:
             raise DtdlDocumentError(f"{id_[:150]} is described twice: {_CURE}")
         seen.add(id_)

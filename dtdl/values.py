@@ -70,7 +70,7 @@ def from_json(value: Any, base: str, schema: str = "") -> Object:
             return expand(text, base)
         case {"@value": str(text)} if value.keys() <= _VALUE:
             return _literal(text, value, base)
-    raise DtdlDocumentError(f"{str(value)[:60]!r} is no value that an export holds")
+    raise DtdlDocumentError(f"{str(value)[:60]!r} is not a value that an export holds")
 
 
 def all_from_json(value: Any, base: str, schema: str = "") -> list[Object]:

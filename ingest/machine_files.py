@@ -54,10 +54,10 @@ def probe_file(path: Path, host: str | None = None) -> dict[str, Any]:
     try:
         document = json.loads(read_file(path))
     except (ValueError, RecursionError) as error:
-        raise ProbeDocumentError(f"{path} is no JSON: {error}") from error
+        raise ProbeDocumentError(f"{path} is not JSON: {error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ProbeDocumentError(
-            f"{path} is no probe file: `supertwin probe --out FILE` writes them"
+            f"{path} is not a probe file: `supertwin probe --out FILE` writes them"
         )
     document |= {"host": check_host(host or str(document.get("host", "")))}
     return _check(path, document)

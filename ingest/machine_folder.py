@@ -75,7 +75,7 @@ def recognise(path: Path) -> MachineFile | None:
         return _file(path, kind, host)
     if path.suffix in _SUFFIXES:
         raise ProbeDocumentError(
-            f"{path} is no file about a machine: give hwloc's XML, or JSON that "
+            f"{path} is not a file about a machine: give hwloc's XML, or JSON that "
             "`supertwin probe --out` or the original SuperTwin wrote"
         )
     return None
@@ -105,7 +105,7 @@ def _file(path: Path, kind: str, host: str) -> MachineFile:
 
 
 def _no_file(path: Path) -> Any:
-    raise ProbeDocumentError(f"{path} is no regular file: take it out of the folder")
+    raise ProbeDocumentError(f"{path} is not a regular file: take it out of the folder")
 
 
 def _json(path: Path) -> tuple[str, str]:
@@ -114,7 +114,7 @@ def _json(path: Path) -> tuple[str, str]:
         content = orjson.loads(read_file(path))
     except ValueError as error:
         raise ProbeDocumentError(
-            f"{path} is no JSON: {error}: write or copy it anew"
+            f"{path} is not JSON: {error}: write or copy it again"
         ) from None
     if not isinstance(content, dict):
         return "", ""

@@ -46,8 +46,8 @@ class NamedProcess:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name) or self.name != self.name.strip():
             raise ProcessNameError(
-                f"{self.name[:64]!r} is no name for a process: begin with a letter, go "
-                "on with letters, digits, blanks, '.', '_', '+' and '-', 64 at most"
+                f"{self.name[:64]!r} is not a name for a process: begin with a letter, "
+                "go on with letters, digits, blanks, '.', '_', '+' and '-', 64 at most"
             )
         if self.text not in TEXTS:
             raise ProcessNameError(f"{self.text!r} is none of: {', '.join(TEXTS)}")
@@ -150,7 +150,7 @@ def _check(expression: str) -> None:
     except (re.error, OverflowError, RecursionError) as error:
         reason = str(error)
     raise ProcessNameError(
-        f"{expression[:60]!r} is no regular expression ({reason}): see Python's re"
+        f"{expression[:60]!r} is not a regular expression ({reason}): see Python's re"
     )
 
 

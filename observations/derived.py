@@ -184,7 +184,7 @@ def _dutycycle(term: WeightedEvent, counted: Summary, series: Series) -> float:
     figures = one.figures if one else None
     share = figures.median if figures else None
     if share is None:
-        raise NotCountedError(f"nobody knows whether {term.event} had a counter")
+        raise NotCountedError(f"it is unknown whether {term.event} had a counter")
     if share == 0:
         raise NotCountedError(f"{term.event} never had a counter: too many were asked")
     return share

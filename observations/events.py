@@ -156,10 +156,10 @@ def event_of(line: bytes) -> RunnerEvent:
         found: RunnerEvent = orjson.loads(line)
         _EVENT.validate_python(found)
     except orjson.JSONDecodeError as error:
-        raise RunnerEventError(f"a line is no JSON: {error}") from None
+        raise RunnerEventError(f"a line is not JSON: {error}") from None
     except ValidationError as error:
         raise RunnerEventError(
-            f"a line is no event of a runner: {_first(error)}"
+            f"a line is not an event of a runner: {_first(error)}"
         ) from None
     return found
 

@@ -255,7 +255,7 @@ class CommandRun:
         try:
             _tell(event, **what)
         except OSError:
-            self._cancel_for("nobody listened")
+            self._cancel_for("its client has disconnected")
 
     def _pids(self) -> dict[str, list[int]]:
         """List the run's processes; start times, in clock ticks, detect reused pids."""
@@ -397,7 +397,7 @@ def _why_not(request: dict[str, Any], error: OSError) -> str:
     if error.filename == cwd and cwd is not None:
         return f"the folder {cwd!r} cannot be entered: {error.strerror}"
     if error.errno == errno.ENOENT:
-        return f"there is no command {command!r}: give its path, or mend PATH"
+        return f"there is no command {command!r}: give its path, or fix PATH"
     if error.errno == errno.E2BIG:
         return "arguments and environment are too long: put them into a file"
     return f"{command!r} cannot be run: {error.strerror}"

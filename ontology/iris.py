@@ -34,7 +34,7 @@ def encode_id(text: str) -> str:
     try:
         encoded = text.encode()
     except UnicodeEncodeError:
-        raise IdError(f"{text!r} cannot be an id: it is no Unicode text") from None
+        raise IdError(f"{text!r} cannot be an id: it is not Unicode text") from None
     return "".join(chr(b) if b in _PLAIN else f"~{b:02X}" for b in encoded)
 
 

@@ -26,7 +26,7 @@ def read_modules(paths: list[Path]) -> Graph:
             graph.parse(path, format="turtle")
         except (BadSyntax, ParserError, UnicodeDecodeError, OSError) as error:
             reason = str(error).splitlines()[0]
-            raise ModuleError(f"{path}: {reason}; mend the Turtle") from error
+            raise ModuleError(f"{path}: {reason}; fix the Turtle") from error
     return graph
 
 

@@ -13,19 +13,19 @@ def read_whole(text: str) -> int:
     int() also accepts underscores, white space and the digits of every script.
     """
     if not _WHOLE.fullmatch(text):
-        raise ValueError(f"{text[:40]!r} is no whole number")
+        raise ValueError(f"{text[:40]!r} is not a whole number")
     return int(text)
 
 
 def read_hexadecimal(text: str) -> int:
     """A number of at most 64 bits, with or without ``0x``; raises ValueError."""
     if not _HEXADECIMAL.fullmatch(text):
-        raise ValueError(f"{text[:40]!r} is no hexadecimal number")
+        raise ValueError(f"{text[:40]!r} is not a hexadecimal number")
     return int(text, 16)
 
 
 def read_decimal(text: str) -> float:
     """A number with or without a fraction or an exponent; raises ValueError."""
     if not _DECIMAL.fullmatch(text):
-        raise ValueError(f"{text[:40]!r} is no number")
+        raise ValueError(f"{text[:40]!r} is not a number")
     return float(text)

@@ -15,10 +15,10 @@ def read_cpus(text: str) -> list[int]:
     for part in text.split(","):
         match = _PART.fullmatch(part)
         if not match:
-            raise PolicyError(f"{text[:60]!r} is no list of CPUs such as 0-3,8")
+            raise PolicyError(f"{text[:60]!r} is not a list of CPUs such as 0-3,8")
         first, last = int(match[1]), int(match[2] or match[1])
         if not first <= last <= _LARGEST:
-            raise PolicyError(f"{part!r} is no range of CPUs such as 0-3")
+            raise PolicyError(f"{part!r} is not a range of CPUs such as 0-3")
         found.extend(range(first, last + 1))
         if len(found) > _LARGEST:
             raise PolicyError(f"{text[:60]!r} lists more than {_LARGEST} CPUs")

@@ -119,7 +119,7 @@ def _count(pin_request: PinningRequest, name: str) -> int | None:
     if not text:
         return None
     if not _NUMBER.fullmatch(text):
-        raise PolicyError(f"{name}: {text[:40]!r} is no whole number")
+        raise PolicyError(f"{name}: {text[:40]!r} is not a whole number")
     number = int(text)
     if number < 1:
         raise PolicyError(f"{name}: {number} given, at least 1 is needed")

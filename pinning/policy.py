@@ -114,7 +114,7 @@ def _ordered(order: Order, *distinct: str) -> Callable[[Policy, str, str], Polic
 
 def _once(known: tuple[Any, ...], more: Iterable[Any], word: str) -> tuple[Any, ...]:
     if set(known) & set(more):
-        raise PolicyError(f"{word} says again what stands before it: leave it out")
+        raise PolicyError(f"{word} repeats the word before it: leave it out")
     return (*known, *more)
 
 

@@ -62,7 +62,7 @@ def _load(text: str) -> dict[str, Any]:
         loaded = yaml.load(document, Loader=_LOADER)  # noqa: S506
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
-        raise CatalogueError(f"header is no YAML: {reason}") from error
+        raise CatalogueError(f"header is not YAML: {reason}") from error
     except _NO_VALUE as error:
         raise CatalogueError(
             f"header holds a value that is none ({str(error)[:80]}): quote it"
@@ -100,9 +100,9 @@ def _check_keys(keys: Sequence[yaml.Node]) -> None:
     seen: set[str] = set()
     for key in keys:
         if not isinstance(key, yaml.ScalarNode):
-            raise CatalogueError("header has a key that is no text")
+            raise CatalogueError("header has a key that is not text")
         if key.value in seen:
-            raise CatalogueError(f"{key.value} stands twice in the header")
+            raise CatalogueError(f"{key.value} occurs twice in the header")
         seen.add(key.value)
 
 
@@ -154,7 +154,7 @@ def _params(value: Any) -> dict[str, Param]:
 def _param(name: str, keys: Any) -> Param:
     where = f"parameter {name}"
     if not isinstance(name, str) or not name.isidentifier():
-        raise CatalogueError(f"{where} is no name that SPARQL allows")
+        raise CatalogueError(f"{where} is not a name that SPARQL allows")
     if not name.islower():
         raise CatalogueError(f"{where} has capital letters: options have none")
     if not isinstance(keys, dict):

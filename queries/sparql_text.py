@@ -56,7 +56,7 @@ def query_form(tokens: Sequence[SparqlToken]) -> str:
             return token.text.lower()
         if token.kind == "other":
             break
-    raise CatalogueError(f"is no query: it needs one of {', '.join(_FORMS)}")
+    raise CatalogueError(f"is not a query: it needs one of {', '.join(_FORMS)}")
 
 
 def projection(tokens: Sequence[SparqlToken]) -> list[str]:

@@ -110,7 +110,7 @@ class Fleet:
         with self._lock:
             for name, host in list(self._hosts.items()):
                 if not host.alive:
-                    _LOG.error("%s broke, see above: it is started anew", name)
+                    _LOG.error("%s broke, see above: it is restarted", name)
                     self._drop(host)
                     self._try_again_at = time.monotonic() + _TRY_AGAIN_SECONDS
             if self._is_incomplete and time.monotonic() >= self._try_again_at:
@@ -293,7 +293,7 @@ class Fleet:
                     yield name
 
     def _leave(self, host: SampledHost) -> None:
-        _LOG.info("%s is sampled no more", host.name)
+        _LOG.info("%s is no longer sampled", host.name)
         host.is_wanted = False
         host.end(0.0)
         self._leaving.append(host)

@@ -126,7 +126,9 @@ def load_addresses(path: Path) -> dict[str, str]:
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:
-        _LOG.warning("%s is no list of hosts (%s): waiting for the graph", path, error)
+        _LOG.warning(
+            "%s is not a list of hosts (%s): waiting for the graph", path, error
+        )
     return {}
 
 

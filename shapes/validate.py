@@ -113,7 +113,7 @@ def examine(data: Graph) -> Report:
 def _add_unknown(graph: Graph, term: URIRef, user: Node) -> None:
     """Report a term as SHACL would, so that readers of the graph see it too."""
     result = BNode()
-    message = f"is no term of the vocabulary, and {short(user)} uses it: mend the name"
+    message = f"is not a term of the vocabulary; {short(user)} uses it: fix the name"
     graph.add((_report(graph), SH.result, result))
     graph.add((result, RDF.type, SH.ValidationResult))
     graph.add((result, SH.resultSeverity, SH.Violation))

@@ -46,7 +46,7 @@ class BadDisk:
         shutil.copy(self.image, self._whole)
         os.truncate(self.image, block * 1024)
 
-    def mend(self) -> None:
+    def fix(self) -> None:
         """Make all blocks readable again."""
         start = self.image.stat().st_size
         with self._whole.open("rb") as whole, self.image.open("ab") as image:

@@ -45,7 +45,7 @@ class Cable:
         """
         self._carries.clear()
 
-    def mend(self) -> None:
+    def fix(self) -> None:
         """Let new connections through; those that lost data stay dead."""
         self._carries.set()
 

@@ -22,7 +22,7 @@ def unauthenticated(settings: Settings, role: TokenRole, wrong: str = "") -> Api
     return ApiError(
         401,
         "token-refused" if wrong else "token-needed",
-        "This token lets nobody in" if wrong else "A token is needed",
+        "The token is not accepted" if wrong else "A token is needed",
         f"{wrong}: {cure}" if wrong else cure,
         headers={"WWW-Authenticate": challenge},
     )
@@ -44,8 +44,8 @@ def cross_site() -> ApiError:
         403,
         "foreign-origin",
         "This origin may not ask",
-        "a browser sent this for a page that is not of this service (`Origin`); a "
-        "program that is no browser sends `Authorization: Bearer TOKEN`",
+        "a browser sent this for a page of another service (`Origin`); a "
+        "program other than a browser sends `Authorization: Bearer TOKEN`",
     )
 
 

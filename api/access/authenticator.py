@@ -18,7 +18,7 @@ from core.settings.accounts import reader_account, write_secret
 from core.settings.settings import Settings
 
 _UNKNOWN = "the token is not one of this installation, or was revoked"
-_NO_TOKEN = "what was sent is no token"  # noqa: S105
+_NO_TOKEN = "what was sent is not a token"  # noqa: S105
 
 
 @dataclass(frozen=True)

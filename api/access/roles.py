@@ -19,7 +19,7 @@ SCHEME = HTTPBearer(
     auto_error=False,
 )
 ANSWERS: dict[int | str, dict[str, Any]] = {
-    401: {**problems.RESPONSE, "description": "No token, or one that lets nobody in"},
+    401: {**problems.RESPONSE, "description": "No token, or one that is not accepted"},
     403: {**problems.RESPONSE, "description": "A token of a smaller role"},
 }
 

@@ -56,7 +56,7 @@ def _read(path: Path) -> bytes | None:
         with os.fdopen(os.open(path, flags), "rb") as file:
             state = os.fstat(file.fileno())
             if not stat.S_ISREG(state.st_mode):
-                raise OSError(errno.EINVAL, "it is no regular file")
+                raise OSError(errno.EINVAL, "it is not a regular file")
             text = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
         return None

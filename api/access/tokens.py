@@ -146,7 +146,8 @@ def expiry(text: str, now: float | None = None) -> int:
     hours = hours_of(text)
     if hours is None or not 1 <= hours <= _LONGEST_HOURS:
         raise TokenError(
-            f"{text[:40]!r} is no time that a token can last: give 12h, 30d, 2w or 1y"
+            f"{text[:40]!r} is not a time that a token can last: give 12h, 30d, 2w or "
+            "1y"
         )
     return int(time.time() if now is None else now) + 3600 * hours
 

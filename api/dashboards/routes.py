@@ -102,7 +102,7 @@ async def dashboard(
     host: Host = None,
     component: ComponentId = "",
 ) -> Response:
-    """What is drawn, of a host: made from the graph, and anew whenever that changes.
+    """What is drawn, of a host: made from the graph, and again whenever that changes.
 
     `component` is what the page is narrowed to at first.
     """

@@ -48,7 +48,7 @@ class TimeRange:
             "content": {formats.JSON: {}},
         },
         **ANSWERS,
-        400: {"description": "Times that are no range, or a panel without series"},
+        400: {"description": "Times that are not a range, or a panel without series"},
         502: {"description": "The series store refuses the panel's expression"},
         503: {"description": "The series store or the graph store is away"},
     },

@@ -109,7 +109,7 @@ def _component(services: Services, iri: str) -> tuple[URIRef, str]:
     host = host_of(services, URIRef(iri))
     if not host:
         base = services.settings.base.rstrip("/")
-        detail = f"{iri[:200]!r} is no component; they begin with {base}/twin/"
+        detail = f"{iri[:200]!r} is not a component; they begin with {base}/twin/"
         raise NotFoundError("unknown-component", "Unknown component", detail)
     return URIRef(iri), host
 

@@ -45,8 +45,8 @@ _FAILED = "The observation could not be begun"
 _BEGUN: dict[int | str, dict[str, Any]] = {
     **ANSWERS,
     201: {
-        "description": "It runs; `Location` leads to what it says. With `attended`, "
-        "`program` is to be run by who asked: `python3 program held`",
+        "description": "It runs; `Location` is the address of its output. With "
+        "`attended`, the client runs `program`: `python3 program held`",
         "content": {formats.JSON: {}},
     },
     404: {"description": "An unknown host"},

@@ -78,22 +78,22 @@ class NewObservation(BaseModel):
         default=[], max_length=100, description="Words to find it by"
     )
     env: dict[Name, Word] = Field(
-        default={}, max_length=10_000, description="Variables beside the host's own"
+        default={}, max_length=10_000, description="Variables in addition to the host's"
     )
     cwd: Text = Field(default="", description="Its folder, absolute")
     timeout: float | None = Field(
         default=None, gt=0, le=31_536_000, description="Seconds that it may take"
     )
     wait: bool = Field(
-        default=False, description="Queue behind who has these CPUs; else 409"
+        default=False, description="Wait until these CPUs are free; else 409"
     )
     attended: bool = Field(
         default=False,
-        description="Who asks runs the program itself and tells what it says",
+        description="The client runs the program and sends its output",
     )
     own_way: bool = Field(
         default=False,
-        description="Who attends has a way to run it on another host, such as srun",
+        description="The client has its own way to the host, such as srun",
     )
 
     def run_request(
@@ -125,7 +125,7 @@ def parse_cpus(text: str) -> tuple[int, ...]:
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         if not _CPUS.fullmatch(part):
-            raise UserError(f"{part[:40]!r} is no CPU: write 0-3,8")
+            raise UserError(f"{part[:40]!r} is not a CPU: write 0-3,8")
         first, _, last = part.partition("-")
         if int(last or first) < int(first):
             raise UserError(f"{part!r} ends before it begins: write 0-3,8")

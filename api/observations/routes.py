@@ -117,7 +117,7 @@ async def say(
     id_: Id,
     first: Annotated[
         int | None,
-        Query(ge=0, description="How many were told before; those known are not heard"),
+        Query(ge=0, description="How many the client has; they are not sent again"),
     ] = None,
 ) -> Response:
     """Lines as the program printed them; none say that it runs. `cancel` says that it

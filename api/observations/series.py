@@ -54,7 +54,7 @@ class RecordedRun:
     summary="What a metric did during a run",
     response_class=Response,
     responses={
-        400: {"description": "Times that are no range, or too many values"},
+        400: {"description": "Times that are not a range, or too many values"},
         404: {"description": "No such run, or it has no summary of the metric"},
         503: {"description": "The series store or the graph store is away"},
     },

@@ -101,5 +101,5 @@ def _read(home: Path, id_: str, name: str) -> bytes:
             return (home / _FOLDER / id_ / name).read_bytes()
     except OSError:
         pass
-    detail = f"nothing is kept here of a run {id_[:80]!r}: it ran elsewhere, or never"
+    detail = f"no files are kept here of a run {id_[:80]!r}: it ran elsewhere, or never"
     raise NotFoundError("not-kept", "Not kept", detail)

@@ -40,7 +40,7 @@ class Results:
         if not self.take_up():
             print(
                 f"bench_sampling: {self.refusal}: leave --resume out to measure it "
-                "anew",
+                "again",
                 file=sys.stderr,
             )
             raise SystemExit(2)

@@ -138,7 +138,7 @@ def _read(file: Path, name: str) -> str:
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise OSError(errno.EINVAL, "it is no regular file")
+                raise OSError(errno.EINVAL, "it is not a regular file")
             content = opened.read(_LONGEST + 1)
     except OSError as error:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None

@@ -81,7 +81,7 @@ def ipv4(text: str) -> str:
 
 
 def address(url: str) -> str:
-    """Refuse what is no http address; a slash at the end would double later."""
+    """Refuse what is not a http address; a slash at the end would double later."""
     if url and not _URL.fullmatch(url):
         raise ValueError("not an address such as http://localhost:8000")
     return url.rstrip("/")
@@ -103,7 +103,7 @@ def host_names(text: str) -> str:
     """A list of hosts without ports, or `*`."""
     for name in listed(text):
         if name != "*" and not _HOST.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a host without a port")
+            raise ValueError(f"{name!r} is not a name of a host without a port")
     return text
 
 
@@ -111,7 +111,9 @@ def origin_list(text: str) -> str:
     """A list of origins of web pages, or `*`."""
     for origin in listed(text):
         if origin != "*" and not _ORIGIN.fullmatch(origin):
-            raise ValueError(f"{origin!r} is no origin such as http://localhost:3000")
+            raise ValueError(
+                f"{origin!r} is not an origin such as http://localhost:3000"
+            )
     return text
 
 

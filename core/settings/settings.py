@@ -64,8 +64,8 @@ class Settings(SettingsBase):
     base: str = setting(
         non_empty_address,
         default=lambda given: f"http://localhost:{given.get('api_port', 8000)}",
-        description="What every instance IRI begins with; the twin is loaded anew when "
-        "it changes. The default is `http://localhost:` and the API's port.",
+        description="What every instance IRI begins with; the twin is loaded again "
+        "when it changes. The default is `http://localhost:` and the API's port.",
     )
     allowed_hosts: str = setting(
         host_names,

@@ -218,7 +218,7 @@ class Endpoint:
         if answer.status in (_UNAUTHORIZED, _FORBIDDEN):
             raise AccountRefusedError(
                 f"graph store {self.url} refuses the account "
-                f"({answer.status}): mend the settings FUSEKI_USER and "
+                f"({answer.status}): fix the settings FUSEKI_USER and "
                 "FUSEKI_PASSWORD"
             )
         return answer
@@ -283,7 +283,7 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise QuerySyntaxError(f"the text is no Unicode: {error.reason}") from error
+        raise QuerySyntaxError(f"the text is not Unicode: {error.reason}") from error
 
 
 def _graph(body: bytes, iri: str | None = None) -> "Graph":

@@ -219,7 +219,7 @@ def _account_refused(url: str, status: int) -> GraphStoreError:
         502,
         "graph-store-account",
         "The graph store does not let SuperTwin in",
-        f"Fuseki at {url} refuses the account ({status}); mend SUPERTWIN_FUSEKI_USER "
+        f"Fuseki at {url} refuses the account ({status}); fix SUPERTWIN_FUSEKI_USER "
         "and SUPERTWIN_FUSEKI_PASSWORD, or its _FILE",
     )
 

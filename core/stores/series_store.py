@@ -127,7 +127,7 @@ class SeriesStore:
         if response.status_code in (401, 403):
             raise StoreError(
                 f"VictoriaMetrics at {self.url} refuses the account "
-                f"({response.status_code}); mend SUPERTWIN_STORE_USER and "
+                f"({response.status_code}); fix SUPERTWIN_STORE_USER and "
                 "SUPERTWIN_STORE_PASSWORD, or its _FILE"
             )
         return response

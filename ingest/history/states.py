@@ -78,8 +78,8 @@ def find_state(states: Sequence[HostState], host: str, text: str) -> HostState:
         at = moment(text)
     except ValueError:
         raise NoSuchStateError(
-            f"{text[:60]!r} is no state, probe or time of {host}: its states are 1 to "
-            f"{states[-1].number}, times are written 2026-11-21T08:00"
+            f"{text[:60]!r} is not a state, probe or time of {host}: its states are 1 "
+            f"to {states[-1].number}, times are written 2026-11-21T08:00"
         ) from None
     before = [state for state in states if state.moment <= at]
     if not before:

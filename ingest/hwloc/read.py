@@ -76,7 +76,7 @@ def _refuse(finding: str) -> None:
 
 def _repeated(kind: str, indexes: list[int]) -> str:
     twice = [index for index, times in Counter(indexes).items() if times > 1]
-    return f"{kind} {min(twice)} stands twice" if twice else ""
+    return f"{kind} {min(twice)} occurs twice" if twice else ""
 
 
 def _overlap(name: str, things: list[dict[str, Any]], known: set[int]) -> str:

@@ -97,7 +97,7 @@ def parse_topology(xml: bytes) -> Topology:
     version = element.get("version", "1.0")
     if element.tag != "topology" or version.partition(".")[0] not in ("1", "2", "3"):
         raise TopologyError(
-            f"<{element.tag[:40]}> of version {version[:20]!r} is no topology of "
+            f"<{element.tag[:40]}> of version {version[:20]!r} is not a topology of "
             f"hwloc 1, 2 or 3: {_CURE}"
         )
     machine = element.find("object")

@@ -66,7 +66,7 @@ def _object(content: bytes) -> dict[str, Any]:
     try:
         file = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ProbeDocumentError(f"it is no JSON: {error}") from None
+        raise ProbeDocumentError(f"it is not JSON: {error}") from None
     if not isinstance(file, dict) or not all(mark in file for mark in MARKS):
         raise malformed("it", "an object with affinity, PMUs and metrics_avail")
     return file

@@ -68,9 +68,7 @@ def formulas(folder: Path = FOLDER) -> dict[tuple[str, str], Formula]:
         for formula in _formulas(path, roles(folder)):
             key = formula.role, formula.model
             if key in found:
-                raise RoleError(
-                    f"{path}: {' of '.join(key)} stands in another file too"
-                )
+                raise RoleError(f"{path}: {' of '.join(key)} is in another file too")
             found[key] = formula
     models = {model for _, model in found}
     for key in ((role, model) for role in roles(folder) for model in models):

@@ -145,7 +145,7 @@ def unpack(read: Read, folder: Path) -> MachineCopy:
             if entry.name == LAST:
                 break
         else:
-            raise BundleError("the copy is cut short: collect the machine anew")
+            raise BundleError("the copy is cut short: collect the machine again")
         _link(links, folder / "root")
     except OSError as error:
         if error.errno in _OURS:
@@ -172,7 +172,7 @@ class _Source:
         while len(self._held) < size:
             piece = self._read(max(1 << 16, size - len(self._held)))
             if not piece:
-                raise BundleError("the copy is cut short: collect the machine anew")
+                raise BundleError("the copy is cut short: collect the machine again")
             self._held += piece
         taken = bytes(self._held[:size])
         del self._held[:size]
@@ -187,7 +187,7 @@ class _Source:
             if not piece or len(held) > _BESIDE:
                 said = printable(bytes(held[:2000]).decode(errors="replace"))
                 what = f"it begins with {said[:80]!r}" if said else "it is empty"
-                raise BundleError(f"this is no copy of a machine ({what})")
+                raise BundleError(f"this is not a copy of a machine ({what})")
             held += piece
         del held[:start]
         return held
@@ -209,7 +209,7 @@ def _place(entry: TarEntry, folder: Path, links: list[tuple[Path, str]]) -> None
             file.write(entry.content)
     else:
         raise BundleError(
-            f"the copy has an entry {printable(entry.name)!r} that is no file"
+            f"the copy has an entry {printable(entry.name)!r} that is not a file"
         )
 
 

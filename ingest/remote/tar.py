@@ -48,7 +48,9 @@ def read_entries(exactly: Callable[[int], bytes]) -> Iterator[TarEntry]:
         name = long.pop("name", info.name).rstrip("/")
         link = long.pop("link", info.linkname)
         if info.type not in _KINDS:
-            raise BundleError("the copy has an entry that is no file, folder or link")
+            raise BundleError(
+                "the copy has an entry that is not a file, folder or link"
+            )
         content = _content(exactly, info.size, MAX_OUTPUT)
         yield TarEntry(name, _KINDS[info.type], content, link)
 
@@ -57,7 +59,7 @@ def _header(block: bytes) -> tarfile.TarInfo:
     try:
         return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
     except (tarfile.TarError, ValueError):
-        raise BundleError("the copy is damaged: collect the machine anew") from None
+        raise BundleError("the copy is damaged: collect the machine again") from None
 
 
 def _content(exactly: Callable[[int], bytes], size: int, most: int) -> bytes:

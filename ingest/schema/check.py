@@ -9,7 +9,7 @@ from ingest.errors import ProbeDocumentError
 from ingest.hwloc.read import contradiction
 from ingest.schema.schema import ProbeDocument
 
-_CURE = "write it anew with `supertwin probe --out FILE`"
+_CURE = "write it again with `supertwin probe --out FILE`"
 _KINDS = {
     dict: "an object",
     list: "a list",

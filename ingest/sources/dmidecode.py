@@ -26,7 +26,7 @@ _BYTES |= {"TiB": 1 << 40}
 _TRANSFERS = {"MT/s": 10**6, "MHz": 10**6}
 _NO_TABLES = (
     "dmidecode finds no SMBIOS tables, as in most virtual machines; nothing to "
-    "mend there"
+    "fix there"
 )
 _EMPTY = {"no module installed", "not installed", "0", "0 mb", "0 gb", "0 kb"}
 _MARKS = re.compile(r"^(no ?dimm|not ?installed|no ?module.*|unknown|[-_. ]*)$", re.I)

@@ -98,5 +98,5 @@ def parse_cpulist(text: str) -> list[int]:
             range(read_whole(low), read_whole(high or low) + 1) for low, _, high in ends
         ]
     except ValueError:
-        raise MalformedSourceError(f"{text[:80]!r} is no list of CPUs") from None
+        raise MalformedSourceError(f"{text[:80]!r} is not a list of CPUs") from None
     return sorted({cpu for cpus in ranges for cpu in cpus})

@@ -54,7 +54,7 @@ def _walk(roots: list[Any]) -> Iterator[tuple[Node, Node]]:
         node, parent = stack.pop()
         if not isinstance(node, dict):
             raise MalformedSourceError(
-                "lshw's JSON is no tree of devices: run `lshw -json` by hand"
+                "lshw's JSON is not a tree of devices: run `lshw -json` by hand"
             )
         yield node, parent
         children = node.get("children")

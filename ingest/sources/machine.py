@@ -74,7 +74,7 @@ class Machine:
     def _printed(self, key: str) -> bytes:
         outcome = (self.outcomes or {}).get(key)
         if self.tools is None or outcome is None:
-            raise SourceMissingError(f"{key} was not asked: collect the machine anew")
+            raise SourceMissingError(f"{key} was not asked: collect the machine again")
         if reason := outcome.get("reason"):
             missing = outcome.get("missing")
             raise (SourceMissingError if missing else SourceRefusedError)(str(reason))

@@ -61,7 +61,7 @@ def parse_smart(output: bytes) -> dict[str, Any]:
         ) from None
     if not isinstance(document, dict) or not isinstance(document.get("smartctl"), dict):
         raise MalformedSourceError(
-            "smartctl's JSON is no report of a disk: run `smartctl -j -a` by hand"
+            "smartctl's JSON is not a report of a disk: run `smartctl -j -a` by hand"
         )
     if not isinstance(document.get("device"), dict) or not _models(document):
         raise SourceRefusedError(f"smartctl could not ask the disk: {_why(document)}")

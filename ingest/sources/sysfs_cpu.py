@@ -33,7 +33,7 @@ def read_clocks(machine: Machine = HERE) -> dict[str, Any]:
     if not found:
         raise SourceMissingError(
             f"{machine.root / _CPUS}/cpu*/cpufreq does not exist: this kernel sets no "
-            "clocks, as in most virtual machines; nothing to mend there"
+            "clocks, as in most virtual machines; nothing to fix there"
         )
     return found
 

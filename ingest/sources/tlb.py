@@ -71,7 +71,7 @@ def parse_tlbs(output: bytes) -> dict[str, Any]:
     if not tlbs:
         raise MalformedSourceError(
             f"CPUID of this {maker} processor describes no TLB, as in some virtual "
-            "machines; nothing to mend there"
+            "machines; nothing to fix there"
         )
     return {"core_type": core_type(leaves), "tlbs": tlbs}
 

@@ -232,7 +232,7 @@ def _agents(told: RunMetadata) -> list[dict[str, Any]]:
     """Return the login that it ran as and those who asked for it, if they are known."""
     login = (f"#user-{quote(told.user)}", told.user, "The login that it ran as")
     logins = [login] if told.user else []
-    asked = [(*one, "Who asked SuperTwin to run it") for one in told.asked_by]
+    asked = [(*one, "Requested the run from SuperTwin") for one in told.asked_by]
     return [
         {"@id": id_, "@type": "Person", "name": name, "description": about}
         for id_, name, about in (*logins, *asked)

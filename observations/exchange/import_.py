@@ -90,7 +90,7 @@ def _parsed(files: Mapping[str, Path]) -> Graph:
     try:
         graph = Graph().parse(data=text, format="turtle")
     except Exception as error:  # rdflib's parser raises many kinds of exceptions
-        raise CrateError(f"the crate's {GRAPH} is no Turtle: {error}") from None
+        raise CrateError(f"the crate's {GRAPH} is not Turtle: {error}") from None
     for term in {term for triple in graph for term in triple}:
         _check_term(term)
     return graph
@@ -189,7 +189,7 @@ def _points(text: IO[str]) -> Iterator[Point]:
         except StopIteration:
             return
         except (ValueError, TypeError, OverflowError, csv.Error):
-            raise CrateError(f"{wrong}: line {rows.line_num} is no sample") from None
+            raise CrateError(f"{wrong}: line {rows.line_num} is not a sample") from None
 
 
 def _point(row: dict[str, str]) -> Point:

@@ -33,12 +33,12 @@ _LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 15.0
 # definition of pmcd.seqnum. Old PMCDs lack it.
 _OF_PMCD = ("pmcd.pid", "pmcd.seqnum")
 _RESTARTED = (
-    "its events were counted anew during the run, as where another plan with PMU "
+    "its events were counted again during the run, as where another plan with PMU "
     "events came or went: run it again"
 )
 _MAYBE_RESTARTED = (
-    "the API was started anew during the run, so nobody knows whether its events were "
-    "counted anew: run it again"
+    "the API was restarted during the run, so it is unknown whether its events were "
+    "counted again: run it again"
 )
 
 
@@ -46,14 +46,14 @@ _MAYBE_RESTARTED = (
 class CounterSnapshot:
     """Values by PCP metric and instance, and when (Unix ms) they were read.
 
-    ``anew``: PMU events that may have restarted from 0 since the previous mark.
+    ``restarted``: PMU events that may have restarted from 0 since the previous mark.
     ``agents`` identifies the agents that counted, until one of them restarts; empty if
     their PMCD does not tell. ``reader`` identifies the reader.
     """
 
     at_ms: float = 0.0
     values: Mapping[Key, float] = field(default_factory=dict)
-    anew: frozenset[str] = frozenset()
+    restarted: frozenset[str] = frozenset()
     agents: str = ""
     marker: str = ""
 
@@ -61,7 +61,7 @@ class CounterSnapshot:
     def text(self) -> str:
         """The content of a snapshot's file."""
         rows = [[*key, value] for key, value in self.values.items()]
-        found = {**vars(self), "values": rows, "anew": sorted(self.anew)}
+        found = {**vars(self), "values": rows, "restarted": sorted(self.restarted)}
         return json.dumps(found) + "\n"
 
 
@@ -73,7 +73,7 @@ class RunSnapshots(NamedTuple):
 
     def doubt_about(self, metric: str) -> str:
         """Say why a metric's growth may not be the run's; empty if no doubt exists."""
-        if metric in self.after.anew:
+        if metric in self.after.restarted:
             return _RESTARTED
         if not is_counter(metric) or not self.before.values or not self.after.values:
             return ""
@@ -90,7 +90,7 @@ def read_snapshot(path: Path) -> CounterSnapshot | None:
         values = {(name, one): value for name, one, value in found["values"]}
         more = {name: str(found.get(name, "")) for name in ("agents", "marker")}
         return CounterSnapshot(
-            found["at_ms"], values, frozenset(found.get("anew", ())), **more
+            found["at_ms"], values, frozenset(found.get("restarted", ())), **more
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

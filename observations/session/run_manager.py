@@ -88,7 +88,9 @@ class RunManager:
         try:
             self._take_cpus(session, keep_waiting)
             if keep_waiting and not keep_waiting():
-                raise CpusTakenError("who waited for these CPUs went away")
+                raise CpusTakenError(
+                    "the client that waited for these CPUs has disconnected"
+                )
             session.open()
         except BaseException:
             self._release_cpus(session)
@@ -163,7 +165,7 @@ class RunManager:
                 unfinished_runs(self._settings.home, session.run_request, session.id)
             )
         except Exception:
-            _LOG.exception("observation %s cannot be gone on with", session.id)
+            _LOG.exception("observation %s cannot be resumed", session.id)
             session.abandon()
             self._after_end(self._release_after_end, session)
             return

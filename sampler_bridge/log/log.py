@@ -66,7 +66,7 @@ class Log:
         except OSError as error:
             raise StateError(
                 f"log {error.filename or folder} cannot be used ({error.strerror}): "
-                "mend it, or give another --state"
+                "fix it, or give another --state"
             ) from error
         self._segments, self.damaged, self.torn_bytes = earlier
         self._bytes = sum(segment.size for segment in self._segments)
@@ -100,14 +100,14 @@ class Log:
         """
         with self._lock:
             if self._is_closed:
-                raise NotLoggedError("it was closed: its host is sampled no more")
+                raise NotLoggedError("it was closed: its host is no longer sampled")
             self._dropped = 0
             self._check_live()
             try:
                 self._append_in_place_of_taken(tick_ms, rows, packed)
             except OSError as error:
                 self.failure = error
-                cure = f"{error.strerror}: make room on its disk, or mend it"
+                cure = f"{error.strerror}: make room on its disk, or fix it"
                 raise NotLoggedError(cure, self._dropped) from error
             self.failure = None
             dropped = self._dropped

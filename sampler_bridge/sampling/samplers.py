@@ -136,7 +136,7 @@ class Samplers:
         with self._lock:
             samplers = list(self._running.values())
         if not samplers:
-            return "nothing is planned: waiting for a plan"
+            return "there is no plan: waiting for one"
         return next((one.reason for one in samplers if one.reason), None)
 
     @property

@@ -40,7 +40,9 @@ def load_cursor(path: Path) -> Cursor:
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:
-        _LOG.warning("%s is no cursor (%s): all of the log is sent again", path, error)
+        _LOG.warning(
+            "%s is not a cursor (%s): all of the log is sent again", path, error
+        )
     return Cursor()
 
 

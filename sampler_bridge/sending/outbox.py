@@ -66,7 +66,7 @@ class Outbox:
         where = failure.filename or self._folder
         return (
             f"the log {where} cannot be written ({failure.strerror}): make room on its "
-            "disk, or mend it; points are lost until then"
+            "disk, or fix it; points are lost until then"
         )
 
     @property
@@ -175,7 +175,7 @@ class Outbox:
     def _postpone(self, error: OSError) -> None:
         reason = (
             f"the log {error.filename or self._folder} cannot be read "
-            f"({error.strerror}): mend its disk; what is in it waits"
+            f"({error.strerror}): fix its disk; what is in it waits"
         )
         if reason != self._unread:
             _LOG.error("%s", reason)

@@ -104,7 +104,7 @@ class StoreConnection:
 
     def _refused(self, response: httpx.Response) -> StoreDownError:
         return StoreDownError(
-            f"store {self.url} refuses the account ({response.status_code}): mend the "
+            f"store {self.url} refuses the account ({response.status_code}): fix the "
             "settings STORE_USER and STORE_PASSWORD"
         )
 

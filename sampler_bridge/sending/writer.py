@@ -143,7 +143,7 @@ class Writer(Worker):
         suspect = self._suspect and _is_young(run)
         again = [box.met(run, suspect) for box in self._boxes]
         if any(again):
-            _LOG.info("store %s was started anew: sending again", self._store.url)
+            _LOG.info("store %s was restarted: sending again", self._store.url)
         if not self._has_more():  # else only a write shows: its disk may be full
             self._back()
 

@@ -64,7 +64,9 @@ def _absence(path: Path, now: float) -> Absence | None:
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:
-        _LOG.warning("%s is no account (%s): the time before is unknown", path, error)
+        _LOG.warning(
+            "%s is not an account (%s): the time before is unknown", path, error
+        )
     return None
 
 

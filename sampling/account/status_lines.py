@@ -148,7 +148,7 @@ def _lines(account: Mapping[str, Any]) -> Iterator[str]:
     )
     if absence := account["uncounted"]:
         yield (
-            f"  nobody counted for {absence['seconds']:,.1f} s until "
+            f"  nothing was counted for {absence['seconds']:,.1f} s until "
             f"{absence['until']}, about {absence['points']:,} points: "
             f"{absence['reason']}"
         )

@@ -106,9 +106,9 @@ def check_cost(settings: Settings, found: PlanCost) -> None:
     if beyond := beyond_limit(settings, found):
         calibrate = f"{CURE}; or " if found.model.is_default else ""
         raise UserError(
-            f"the plan is beyond what is added unasked: {beyond}; {calibrate}sample "
-            "less often or fewer instances, raise the limit, or accept it (`--yes`, "
-            "`accept_cost`)"
+            f"the plan exceeds what is added without confirmation: {beyond}; "
+            f"{calibrate}sample less often or fewer instances, raise the limit, "
+            "or accept it (`--yes`, `accept_cost`)"
         )
 
 

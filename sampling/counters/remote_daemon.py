@@ -57,7 +57,7 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
     changed or created. Raises CountingError, OSError.
     """
     if not _NAME.fullmatch(request["name"]):
-        raise CountingError(f"{request['name']!r} is no name of a folder")
+        raise CountingError(f"{request['name']!r} is not a name of a folder")
     above = Path(pwd.getpwuid(os.geteuid()).pw_dir) / ".supertwin"
     home, text = above / request["name"], request["text"]
     if not home.exists() and (text is None or not request["change"]):
@@ -226,7 +226,7 @@ def _locked(above: Path) -> Iterator[None]:
         with path.open("a") as file:
             if _is_taken(file):
                 if _nobody_listens():
-                    raise CountingError("nobody waits for it any more")
+                    raise CountingError("its client has disconnected")
                 yield
                 return
             if time.monotonic() > until or _nobody_listens():

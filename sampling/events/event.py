@@ -76,7 +76,7 @@ def split_event(text: str) -> tuple[str | None, str]:
     found = _EVENT.fullmatch(text)
     if found is None:
         raise PerfeventError(
-            f"{text[:80]!r} is no event: write PMU::EVENT:UMASK, as in "
+            f"{text[:80]!r} is not an event: write PMU::EVENT:UMASK, as in "
             "skx::INST_RETIRED:ANY_P or software::page-faults"
         )
     return found["pmu"], found["name"]

@@ -21,7 +21,7 @@ def load_monitor(path: Path = MONITOR_FILE) -> list[str]:
         groups = yaml.safe_load(path.read_text())
     except (OSError, yaml.YAMLError) as error:
         why = " ".join(str(error).split())
-        raise MonitorError(f"{path} cannot be read ({why}): mend the file") from error
+        raise MonitorError(f"{path} cannot be read ({why}): fix the file") from error
     if not isinstance(groups, dict) or not groups:
         raise MonitorError(f"{path} holds no groups: write 'group: [metric, …]'")
     return _distinct(path, [name for names in groups.values() for name in names or []])

@@ -106,9 +106,9 @@ def make_plan(rows: Iterable[Mapping[str, Any]]) -> SamplingPlan:
 def _planned(metric: str, row: Mapping[str, Any]) -> PlannedMetric:
     series = str(row.get("dbName") or "")
     if not SERIES_NAME.fullmatch(series):
-        raise PlanError(f"{series!r} is no series name: mend the metric's st:dbName")
+        raise PlanError(f"{series!r} is not a series name: fix the metric's st:dbName")
     if not metric or _NO_NAME.search(metric):
-        raise PlanError(f"{metric!r} is no metric name: mend its st:samplerName")
+        raise PlanError(f"{metric!r} is not a metric name: fix its st:samplerName")
     return PlannedMetric(metric, series, _period_ms(row.get("period")))
 
 
@@ -175,7 +175,7 @@ def load_plan(path: Path) -> StoredPlan | None:
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:
-        _LOG.warning("%s is no plan (%s): waiting for the graph's", path, error)
+        _LOG.warning("%s is not a plan (%s): waiting for the graph's", path, error)
     return None
 
 

@@ -190,7 +190,7 @@ def components_in(
     if not answer.rows:
         raise PlanRequestError(
             f"query {query} gives nothing, so no instance of {metric} would be "
-            "sampled: mend its parameters"
+            "sampled: fix its parameters"
         )
     shown = ", ".join(answer.columns)
     if not any(columns.values()):

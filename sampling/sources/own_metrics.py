@@ -50,7 +50,7 @@ OWN_METRICS = (
     _count(
         "points.missing", "points that will not reach the store, by reason", REASONS
     ),
-    _count("points.resent", "points sent again to a store that was started anew"),
+    _count("points.resent", "points sent again to a store that was restarted"),
     _now("points.carried", "u64", "count", "points found in the log at the start"),
     _now("queue.points", "u64", "count", "points in the log that wait for the store"),
     _now("queue.bytes", "u64", "byte", "size of the log, sent points included"),
@@ -85,5 +85,5 @@ OWN_METRICS = (
         ),
     ),
     _now("rss", "u64", "byte", "memory in RAM of the process that samples all hosts"),
-    _seconds("uncounted", "time before its start in which nobody counted"),
+    _seconds("uncounted", "time before its start in which nothing was counted"),
 )

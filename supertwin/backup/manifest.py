@@ -43,7 +43,7 @@ def checked_manifest(folder: Path) -> dict[str, Any]:
     for name in (f"{dataset}.nq" for dataset in DATASETS):
         if name not in found["files"]:
             raise UserError(
-                f"{folder} is no whole backup ({MANIFEST} has no {name}): restore "
+                f"{folder} is not a whole backup ({MANIFEST} has no {name}): restore "
                 "another one"
             )
     named = {name: str(checksum) for name, checksum in found["files"].items()}

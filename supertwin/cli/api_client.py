@@ -20,7 +20,7 @@ _HEADERS = {
 
 
 class ApiAnswerError(click.ClickException):
-    """A refusal of the API, which the user can mend."""
+    """A refusal of the API, which the user can fix."""
 
     exit_code = 2
 
@@ -32,7 +32,7 @@ class ApiUnavailableError(click.ClickException):
 class ApiClient:
     """One connection to the API of a state folder, opened again when it breaks.
 
-    An API that was started anew has another key, which is looked up then. Methods raise
+    An API that was restarted has another key, which is looked up then. Methods raise
     ApiAnswerError and ApiUnavailableError.
     """
 

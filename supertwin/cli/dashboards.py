@@ -263,7 +263,7 @@ class RangeReader:
         if status in _NO_ACCOUNT:
             raise SuperTwinError(
                 f"the series store {self.url} refuses the account "
-                f"({status}): mend SUPERTWIN_STORE_USER and "
+                f"({status}): fix SUPERTWIN_STORE_USER and "
                 "SUPERTWIN_STORE_PASSWORD"
             )
         try:
@@ -274,7 +274,7 @@ class RangeReader:
         except (ValueError, KeyError, TypeError) as error:
             raise SuperTwinError(
                 f"{self.url} answers {status}, and not as "
-                "VictoriaMetrics does: mend SUPERTWIN_STORE_READ_URL"
+                "VictoriaMetrics does: fix SUPERTWIN_STORE_READ_URL"
             ) from error
         # The reason follows the expression.
         raise BadExpressionError(words if len(words) < 200 else f"… {words[-200:]}")

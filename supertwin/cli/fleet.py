@@ -52,7 +52,7 @@ def add_command(
 ) -> None:
     """Probe a machine, load its twin and plan, and say where its pages are.
 
-    Once more is harmless: the machine is probed anew, under the same name. A machine
+    Once more is harmless: the machine is probed again, under the same name. A machine
     that cannot be probed or described leaves nothing.
     """
     settings = Settings()

@@ -51,7 +51,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 @click.option(
     "--timeout", type=float, metavar="SECONDS", default=None, help="What it may take."
 )
-@click.option("--wait", is_flag=True, help="Queue behind who has these CPUs.")
+@click.option("--wait", is_flag=True, help="Wait until these CPUs are free.")
 @click.option(
     "--srun",
     metavar="WORDS",
@@ -178,5 +178,5 @@ def _folder(cwd: str, host: str) -> str:
 def _environment(pairs: tuple[str, ...]) -> Mapping[str, str]:
     found = dict(pair.partition("=")[::2] for pair in pairs)
     if wrong := [pair for pair in pairs if "=" not in pair[1:]]:
-        raise click.BadParameter(f"--env {wrong[0]!r} is no K=V")
+        raise click.BadParameter(f"--env {wrong[0]!r} is not K=V")
     return found

@@ -74,7 +74,7 @@ def _parameters(pairs: tuple[str, ...]) -> dict[str, str]:
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key:
-            raise PlanRequestError(f"--param {pair!r} is no K=V: write socket=0")
+            raise PlanRequestError(f"--param {pair!r} is not K=V: write socket=0")
         if key in given:
             raise PlanRequestError(f"--param {key} is given twice: give it once")
         given[key] = value

@@ -41,7 +41,7 @@ def add_command(name: str, role: TokenRole, expires: str | None) -> None:
     made = tokens.add_token(home, name, role, until)
     audit.record(home, audit.local_user(), "token.added", f"{name} ({role})")
     click.echo(made)
-    click.echo(f"{name} is {role} {_end(until)}; nobody can show it again", err=True)
+    click.echo(f"{name} is {role} {_end(until)}; it cannot be shown again", err=True)
 
 
 @token_group.command("list")
@@ -71,7 +71,7 @@ def revoke_command(name: str) -> None:
 
 @token_group.command("check")
 def check_command() -> None:
-    """Say whose the token on standard input is; exit 2 when it lets nobody in."""
+    """Name the token on standard input; exit status 2 when it is not accepted."""
     sent = tokens.parse_token(sys.stdin.read(_LONGEST).strip())
     if sent is None:
         raise tokens.TokenError(
@@ -80,7 +80,9 @@ def check_command() -> None:
     known = {token.id: token for token in tokens.all_tokens(Settings().home)}
     token = known.get(sent.id)
     if token is None or not tokens.proves(token, sent.secret):
-        raise tokens.TokenError("it is no token of this installation, or was revoked")
+        raise tokens.TokenError(
+            "it is not a token of this installation, or was revoked"
+        )
     if why := token.refusal(time.time()):
         raise tokens.TokenError(why)
     click.echo(f"{token.name} is {token.role} {_end(token.expires)}")

@@ -78,7 +78,7 @@ async def _begin(settings: Settings, dataset: str) -> str:
     status, body = await request(port, "POST", path, account)
     if status in (401, 403):
         raise ValueError(
-            f"Fuseki refuses the account ({status}); mend SUPERTWIN_FUSEKI_USER and "
+            f"Fuseki refuses the account ({status}); fix SUPERTWIN_FUSEKI_USER and "
             "SUPERTWIN_FUSEKI_PASSWORD"
         )
     if status != 200:

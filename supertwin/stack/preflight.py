@@ -46,16 +46,16 @@ def _port(title: str, address: str, port: int, setting: str) -> None:
         raise UserError(f"port {port} ({title}) is taken by {by}: stop it, or {change}")
     raise UserError(
         f"{title} cannot listen on {address}:{port} ({error.strerror}): {change}"
-        + ("" if address == LOOPBACK else ", or mend SUPERTWIN_BIND")
+        + ("" if address == LOOPBACK else ", or fix SUPERTWIN_BIND")
     )
 
 
 def _home(home: Path) -> None:
     if home.exists() and not home.is_dir():
-        raise UserError(f"{home} is no folder: set SUPERTWIN_HOME to one")
+        raise UserError(f"{home} is not a folder: set SUPERTWIN_HOME to one")
     if not os.access(_nearest(home), os.W_OK | os.X_OK):
         raise UserError(
-            f"{home} cannot be written: mend its permissions, or set SUPERTWIN_HOME "
+            f"{home} cannot be written: fix its permissions, or set SUPERTWIN_HOME "
             "to another folder"
         )
 

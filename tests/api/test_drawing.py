@@ -268,7 +268,7 @@ def test_without_a_topology_the_cure_is_named(site: Site) -> None:
         (b"no XML", "cannot be read"),
         (b'<!DOCTYPE t [<!ENTITY x SYSTEM "/etc/passwd">]><t>&x;</t>', "entity"),
         (b"<topology><object type='Machine'/></topology>", "no PU"),
-        (b"<a>" * 3000 + b"</a>" * 3000, "is no topology"),
+        (b"<a>" * 3000 + b"</a>" * 3000, "is not a topology"),
     ],
     ids=["text", "entity", "empty", "deep"],
 )

@@ -71,7 +71,7 @@ def test_nobody_and_readers_launch_nothing(opened: Closed) -> None:
         ({**COMMAND, "repeat": 0}, 422, "repeat"),
         ({**COMMAND, "timeout": 0}, 422, "timeout"),
         ({**COMMAND, "colour": "red"}, 422, "colour"),
-        ({**COMMAND, "cpus": "x"}, 400, "'x' is no CPU: write 0-3,8"),
+        ({**COMMAND, "cpus": "x"}, 400, "'x' is not a CPU: write 0-3,8"),
         ({**COMMAND, "cpus": "3-1"}, 400, "'3-1' ends before it begins"),
         ({**COMMAND, "cpus": "0", "pin": "compact"}, 400, "give one"),
         ({**COMMAND, "every": "0"}, 400, "0"),
@@ -124,7 +124,7 @@ def test_events_that_no_runner_sends_are_refused(opened: Closed, launcher: str) 
     ):
         answer = opened.client.post(events, json=said, headers=token)
         assert answer.status_code == 400, said
-        assert "a line is no event of a runner" in answer.json()["detail"]
+        assert "a line is not an event of a runner" in answer.json()["detail"]
     late = {"event": "alive", "ns": 1}
     answer = opened.client.post(events, json=late, headers=token)
     assert (answer.status_code, "has started" in answer.text) == (400, True)

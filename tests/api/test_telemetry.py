@@ -144,7 +144,7 @@ def test_json_ld_and_html(api: httpx.Client) -> None:
         ("n1/telemetry/kernel.percpu.cpu.user/cpu9", "unknown-instance", "cpu0, cpu1"),
         ("n1/telemetry/proc.psinfo.utime/9~20x", "unknown-instance", "the store"),
         ("n1/telemetry/mem.util.free/%22%7D", "no-such-id", "~22~7D"),
-        ("n1/telemetry/a%22%7D%20UNION/~", "no-such-id", "is no id"),
+        ("n1/telemetry/a%22%7D%20UNION/~", "no-such-id", "is not an id"),
         ("n1/telemetry/a~22~7D~20UNION/~", "unknown-metric", "UNION"),
     ],
 )

@@ -166,7 +166,7 @@ def test_a_bridge_that_falls_behind(api: httpx.Client, bridge: Path) -> None:
 
 
 def test_a_log_that_cannot_be_read(api: httpx.Client, bridge: Path) -> None:
-    broken = {"points": 7, "reason": "the log /log/1.log cannot be read: mend its disk"}
+    broken = {"points": 7, "reason": "the log /log/1.log cannot be read: fix its disk"}
     write_status(bridge.parent, STATUS | {"queue": broken})
     said = f"points of n1 do not reach the store: {broken['reason']}"
     found = why(api, "kernel.all.load")

@@ -88,7 +88,7 @@ def why(api: httpx.Client, host: str, name: str) -> dict[str, Any]:
         ("zen", "L1Stalls", "counter not on this PMU", "L1Stalls on zen: "),
         ("zen", "zz::A", "counter not on this PMU", "zen has no PMU zz"),
         ("zen", f"{ZEN}::NOPE", "counter not on this PMU", "has no event NOPE"),
-        ("zen", "a::b c", "counter not on this PMU", "is no event"),
+        ("zen", "a::b c", "counter not on this PMU", "is not an event"),
         ("vm", "FLOPs", "counter not on this PMU", "does not offer this PMU"),
         ("zen", "FLOPs", "not planned", "sample add --host zen --role FLOPs"),
         ("vm", "msr::tsc", "not planned", "--event msr::tsc"),

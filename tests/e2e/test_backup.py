@@ -202,7 +202,7 @@ def test_points_that_wait_for_the_store_are_in_a_backup(
         sent = points(first, until)
         first.run("backup", str(folder / "backup"))
         assert points(first, until) == sent
-        cable.mend()
+        cable.fix()
         bridge.wait_for(lambda status: not status["queue"]["points"])
         all_of_them = points(first, until)
         assert all_of_them > sent + 20

@@ -79,7 +79,7 @@ def test_a_machine_with_a_thread_twice(stack: Stack, tmp_path: Path) -> None:
         hwloc_xml().replace('type="PU" os_index="1"', 'type="PU" os_index="0"')
     )
     done = stack.run("ingest", "--hwloc", str(path), "--host", "twice", check=False)
-    one_line(done, "twice.xml", "PU 0 stands twice")
+    one_line(done, "twice.xml", "PU 0 occurs twice")
 
 
 def test_a_probe_file_of_the_original_cut_short(stack: Stack, tmp_path: Path) -> None:

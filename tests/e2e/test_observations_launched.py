@@ -192,7 +192,7 @@ def test_what_cannot_be_run_is_said_in_one_line(
         expect(page.locator("#shell")).to_contain_text("by a shell only")
         page.get_by_label("variables", exact=True).fill("nothing")
         run.click()
-        expect(problem).to_have_text("nothing is no variable: write NAME=VALUE.")
+        expect(problem).to_have_text("nothing is not a variable: write NAME=VALUE.")
         page.get_by_label("variables", exact=True).fill("")
         page.get_by_label("CPUs", exact=True).select_option("policy")
         page.get_by_label("threads", exact=True).fill("9999")
@@ -204,7 +204,7 @@ def test_what_cannot_be_run_is_said_in_one_line(
         first = begun(operator, "sleep", "60", cpus="0")
         run.click()
         expect(problem).to_contain_text(f"observation {first['id']} has CPU 0")
-        page.get_by_label("Queue behind").check()
+        page.get_by_label("Wait until").check()
         run.click()
         expect(page.locator("#state")).to_have_text("Waits for its CPUs …")
         page.get_by_role("button", name="Give up").click()
@@ -212,7 +212,7 @@ def test_what_cannot_be_run_is_said_in_one_line(
         # The server notices after a moment that the client no longer waits.
         page.wait_for_timeout(300)
         operator.delete(f"/observations/{first['id']}").raise_for_status()
-        page.get_by_label("Queue behind").uncheck()
+        page.get_by_label("Wait until").uncheck()
         page.get_by_label("CPUs", exact=True).select_option("")
         page.get_by_label("Command", exact=True).fill("/no/such/command")
         wait_until(lambda: not running(operator))
@@ -278,7 +278,8 @@ def test_a_run_is_asked_for_again_as_it_was(
         "SOLVER_TOKEN, STORE"
     )
     page.get_by_role("button", name="Run", exact=True).click()
-    expect(page.locator("#problem")).to_contain_text("is no variable: write NAME=VALUE")
+    problem = page.locator("#problem")
+    expect(problem).to_contain_text("is not a variable: write NAME=VALUE")
     variables = page.get_by_label("variables", exact=True)
     text = variables.input_value()
     for name, value in SECRETS.items():

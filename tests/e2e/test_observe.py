@@ -65,7 +65,7 @@ def test_a_command_that_is_not_there_leaves_nothing(stack: Stack) -> None:
     )
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(
-        "there is no command '/no/such': give its path, or mend PATH"
+        "there is no command '/no/such': give its path, or fix PATH"
     )
     wait_until(lambda: plans(stack) == {"monitor"})
     assert asked(stack, "?run a st:ObservationInterface") == before

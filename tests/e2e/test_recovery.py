@@ -152,4 +152,4 @@ def test_up_says_that_nobody_counted_while_it_was_down(
     away = stack.bridge()["uncounted"]
     assert away["reason"] == "the bridge was stopped"
     assert 0 < away["seconds"] < restart.seconds
-    assert "nobody counted for" in stack.status()
+    assert "nothing was counted for" in stack.status()

@@ -109,7 +109,7 @@ def test_another_root_or_a_number_twice(tmp_path: Path, source: Path) -> None:
         end = text.index(">", start)
         thing = text[start:end].removesuffix("/")
         path.write_text(f"{text[:start]}{thing}/>{text[start:]}")
-        refused(from_hwloc, path, f"{kind} ", "stands twice")
+        refused(from_hwloc, path, f"{kind} ", "occurs twice")
 
 
 @pytest.mark.parametrize("ingest", [from_hwloc, files.original_file, files.probe_file])
@@ -150,7 +150,7 @@ BOUNDED = settings(
 LINES = XML.read_text("utf-8").splitlines()
 
 
-def mended(line: str, words: list[str]) -> str:
+def fixed(line: str, words: list[str]) -> str:
     """The line with the given words as attribute values, as far as they reach."""
     parts = line.split('"')
     for place, word in zip(range(1, len(parts) - 1, 2), words, strict=False):
@@ -178,7 +178,7 @@ def test_changed_xml_gives_facts_or_one_line(
         place = min(place, len(lines) - 2)
         line = lines[place]
         lines[place : place + 1] = {
-            "change": [mended(line, words)],
+            "change": [fixed(line, words)],
             "drop": [],
             "repeat": [line, line],
             "move": [lines[-2], line],

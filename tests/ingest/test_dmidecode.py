@@ -188,7 +188,7 @@ def test_a_copy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("complaint", "error", "why"),
     [
-        ("/dev/mem: No such file or directory", SourceMissingError, "nothing to mend"),
+        ("/dev/mem: No such file or directory", SourceMissingError, "nothing to fix"),
         ("/dev/mem: Permission denied", SourceRefusedError, "Permission denied"),
     ],
 )

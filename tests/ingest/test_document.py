@@ -149,7 +149,7 @@ def test_what_is_described_is_judged_by_the_shapes(document: dict[str, Any]) -> 
         ("facts.hwloc.threads", {}, "threads is an object, expected a list"),
         ("facts.hwloc.threads.0.os_index", -1, "from 0 to 65535"),
         ("facts.hwloc.cores.0.threads", [99], "one of the cores holds a CPU"),
-        ("facts.hwloc.numa.1.os_index", 0, "facts.hwloc: NUMANode 0 stands twice"),
+        ("facts.hwloc.numa.1.os_index", 0, "facts.hwloc: NUMANode 0 occurs twice"),
         ("facts.pcp.metrics.1", 7, "facts.pcp.metrics[1] is the number 7"),
         ("facts.pcp.metrics.1.name", "x\n" * 99, "facts.pcp.metrics[1].name"),
         (
@@ -174,7 +174,8 @@ def test_the_line_says_where_what_and_what_instead(
     with pytest.raises(ProbeDocumentError) as caught:
         check_document(replaced(tuple(steps), value))
     assert said in str(caught.value)
-    assert str(caught.value).endswith("write it anew with `supertwin probe --out FILE`")
+    cure = "write it again with `supertwin probe --out FILE`"
+    assert str(caught.value).endswith(cure)
 
 
 def test_a_missing_key_is_named() -> None:

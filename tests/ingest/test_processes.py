@@ -136,13 +136,13 @@ def test_no_proc(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "12", " a", "a/b", "x" * 65, "a\n"])
 def test_not_a_name(name: str) -> None:
-    with pytest.raises(ProcessNameError, match="is no name"):
+    with pytest.raises(ProcessNameError, match="is not a name"):
         NamedProcess(name, "a", "name")
 
 
 @pytest.mark.parametrize("expression", ["", "(", "x" * 513, f"a{{{10**20}}}"])
 def test_not_an_expression(expression: str) -> None:
-    with pytest.raises(ProcessNameError, match="is no regular expression"):
+    with pytest.raises(ProcessNameError, match="is not a regular expression"):
         NamedProcess("a", expression, "name")
 
 

@@ -174,7 +174,7 @@ def test_ipv6_and_ports(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
         f"{sshd.address}:2222",
     ):
         line = refusal(sshd, f"ssh://root@{place}")
-        assert "gave no copy of itself: this is no copy of a machine" in line
+        assert "gave no copy of itself: this is not a copy of a machine" in line
 
 
 def test_the_command_line(sshd: Sshd, tmp_path: Path) -> None:
@@ -191,13 +191,13 @@ def test_the_command_line(sshd: Sshd, tmp_path: Path) -> None:
     ("words", "why"),
     [
         (["-oProxyCommand=id"], "No such option"),
-        (["--", "-oProxyCommand=id"], "is no address of a host"),
-        (["ssh://-oProxyCommand=id"], "is no address of a host"),
+        (["--", "-oProxyCommand=id"], "is not an address of a host"),
+        (["ssh://-oProxyCommand=id"], "is not an address of a host"),
         (["ssh://n1", "--collected", "x"], "give an address or --collected"),
         (["--host", "n1"], "--host names another machine"),
         (["ssh://n1", "--host", "a b"], "host name 'a b' cannot be used"),
         (["--collected", "/nonexistent"], "No such file"),
-        (["--collected", "/etc/hostname"], "is no copy of a machine"),
+        (["--collected", "/etc/hostname"], "is not a copy of a machine"),
     ],
 )
 def test_what_the_command_line_refuses(words: list[str], why: str) -> None:
@@ -257,7 +257,7 @@ def test_a_host_that_is_too_slow(
         probe_remote(sshd.url(), config=sshd.config)
     monkeypatch.setattr(remote, "_SECONDS", 20.0)
     monkeypatch.setattr(remote, "_AS_USER", "exec cat /dev/zero")
-    assert "this is no copy of a machine" in refusal(sshd)
+    assert "this is not a copy of a machine" in refusal(sshd)
 
 
 def test_a_manually_made_copy(sshd: Sshd, tmp_path: Path) -> None:
@@ -275,5 +275,5 @@ def test_a_manually_made_copy(sshd: Sshd, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["probe", "--collected", str(tmp_path / "cut.tar")])
     assert done.exit_code == 2
     assert done.stderr.splitlines()[-1].endswith(
-        "cut.tar: the copy is cut short: collect the machine anew"
+        "cut.tar: the copy is cut short: collect the machine again"
     )

@@ -156,7 +156,7 @@ def without(event: str) -> dict[str, float]:
         ),
         (
             recorded(COUNTED, 0, duty=None),
-            "nobody knows whether skx::INST_RETIRED:ANY_P had a counter",
+            "it is unknown whether skx::INST_RETIRED:ANY_P had a counter",
         ),
         (
             recorded(COUNTED, 0, covered=1.2),

@@ -42,7 +42,7 @@ def test_all_that_a_runner_says_is_believed() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (b"{", "a line is no JSON"),
+        (b"{", "a line is not JSON"),
         (b"[]", "a valid dictionary"),
         (b'{"event": "x\\ndata: y"}', "does not match any of the expected tags"),
         (line(STARTED, start_ns=1e300), "started.start_ns: "),

@@ -26,7 +26,7 @@ def check(graph: Graph) -> None:
         named = sorted(str(each.getIRI()) for each in nothing)
     if named:
         raise InconsistentOntologyError(
-            f"nothing can be a {', '.join(named)}: mend their axioms"
+            f"nothing can be a {', '.join(named)}: fix their axioms"
         )
 
 

@@ -27,17 +27,17 @@ def test_decimal_numbers_read_back(number: float) -> None:
 
 @pytest.mark.parametrize("text", [*NO_NUMBERS, "1.5", "0x1", "9" * 21])
 def test_not_a_whole_number(text: str) -> None:
-    with pytest.raises(ValueError, match="is no whole number"):
+    with pytest.raises(ValueError, match="is not a whole number"):
         read_whole(text)
 
 
 @pytest.mark.parametrize("text", [*NO_NUMBERS, "-0x1", "0x0x1", "f" * 17])
 def test_not_a_hexadecimal_number(text: str) -> None:
-    with pytest.raises(ValueError, match="is no hexadecimal number"):
+    with pytest.raises(ValueError, match="is not a hexadecimal number"):
         read_hexadecimal(text)
 
 
 @pytest.mark.parametrize("text", [*NO_NUMBERS, "nan", "inf", "1e", ".5", "1e1000"])
 def test_not_a_decimal_number(text: str) -> None:
-    with pytest.raises(ValueError, match="is no number"):
+    with pytest.raises(ValueError, match="is not a number"):
         read_decimal(text)

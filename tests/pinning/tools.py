@@ -27,7 +27,7 @@ def _without_likwid() -> str:
     if platform.machine() != "x86_64" and not shutil.which("likwid-pin"):
         return "tests/install.sh brings likwid-pin on x86_64 only"
     if len(os.sched_getaffinity(0)) < (os.cpu_count() or 1):
-        return "likwid-pin counts anew within a cpuset, and this is one"
+        return "likwid-pin counts from 0 within a cpuset, and this is one"
     return ""
 
 

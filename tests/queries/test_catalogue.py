@@ -75,10 +75,10 @@ def changed(old: str, new: str) -> str:
     [
         ("SELECT ?a { ?a ?b ?c }", "has no header"),
         (changed("#+ title: Threads\n", ""), "header lacks title"),
-        (changed("#+ title: Threads\n", "#+ title: [\n"), "header is no YAML"),
+        (changed("#+ title: Threads\n", "#+ title: [\n"), "header is not YAML"),
         (changed("title: Threads", "title: 5"), "title must be a text"),
         (changed("#+ title", "#+ colour: red\n#+ title"), "unknown keys colour"),
-        (changed("#+ title", "#+ title: Twice\n#+ title"), "title stands twice"),
+        (changed("#+ title", "#+ title: Twice\n#+ title"), "title occurs twice"),
         (changed("#+ title", "#+ panel: 5\n#+ title"), "panel must be a mapping"),
         (changed("#+ title", "#+ dataset: 5\n#+ title"), "dataset must be one of"),
         (
@@ -93,7 +93,7 @@ def changed(old: str, new: str) -> str:
                 ("!!timestamp x", "a value that is none"),
                 ("2020-13-45", "a value that is none .month must be"),
                 ("9" * 5000, "a value that is none"),
-                ("{? [a] : b}", "has a key that is no text"),
+                ("{? [a] : b}", "has a key that is not text"),
                 ("[" * 300_000, "nested too deeply"),
                 ("&a [*a]", "more than 10000 values"),
                 ("&a {b: *a}", "more than 10000 values"),
@@ -133,9 +133,9 @@ def changed(old: str, new: str) -> str:
         (changed("default: 3", "default: 3, enum: 4"), "enum must be a list"),
         (changed("type: string", "type: string, everywhere: 1"), "true or false"),
         (changed("default: 3", "default: 3, everywhere: true"), "of host alone"),
-        (changed("cpu: {", "a-b: {"), "parameter a-b is no name"),
+        (changed("cpu: {", "a-b: {"), "parameter a-b is not a name"),
         (changed("cpu: {", "ofCore: {"), "parameter ofCore has capital letters"),
-        (changed("{host: {type: string}, cpu", "[host, cpu"), "header is no YAML"),
+        (changed("{host: {type: string}, cpu", "[host, cpu"), "header is not YAML"),
         (GOOD + "}", "line 11: '}' closes nothing"),
         (changed(".\n}\n", ".\n"), "line 6: '{' is never closed"),
         (changed("?thread st:", "?thread \x01 st:"), "line 9 is not SPARQL"),
@@ -143,7 +143,7 @@ def changed(old: str, new: str) -> str:
         (changed("(UNDEF 3)", '("a"^^xsd:token 3)'), "prefix xsd: is not"),
         (changed("(UNDEF 3)", "(UNDEF +3)"), "differs from the defaults"),
         (changed("?node st:hostname", r"?node \ st:hostname"), "line 8 is not SPARQL"),
-        (changed("SELECT ?thread ?cpu WHERE", "INSERT"), "is no query"),
+        (changed("SELECT ?thread ?cpu WHERE", "INSERT"), "is not a query"),
     ],
 )
 def test_a_wrong_query_is_refused(text, message):

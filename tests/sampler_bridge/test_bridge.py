@@ -285,7 +285,7 @@ def test_without_a_plan_it_waits_and_says_so(pmcd: Pmcd, new_bridge: NewBridge) 
     bridge.start()
     bridge.wait_for(lambda status: "does not answer" in status["plan"]["reason"])
     status = bridge.status()
-    assert status["pcp"]["reason"] == "nothing is planned: waiting for a plan"
+    assert status["pcp"]["reason"] == "there is no plan: waiting for one"
     assert status["plan"]["graph"] == "http://localhost:8000/graph/plans/n1"
     assert status["plan"]["source"] == "cache"
     assert (status["expected"], status["last_tick_ms"]) == (0, None)

@@ -28,7 +28,7 @@ def test_a_damaged_cursor_is_reported_once_and_rewritten(
     bridge.start()
     bridge.wait_for(lambda status: status["written"] > 5)
     assert bridge.end() == 0
-    assert bridge.output().count("is no cursor") == 1
+    assert bridge.output().count("is not a cursor") == 1
     assert "Traceback" not in bridge.output()
     assert load_cursor(bridge.own / "cursor.json").taken > Cursor().taken
     assert closes(bridge.status())
@@ -43,7 +43,7 @@ def test_a_damaged_plan_is_named_once_and_waited_for(
     bridge.start()
     bridge.wait_for(lambda status: "does not answer" in status["plan"]["reason"])
     assert bridge.end() == 0
-    assert bridge.output().count("is no plan") == 1
+    assert bridge.output().count("is not a plan") == 1
     assert "Traceback" not in bridge.output()
     assert load_plan(bridge.own / "plan.json") is None
 

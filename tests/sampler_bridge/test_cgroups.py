@@ -172,7 +172,7 @@ def test_a_damaged_list_is_started_again(
     (tmp_path / LEDGER_FILE).write_text('{"format": "supertwin-cgroups/1", "boot": 3}')
     made = watch(tmp_path, "jobs", root=pretended(tmp_path, "jobs/1"))
     assert looked(made) == ["/jobs/1"]
-    assert [r.message for r in caplog.records if "begins anew" in r.message]
+    assert [r.message for r in caplog.records if "begins again" in r.message]
 
 
 def test_what_is_not_watched_is_said_once(

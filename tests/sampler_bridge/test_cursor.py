@@ -54,7 +54,7 @@ def test_a_broken_cursor_sends_everything_and_says_so(
     (tmp_path / "cursor.json").write_text(text, "latin-1")
     assert load_cursor(tmp_path / "cursor.json") == Cursor(START, START, None)
     (line,) = caplog.messages
-    assert "cursor.json is no cursor" in line and "\n" not in line
+    assert "cursor.json is not a cursor" in line and "\n" not in line
 
 
 def test_a_first_start_has_no_cursor(

@@ -72,7 +72,7 @@ def test_an_unreachable_host_has_a_reason(tmp_path: Path, writer: Writer) -> Non
     said = fleet.unreached
     assert said.keys() == {"file", "option", "web", ".."}
     assert "`supertwin add ssh://" in said["file"]
-    assert "is no address of a host" in said["option"]
+    assert "is not an address of a host" in said["option"]
     assert "does not begin with ssh://" in said["web"]
     assert load_addresses(tmp_path / "hosts.json") == {"good": NOBODY}
     fleet.end(1.0)
@@ -86,7 +86,7 @@ def test_a_damaged_list_of_hosts_is_named_and_the_own_host_goes_on(
     (tmp_path / "hosts.json").write_text(text)
     fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
     assert [host.name for host in fleet.hosts] == ["n1"]
-    assert "is no list of hosts" in caplog.text
+    assert "is not a list of hosts" in caplog.text
     fleet.end(1.0)
     fleet.close()
 

@@ -43,7 +43,7 @@ def test_a_socket_of_a_name_that_ssh_would_read_otherwise(tmp_path: Path) -> Non
     """The graph names it, and ssh would send our environment variables in it."""
     way = SshForward(Address("n1"), tmp_path, "1", None, "/x/${HOME}/pmcd.socket")
     way.start()
-    wait_until(lambda: "is no socket that ssh can lead to" in reason(way))
+    wait_until(lambda: "is not a socket that ssh can lead to" in reason(way))
     assert not list(tmp_path.iterdir())
     way.stop()
     wait_until(lambda: not way.alive)

@@ -62,7 +62,7 @@ def written(host: SampledHost) -> int:
     return int(host.figures()["written"])
 
 
-def mended(fleet: Fleet, broken: SampledHost) -> SampledHost:
+def fixed(fleet: Fleet, broken: SampledHost) -> SampledHost:
     """Wait until a new host object replaces the broken one."""
 
     def is_done() -> bool:
@@ -93,7 +93,7 @@ def test_a_host_that_breaks_leaves_nobody_at_work_on_its_log(
     monkeypatch.setattr(SampledHost, "_take_up", breaks)
     fleet.take(hosts(pmcd.address, 2))
     wait_until(lambda: not broken.alive)
-    again = mended(fleet, broken)
+    again = fixed(fleet, broken)
     assert broken.has_ended
     assert fleet.unreached == {}
     wait_until(lambda: written(again) > 20)
@@ -118,7 +118,7 @@ def test_a_broken_transport_is_noticed(
     fleet.take(hosts("ssh://no-such-host.invalid"))
     broken = other(fleet)
     wait_until(lambda: not broken.alive)
-    again = mended(fleet, broken)
+    again = fixed(fleet, broken)
     wait_until(lambda: "nothing resolves" in str(again.summary()["reason"]))
     assert again.alive
 

@@ -60,7 +60,7 @@ def test_a_bad_block_ends_no_process(disk: BadDisk) -> None:
     disk.break_from(file, file.stat().st_size // 2)
     with pytest.raises(StateError, match="Input/output error"):
         Log(disk.folder / "log", LARGE)
-    disk.mend()
+    disk.fix()
     assert Log(disk.folder / "log", LARGE).waiting == RECORDS
 
 
@@ -77,7 +77,7 @@ def test_a_partly_unreadable_record_waits(disk: BadDisk) -> None:
     with pytest.raises(OSError, match="Input/output error"):
         log.read(position, 1)
     assert log.waiting == 1
-    disk.mend()
+    disk.fix()
     (entry,) = log.read(position, LARGE).entries
     assert entry.tick_ms == RECORDS - 1
     log.close()

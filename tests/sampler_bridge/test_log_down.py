@@ -59,7 +59,7 @@ def test_points_of_one_host_that_cannot_be_read_are_said_to_wait(
     bridge.wait_for(lambda status: status["queue"]["reason"], "n2")
     reason = (
         "points of n2 do not reach the store: "
-        f"the log {file} cannot be read (Is a directory): mend its disk; "
+        f"the log {file} cannot be read (Is a directory): fix its disk; "
         "what is in it waits"
     )
     assert explained(bridge, FEW[0], "n2") == Finding("log down", reason)
@@ -71,8 +71,8 @@ def test_points_of_one_host_that_cannot_be_read_are_said_to_wait(
     with held(bridge):
         file.rmdir()
         aside.rename(file)
-    mended = bridge.status("n2")
-    waiting = mended["written"] + mended["queue"]["points"]
+    fixed = bridge.status("n2")
+    waiting = fixed["written"] + fixed["queue"]["points"]
     bridge.wait_for(lambda status: status["written"] > waiting, "n2")
     bridge.wait_for(lambda status: status["queue"]["reason"] is None, "n2")
     assert explained(bridge, FEW[0], "n2").verdict != "log down"

@@ -76,7 +76,7 @@ def hurt(pmcd: Pmcd, written: Written, hangs_ms: int) -> int:
         sleep_until(hurt_ms - 100)
         cable.silence()
         sleep_until(hurt_ms + hangs_ms)
-        cable.mend()
+        cable.fix()
         cable.cut(0)
         sleep_until(hurt_ms + 4 * PERIOD_MS + 100)
         sampler.stop(120.0)

@@ -199,7 +199,7 @@ def test_a_host_that_cannot_be_reached_is_a_gap_and_no_longer(
         bridge.wait_for(lambda status: not status["pcp"]["connected"])
         assert explained(bridge, FEW[0]).verdict == "PMCD down"
         time.sleep(0.3)
-        cable.mend()
+        cable.fix()
         back = time.time_ns() // 1_000_000
         written = bridge.status()["written"]
         bridge.wait_for(lambda status: status["written"] > written + 50)

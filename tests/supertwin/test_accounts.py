@@ -144,8 +144,8 @@ def test_an_invalid_file_of_a_password_is_refused_at_once(tmp_path: Path) -> Non
     os.mkfifo(pipe)
     huge.write_text("a" * 5000)
     for file, reason in (
-        (pipe, "cannot be read: it is no regular file"),
-        (Path("/dev/zero"), "cannot be read: it is no regular file"),
+        (pipe, "cannot be read: it is not a regular file"),
+        (Path("/dev/zero"), "cannot be read: it is not a regular file"),
         (tmp_path, "cannot be read: Is a directory"),
         (huge, "a password has at most 4096 characters"),
     ):

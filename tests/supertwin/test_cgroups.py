@@ -11,7 +11,7 @@ from tests.ports import free_port
 
 @pytest.mark.parametrize("roots", ["slurm//x", "fine/*,../x", "a\nb"])
 def test_roots_that_are_none_are_refused(roots: str) -> None:
-    with pytest.raises(SettingsError, match="is no cgroup root"):
+    with pytest.raises(SettingsError, match="is not a cgroup root"):
         Settings(cgroup_roots=roots)
 
 

@@ -118,7 +118,7 @@ def test_an_empty_folder_takes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "line"),
     [
-        ("FUSEKI_PASSWORD=wrong", "refuses the account (401); mend SUPERTWIN_FUSEKI_"),
+        ("FUSEKI_PASSWORD=wrong", "refuses the account (401); fix SUPERTWIN_FUSEKI_"),
         ("FUSEKI_URL=http://127.0.0.1:1", "compact it on its own machine"),
     ],
 )

@@ -86,7 +86,7 @@ def test_what_changed_is_a_table(run: Run, tmp_path: Path) -> None:
 
 MENDABLE = [
     (["diff", "n9"], "no host 'n9'; near: n1"),
-    (["diff", "n1", "soon"], "'soon' is no state, probe or time of n1"),
+    (["diff", "n1", "soon"], "'soon' is not a state, probe or time of n1"),
     (["diff", "n1", "2025-01-01"], "n1 was first seen at 2026-11-01"),
     (["open", "n9"], "no host 'n9'; near: n1"),
     (["open", "ssh://x@nowhere"], "no host"),

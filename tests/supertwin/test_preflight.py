@@ -86,7 +86,7 @@ def test_a_home_that_is_a_file(tmp_path: Path, env: dict[str, str]) -> None:
     home.touch()
     done = run(env | {"SUPERTWIN_HOME": str(home)}, "up")
     assert done.returncode == 2
-    assert f"{home} is no folder" in done.stderr
+    assert f"{home} is not a folder" in done.stderr
 
 
 def test_a_home_whose_socket_path_is_too_long(env: dict[str, str]) -> None:

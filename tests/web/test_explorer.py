@@ -209,10 +209,10 @@ def test_what_stands_in_no_hierarchy_has_its_facts(visit: Open) -> None:
     ("path", "status", "said"),
     [
         ("parts?iri=x", 422, "iri: "),
-        ("parts?iri=http://other.example/twin/a", 404, "is no component"),
+        ("parts?iri=http://other.example/twin/a", 404, "is not a component"),
         ("telemetry?iri=", 422, "iri: "),
         (f"parts?iri={{url}}/twin/{BIG}/thread/%3E%20x", 422, "iri: "),
-        ("telemetry?iri={url}/twin/./thread/0", 404, "is no component"),
+        ("telemetry?iri={url}/twin/./thread/0", 404, "is not a component"),
         ("parts", 422, "iri"),
     ],
 )

@@ -69,7 +69,7 @@ def read_ledger(document: object) -> Ledger:
     try:
         return _read(document)
     except (LookupError, TypeError, ValueError) as error:
-        raise CgroupError(f"it is no list of cgroups: {error}") from None
+        raise CgroupError(f"it is not a list of cgroups: {error}") from None
 
 
 def _row(life: CgroupLife) -> dict[str, Any]:

@@ -56,8 +56,8 @@ def _root(text: str) -> CgroupRoot:
     names = names[:-1] if below else names
     if not text.isprintable() or {"", ".", ".."} & {*names} or not names:
         raise CgroupError(
-            f"{text[:80]!r} is no cgroup root: write a folder below the mounts, such "
-            "as slurm or system.slice/slurmstepd.scope/job_*"
+            f"{text[:80]!r} is not a cgroup root: write a folder below the mounts, "
+            "such as slurm or system.slice/slurmstepd.scope/job_*"
         )
     if any("**" in name for name in names):
         raise CgroupError(f"cgroup root {text[:80]!r}: ** can stand at the end only")

@@ -39,7 +39,7 @@ def parse_address(text: str) -> Address:
             "or name it in ~/.ssh/config"
         )
     if at and not _USER.fullmatch(user):
-        raise _wrong(text, f"{user[:40]!r} is no user")
+        raise _wrong(text, f"{user[:40]!r} is not a user")
     host, port = _place(text, place)
     return Address(host, user or None, port)
 
@@ -53,9 +53,9 @@ def _place(text: str, place: str) -> tuple[str, int | None]:
         host, colon, port = place.partition(":")
         known = bool(_NAME.fullmatch(host))
     if not known:
-        raise _wrong(text, f"{host[:60]!r} is no host")
+        raise _wrong(text, f"{host[:60]!r} is not a host")
     if colon and not (_PORT.fullmatch(port) and 0 < int(port) < 65536):
-        raise _wrong(text, f"{port[:20]!r} is no port")
+        raise _wrong(text, f"{port[:20]!r} is not a port")
     return host, int(port) if colon else None
 
 
@@ -69,6 +69,6 @@ def _is_ipv6(text: str) -> bool:
 
 def _wrong(text: str, why: str) -> AddressError:
     return AddressError(
-        f"{text[:80]!r} is no address of a host ({why}): "
+        f"{text[:80]!r} is not an address of a host ({why}): "
         "write ssh://user@host:port, user and port as needed"
     )

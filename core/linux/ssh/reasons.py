@@ -15,7 +15,7 @@ _REASONS = (
     (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key .*has changed",
         "the key of {0} is not the one in known_hosts: find out why; if the host was "
-        "installed anew, remove the old key with `ssh-keygen -R` and log in once",
+        "reinstalled, remove the old key with `ssh-keygen -R` and log in once",
     ),
     (
         r"Host key verification failed|No \S+ host key is known",
@@ -50,7 +50,7 @@ _REASONS = (
     (
         r"[Bb]ad owner or permissions|Bad configuration option|Can't open user config|"
         r"terminating, \d+ bad configuration",
-        "ssh refuses its configuration ({1}): mend that file",
+        "ssh refuses its configuration ({1}): fix that file",
     ),
     (
         r"no matching|Unable to negotiate",

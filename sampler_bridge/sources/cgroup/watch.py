@@ -279,7 +279,7 @@ def _kept(path: Path) -> Ledger | None:
     except FileNotFoundError:
         pass
     except (OSError, ValueError, CgroupError) as error:
-        _LOG.warning("%s is not read (%s): its list begins anew", path, error)
+        _LOG.warning("%s is not read (%s): its list begins again", path, error)
     return None
 
 

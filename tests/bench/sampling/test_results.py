@@ -50,8 +50,8 @@ def test_steps_that_were_measured_are_taken_up_again(tmp_path: Path) -> None:
 def test_without_resume_a_part_starts_from_the_beginning(tmp_path: Path) -> None:
     path = tmp_path / "ticks.json"
     Results(TicksPart(), QUICK, path).keep("nobody", TICKS)
-    anew = Results(TicksPart(), QUICK, path)
-    anew.keep("bridge", TICKS)
+    again = Results(TicksPart(), QUICK, path)
+    again.keep("bridge", TICKS)
     kept = Results(TicksPart(), QUICK, path)
     kept.resume()
     assert list(kept.found) == ["bridge"]

@@ -61,7 +61,7 @@ def refused(settings: Settings, files: Mapping[str, bytes]) -> str:
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        ("no turtle", "is no Turtle"),
+        ("no turtle", "is not Turtle"),
         ("", "is of 0 runs"),
         (
             _GRAPH + "<http://there/observation/b> a st:ObservationInterface .",
@@ -85,10 +85,10 @@ def test_a_graph_that_is_of_no_run(nowhere: Settings, graph: str, message: str) 
     ("series", "message"),
     [
         ("a,b\n1,2\n", "first line is not series,hostname,instance,time_ms,value"),
-        (f"{_HEADER}m,n1,,{_START_MS},\n", "line 2 is no sample"),
-        (f"{_HEADER}m,n1,,{_START_MS},nan\n", "line 2 is no sample"),
-        (f"{_HEADER}m,n1,,soon,1\n", "line 2 is no sample"),
-        (f"{_HEADER}m,n1,,{_START_MS}\n", "line 2 is no sample"),
+        (f"{_HEADER}m,n1,,{_START_MS},\n", "line 2 is not a sample"),
+        (f"{_HEADER}m,n1,,{_START_MS},nan\n", "line 2 is not a sample"),
+        (f"{_HEADER}m,n1,,soon,1\n", "line 2 is not a sample"),
+        (f"{_HEADER}m,n1,,{_START_MS}\n", "line 2 is not a sample"),
         (f"{_HEADER}m,n2,,{_START_MS},1\n", "tells of m of n2"),
         (f"{_HEADER}m,n1,cpu0,{_START_MS},1\n", "tells of m of n1"),
         (f"{_HEADER}other,n1,,{_START_MS},1\n", "tells of other of n1"),
@@ -111,10 +111,10 @@ def test_a_file_that_is_missing(nowhere: Settings, name: str) -> None:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        (b'{"event": "refused", "reason": "x"}\n{"event', "line 2: a line is no JSON"),
+        (b'{"event": "refused", "reason": "x"}\n{"event', "line 2: a line is not JSON"),
         (
             b'{"event": "ended", "output": {"/tmp/x": {}}}\n',
-            "line 1: a line is no event of a runner",
+            "line 1: a line is not an event of a runner",
         ),
     ],
 )

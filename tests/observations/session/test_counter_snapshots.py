@@ -116,14 +116,14 @@ def test_a_snapshot_lists_counters_that_restarted_since_the_last_one(
     with Counting(tmp_path / "own") as counting:
         address = counting.address
         with counter_reader(tmp_path, "node9", [FAULTS, DUTY], address) as marker:
-            assert not marker.snapshot().anew
-            assert not marker.snapshot().anew
+            assert not marker.snapshot().restarted
+            assert not marker.snapshot().restarted
             text = f"{configuration(PMUS, CHOICE)}# other\n"
             local.count(
                 counting.folder, CountingSetup(PMUS, CHOICE, text), counting.pid
             )
-            assert marker.snapshot().anew == {FAULTS, DUTY}
-            assert not marker.snapshot().anew
+            assert marker.snapshot().restarted == {FAULTS, DUTY}
+            assert not marker.snapshot().restarted
 
 
 def marked(folder: Path, counting: Counting) -> CounterSnapshot:
@@ -143,13 +143,13 @@ def test_snapshots_of_two_apis_show_whether_counters_restarted(tmp_path: Path) -
         assert RunSnapshots(before, after).doubt_about(FAULTS) == ""
         text = f"{configuration(PMUS, CHOICE)}# other\n"
         local.count(counting.folder, CountingSetup(PMUS, CHOICE, text), counting.pid)
-        anew = marked(tmp_path, counting)
-        assert not anew.anew, "it has seen nothing of it"
-        assert "were counted anew" in RunSnapshots(after, anew).doubt_about(FAULTS)
-        assert RunSnapshots(after, anew).doubt_about("kernel.all.pswitch") == ""
+        again = marked(tmp_path, counting)
+        assert not again.restarted, "it has seen nothing of it"
+        assert "were counted again" in RunSnapshots(after, again).doubt_about(FAULTS)
+        assert RunSnapshots(after, again).doubt_about("kernel.all.pswitch") == ""
     with Counting(tmp_path / "other") as counting:
         other = marked(tmp_path, counting)
-    assert "were counted anew" in RunSnapshots(before, other).doubt_about(DUTY), (
+    assert "were counted again" in RunSnapshots(before, other).doubt_about(DUTY), (
         "another PMCD"
     )
 
@@ -160,7 +160,7 @@ def test_snapshots_of_two_apis_without_agents_are_doubtful() -> None:
     assert RunSnapshots(before, after).doubt_about(FAULTS) == ""
     for known in "", "7 3":  # or only one of them knows its agents
         other = replace(after, marker="two", agents=known)
-        assert "API was started anew" in RunSnapshots(before, other).doubt_about(FAULTS)
+        assert "API was restarted" in RunSnapshots(before, other).doubt_about(FAULTS)
         assert RunSnapshots(before, other).doubt_about("kernel.all.pswitch") == ""
     assert (
         RunSnapshots(before, CounterSnapshot(marker="two")).doubt_about(FAULTS) == ""

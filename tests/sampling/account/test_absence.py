@@ -52,6 +52,6 @@ def test_a_damaged_file_is_named_once(
     with caplog.at_level(logging.WARNING):
         counted = AbsenceTracker(path, 1000.0)
     assert counted.absence is None
-    assert len(caplog.messages) == 1 and "is no account" in caplog.messages[0]
+    assert len(caplog.messages) == 1 and "is not an account" in caplog.messages[0]
     counted.keep(1000.0, 5)
     assert AbsenceTracker(path, 1001.0).absence is not None

@@ -163,7 +163,7 @@ def test_a_damaged_calibration_is_named(run: Run, calibrated: Path) -> None:
     calibrated.write_text("{")
     done = run("sample", "estimate", USER, "--period", "20ms")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "cost.json is no calibration that can be read" in done.stderr
+    assert "cost.json is not a calibration that can be read" in done.stderr
 
 
 def test_what_comes_and_goes_is_left_out_where_nobody_counts(

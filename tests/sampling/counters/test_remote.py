@@ -96,8 +96,8 @@ def test_names_of_other_sockets_are_not_taken(
     own = f".supertwin/{folder_there(settings, HOST)}/run/pmcd.socket"
     answer = {"before": None, "listens": False, "log": ""}
     names = {
-        f"/x/${{HOME}}/{own}": "is no socket that ssh can lead to",
-        f"{own}": "is no socket that ssh can lead to",
+        f"/x/${{HOME}}/{own}": "is not a socket that ssh can lead to",
+        f"{own}": "is not a socket that ssh can lead to",
         "/run/docker.sock": "gave an answer of another form",
         f"/x/{own}.other": "gave an answer of another form",
     }

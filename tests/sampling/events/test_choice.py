@@ -79,7 +79,7 @@ def test_names_are_the_agents() -> None:
 
 @pytest.mark.parametrize("text", ["", "a b", "x::", "::A", "A\nB", "[dynamic]", "#A"])
 def test_not_an_event(text: str) -> None:
-    with pytest.raises(PerfeventError, match="is no event: write PMU::EVENT:UMASK"):
+    with pytest.raises(PerfeventError, match="is not an event: write PMU::EVENT:UMASK"):
         split_event(text)
 
 

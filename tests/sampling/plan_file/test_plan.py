@@ -121,7 +121,7 @@ def test_a_file_that_is_not_a_plan_is_ignored(
     (tmp_path / "plan.json").write_text(text, "latin-1")
     assert load_plan(tmp_path / "plan.json") is None
     (line,) = caplog.messages
-    assert "plan.json is no plan" in line and "\n" not in line
+    assert "plan.json is not a plan" in line and "\n" not in line
 
 
 def test_a_plan_of_a_version_that_kept_no_counters_is_read(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ const PREFIXES = {
 const BINARY_STEPS = Array.from({ length: 70 }, (_, i) => 2 ** (i - 10));
 
 /**
- * A value with its unit, such as `1.21 GiB`; what is no number is a dash.
+ * A value with its unit, such as `1.21 GiB`; what is not a number is a dash.
  * @param {number|null} value
  * @param {{symbol: string, grafana: string, prefixes: string}|null} unit
  * @returns {string}

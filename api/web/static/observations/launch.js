@@ -117,7 +117,7 @@ function variables() {
 
 function variable(word) {
   const found = /^([^=]+)=([\s\S]*)$/.exec(word);
-  if (!found) throw new Error(`${word.slice(0, 60)} is no variable: write NAME=VALUE.`);
+  if (!found) throw new Error(`${word.slice(0, 60)} is not a variable: write NAME=VALUE.`);
   return [found[1], found[2]];
 }
 

@@ -30,7 +30,7 @@ export class Printer {
     this._add("said", `${text}\n`);
   }
 
-  /** A return begins a line anew; here it begins another one. */
+  /** A carriage return overwrites a line on a terminal; here it begins another one. */
   _lines(stream, text) {
     const whole = this.returned[stream] ? `\r${text}` : text;
     this.returned[stream] = whole.endsWith("\r");

@@ -33,7 +33,7 @@ def test_plain_names_are_taken_as_they_are(path: str) -> None:
 @pytest.mark.parametrize("path", OTHERS)
 def test_what_ssh_would_read_otherwise_is_refused(path: str) -> None:
     with pytest.raises(
-        SocketNameError, match="is no socket that ssh can lead to"
+        SocketNameError, match="is not a socket that ssh can lead to"
     ) as no:
         plain_socket(path)
     assert str(no.value).isprintable()
