@@ -1,4 +1,4 @@
-"""`supertwin export ontology`: the ontology as files, with a static page."""
+"""`supertwin export ontology` writes files; `ontology classify` runs a reasoner."""
 
 from pathlib import Path
 
@@ -6,7 +6,10 @@ import click
 
 from api.vocabulary.page import page_file
 from core.errors import UserError
-from ontology.load import FOLDER
+from core.settings import tools
+from ontology.classify import classify
+from ontology.errors import OntologyError
+from ontology.load import FOLDER, alignment_graph, ontology_graph
 from ontology.published import json_ld, module_files, whole_ontology
 from supertwin.cli.out_file import write_whole
 
@@ -33,6 +36,35 @@ def export_ontology(out: Path) -> None:
     for name, text in texts.items():
         write_whole(out / name, text)
     click.echo(f"{len(texts)} files written to {out}; open {out / 'index.html'}")
+
+
+@click.group("ontology")
+def ontology_group() -> None:
+    """Reason over the ontology."""
+
+
+@ontology_group.command("classify")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write to; default: standard output.",
+)
+def classify_command(out: Path | None) -> None:
+    """Every class above each class, as the ontology and its alignments entail.
+
+    HermiT proves first that the ontology is consistent and that no class is empty. It
+    needs Java and owlready2, which `make install-test` installs.
+    """
+    try:
+        found = classify(ontology_graph() + alignment_graph(), tools.java())
+    except OntologyError as error:
+        raise UserError(str(error)) from None
+    text = found.serialize(format="turtle")
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text)
+        click.echo(f"{len(found)} pairs of classes written to {out}")
 
 
 def _texts() -> dict[str, str]:

@@ -1,0 +1,90 @@
+"""The class hierarchy by owlready2 and HermiT, as the command writes it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from rdflib import RDFS, Graph, URIRef
+
+from ontology.classify import (
+    InconsistentOntologyError,
+    NotClassifiedError,
+    classify,
+)
+from ontology.load import ontology_graph
+from ontology.terms import ST
+from tests.command_line import run
+from tests.ontology.prefixes import PREFIXES
+
+SOSA = "http://www.w3.org/ns/sosa/"
+
+
+def _with(planted: str) -> Graph:
+    return ontology_graph() + Graph().parse(data=PREFIXES + planted, format="turtle")
+
+
+def test_the_command_writes_every_class_above_each(tmp_path: Path) -> None:
+    file = tmp_path / "classes.ttl"
+    done = run({}, "ontology", "classify", "--out", str(file))
+    assert done.returncode == 0, done.stderr
+    found = Graph().parse(file)
+    assert f"{len(found)} pairs of classes" in done.stdout
+    expected = {
+        (ST.ComputeNode, URIRef(f"{SOSA}Platform")),
+        (ST.ComputeNode, ST.Interface),
+        (ST.Core, URIRef(f"{SOSA}FeatureOfInterest")),
+        (ST.ObservationInterface, URIRef("http://www.w3.org/ns/prov#Activity")),
+    }
+    pairs = set(found.subject_objects(RDFS.subClassOf))
+    assert expected <= pairs
+    assert not [below for below, above in pairs if below == above]
+    for below, above in pairs:
+        for top in found.objects(above, RDFS.subClassOf):
+            assert (below, top) in pairs
+
+
+def test_an_entailed_class_is_found() -> None:
+    """The axioms of these classes state no subclass of a named class."""
+    planted = """
+    st:Same a owl:Class ; owl:equivalentClass
+        [ a owl:Class ; owl:intersectionOf (st:Core st:Interface) ] .
+    st:Either a owl:Class ; owl:equivalentClass
+        [ a owl:Class ; owl:unionOf (st:Core st:Cache) ] .
+    """
+    pairs = set(classify(_with(planted)).subject_objects(RDFS.subClassOf))
+    same, either = ST.Same, ST.Either
+    assert {(ST.Core, same), (same, ST.Core), (ST.Cache, either)} <= pairs
+    assert {(ST.Core, either), (either, ST.Interface)} <= pairs
+    assert (ST.Cache, same) not in pairs
+
+
+@pytest.mark.parametrize(
+    ("planted", "said"),
+    [
+        (
+            "st:Odd a owl:Class ; rdfs:subClassOf st:Core, st:Cache .",
+            "a https:.*Odd:",
+        ),
+        ("<urn:x> a st:Core, st:Cache .", "contradicts itself"),
+    ],
+)
+def test_a_contradiction_is_an_error(planted: str, said: str) -> None:
+    with pytest.raises(InconsistentOntologyError, match=said) as caught:
+        classify(_with(planted))
+    assert "owl#Nothing" not in str(caught.value)
+
+
+def test_what_hermit_refuses_is_one_line() -> None:
+    with pytest.raises(NotClassifiedError, match="Non-simple property") as caught:
+        classify(_with("st:isWithin a owl:FunctionalProperty ."))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_without_java_or_owlready2_the_cure_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(NotClassifiedError, match="HermiT failed: .*/no/java"):
+        classify(ontology_graph(), "/no/java")
+    monkeypatch.setitem(sys.modules, "owlready2", None)
+    with pytest.raises(NotClassifiedError, match="make install-test"):
+        classify(ontology_graph())
