@@ -51,8 +51,10 @@ coverage: install-test  ## run every test, print the share of lines and branches
 	$(PYTHON) -m coverage combine --quiet && $(PYTHON) -m tests.coverage_totals && \
 	exit $$((parallel | serial))
 
-check: install-test  ## format, lint and types
+check: install-test  ## format, lint, words and types
 	@$(PYTHON) -m ruff format --check .
+	@git ls-files '*.py' '*.md' '*.js' '*.html' '*.rq' '*.ttl' '*.sh' | \
+	    xargs $(PYTHON) -m codespell_lib --dictionary tests/words.txt
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m mypy
 

@@ -66,12 +66,12 @@ as_root() {
     fi
 }
 
-# The process of each step that was started by beside.
+# The process of each step that was started in the background.
 declare -A running=()
 trap 'kill -- "${running[@]/#/-}" 2>/dev/null || true' EXIT
 
-# beside STEP: run a step in the background, with a log of its own.
-beside() {
+# in_background STEP: run a step in the background, with a log of its own.
+in_background() {
     local name=.tools/install-${1#install_}
     # A process group of its own, so that all of it can be ended.
     set -m
@@ -297,7 +297,7 @@ install_store() {
 
 # ---- Python ----------------------------------------------------------------------
 
-# pip and uv lie beside .venv, which holds what runs.
+# pip and uv lie next to .venv, which holds what runs.
 readonly PIP=.tools/pip
 
 # is_stamped FILE TEXT: whether FILE says that TEXT is what was installed.
@@ -463,12 +463,12 @@ install_run() {
     fi
     ensure_packages missing_for_python
     check_python
-    beside install_python
+    in_background install_python
     # In the foreground, where sudo can ask for a password.
     ensure_packages missing_for_run
     prepare_pcp
-    beside install_fuseki
-    beside install_store
+    in_background install_fuseki
+    in_background install_store
     finish
     link_pcp_binding
     keep_classes

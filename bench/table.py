@@ -8,20 +8,20 @@ from dataclasses import dataclass
 class Figure:
     """One measured figure, its goal, and a figure to compare with.
 
-    `beside` is the peer's or the limit's figure of the same run, in the same unit.
+    `versus` is the peer's or the limit's figure of the same run, in the same unit.
     """
 
     what: str
     value: float
     unit: str
     goal: float | None = None
-    beside: float | None = None
+    versus: float | None = None
     against: str = ""
     at_least: bool = False
 
     def row(self) -> tuple[str, ...]:
-        ratio = f"{self.value / self.beside:.2f}" if self.beside else ""
-        beside = f"{_number(self.beside)}" if self.beside is not None else ""
+        ratio = f"{self.value / self.versus:.2f}" if self.versus else ""
+        versus = f"{_number(self.versus)}" if self.versus is not None else ""
         sign = "≥" if self.at_least else "≤"
         goal = f"{sign} {_number(self.goal)}" if self.goal is not None else ""
         return (
@@ -29,13 +29,13 @@ class Figure:
             _number(self.value),
             self.unit,
             goal,
-            beside,
+            versus,
             ratio,
             self.against,
         )
 
 
-HEADER = ("what", "measured", "unit", "goal", "beside", "ratio", "set against")
+HEADER = ("what", "measured", "unit", "goal", "versus", "ratio", "set against")
 # Fixed widths, because rows are printed before the next ones are known.
 _WIDTHS = (72, 8, 4, 8, 8, 7, 11)
 

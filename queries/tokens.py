@@ -21,7 +21,7 @@ _IN_IRI = r'[^<>"{}|^`\\\x00-\x20]*+'
 
 @cache
 def _token(letters: str = "", marks: str = "") -> re.Pattern[str]:
-    """What a token is, with these letters and marks beside those of ASCII."""
+    """What a token is, with these letters and marks in addition to those of ASCII."""
     base = f"A-Za-z{letters}"
     start = f"{base}_0-9"
     more = f"{start}{marks}"

@@ -273,7 +273,7 @@ def _ordered(first: Node, second: Node) -> bool:
         one, two = first.value, second.value
         if isinstance(one, datetime) and isinstance(two, datetime):
             if (one.tzinfo is None) != (two.tzinfo is None):
-                raise UnsureError("a time with a zone beside one without")
+                raise UnsureError("a time with a zone and one without")
             return one <= two
     return _quantity(first) <= _quantity(second)
 

@@ -42,7 +42,7 @@ missing_for_tests() {
     command -v mpirun >/dev/null || echo openmpi-bin
 }
 
-# Applications that are timed beside sampling, and a compiler for those of our own.
+# Applications that are timed during sampling, and a compiler for those of our own.
 missing_for_bench() {
     command -v likwid-bench >/dev/null || ! has_likwid || echo likwid
     command -v hpcc >/dev/null || echo hpcc
@@ -156,7 +156,7 @@ install_test_libraries() {
 }
 
 install_for_tests() {
-    beside install_test_libraries
+    in_background install_test_libraries
     ensure_packages missing_for_tests
     has_browser ||
         say "no browser: the tests of pages are skipped; install Google Chrome (google-chrome) to run them"

@@ -201,11 +201,11 @@ def triples(node: Node, links: Links) -> dict[str, Any]:
     return {
         "outgoing": _grouped(said, links, node.graph),
         "incoming": _grouped(pointing, links, node.graph),
-        "beside": _beside(node, links),
+        "related": _related(node, links),
     }
 
 
-def _beside(
+def _related(
     node: Node, links: Links
 ) -> list[tuple[RenderedTerm, list[tuple[RenderedTerm, list[RenderedTerm]]]]]:
     """Return what the graph says about the neighbours, except their labels."""

@@ -8,7 +8,7 @@ import httpx
 
 from bench.sampling.counting import blocks
 from bench.sampling.ground import HOST, Ground, running_bridge, stop_bridge
-from bench.sampling.predicted import Predicted, Spent, beside, calibrated, load_now
+from bench.sampling.predicted import Predicted, Spent, calibrated, compared, load_now
 from bench.sampling.usage import Meter, Usage
 from sampling.cost.load import SamplingLoad
 from sampling.plan_file.monitor import load_monitor, plan_names
@@ -63,7 +63,7 @@ def measure_disk(ground: Ground, seconds: float, period_ms: int) -> OnDisk:
         seconds,
         spent.bytes_of_points,
         spent.bytes_of_index,
-        beside(model, load, spent),
+        compared(model, load, spent),
     )
 
 

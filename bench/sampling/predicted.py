@@ -20,7 +20,7 @@ from supertwin.stack.private_stack import private_stack
 
 
 @dataclass(frozen=True)
-class Beside:
+class Comparison:
     """A predicted figure, the ends of its 95 % interval, and the measured figure."""
 
     what: str
@@ -52,7 +52,7 @@ class Spent:
 class Predicted:
     """Predicted and measured figures, and the CPU of other work (% of a core)."""
 
-    figures: Sequence[Beside]
+    figures: Sequence[Comparison]
     others: float
 
 
@@ -69,32 +69,34 @@ def load_now(ground: Ground) -> SamplingLoad:
         return load_of(read_plan(twin, HOST), sizes)
 
 
-def beside(model: CostModel, load: SamplingLoad, spent: Spent) -> Predicted:
+def compared(model: CostModel, load: SamplingLoad, spent: Spent) -> Predicted:
     """The predicted and the actual cost of a load."""
     figures = [*_used(model, load, spent), *_on_disk(model, load, spent)]
     return Predicted(figures, model.others)
 
 
-def _used(model: CostModel, load: SamplingLoad, spent: Spent) -> list[Beside]:
+def _used(model: CostModel, load: SamplingLoad, spent: Spent) -> list[Comparison]:
     cost, usage = estimate_all(model, load), spent.usage
     agents = cost.cpu_of(cost.cpu.keys() - {BRIDGE, STORE})
-    found = [_beside("CPU of PMCD and agents", "% of a core", agents, of_pcp(usage))]
+    found = [
+        _comparison("CPU of PMCD and agents", "% of a core", agents, of_pcp(usage))
+    ]
     for part in (BRIDGE, STORE):
         cpu, rss = usage[part]
-        found.append(_beside(f"CPU of {part}", "% of a core", cost.cpu[part], cpu))
+        found.append(_comparison(f"CPU of {part}", "% of a core", cost.cpu[part], cpu))
         memory = cost.memory[part].times(1e-6)
-        found.append(_beside(f"memory of {part}", "MB", memory, rss))
+        found.append(_comparison(f"memory of {part}", "MB", memory, rss))
     return found
 
 
-def _on_disk(model: CostModel, load: SamplingLoad, spent: Spent) -> list[Beside]:
+def _on_disk(model: CostModel, load: SamplingLoad, spent: Spent) -> list[Comparison]:
     """For the actual number of points, and for one day."""
     whole = spent.bytes_of_points + spent.bytes_of_index
     run = model.disk.a_day(spent.points, spent.series)
     a_day = spent.bytes_of_points * DAY / spent.seconds + spent.bytes_of_index
     return [
-        _beside("disk, this run", "kB", run.times(1e-3), whole / 1e3),
-        _beside(
+        _comparison("disk, this run", "kB", run.times(1e-3), whole / 1e3),
+        _comparison(
             "disk, a day",
             "kB",
             estimate_all(model, load).disk.times(1e-3),
@@ -103,5 +105,7 @@ def _on_disk(model: CostModel, load: SamplingLoad, spent: Spent) -> list[Beside]
     ]
 
 
-def _beside(what: str, unit: str, of: PredictionInterval, measured: float) -> Beside:
-    return Beside(what, unit, of.value, of.low, of.high, measured)
+def _comparison(
+    what: str, unit: str, of: PredictionInterval, measured: float
+) -> Comparison:
+    return Comparison(what, unit, of.value, of.low, of.high, measured)

@@ -97,8 +97,8 @@ class Settings(SettingsBase):
         one_of("auto", "open", "token"),
         default="auto",
         description="Who may read the API: `open` everybody who reaches it, `token` "
-        "whoever has a token (`supertwin token add`) or the reader's account; `auto` "
-        "is `open` on loopback while `reader_password` is empty, else `token`.",
+        "everybody with a token (`supertwin token add`) or the reader's account; "
+        "`auto` is `open` on loopback while `reader_password` is empty, else `token`.",
     )
     allowed_commands: Path | None = setting(
         Path,
@@ -343,7 +343,7 @@ class Settings(SettingsBase):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Names that the API may be called by, beside those it always may."""
+        """Names that the API may be called by, in addition to those of this machine."""
         return listed(self.allowed_hosts)
 
     @property

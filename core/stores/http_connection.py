@@ -23,7 +23,7 @@ from types import MappingProxyType
 from urllib.parse import quote, unquote, urlsplit
 
 _PIECE = 1 << 16
-# What stands in a target as it is, beside letters and digits.
+# Characters of a target that are not escaped, in addition to letters and digits.
 _IN_TARGET = "/?%:@!$&'()*+,;=~"
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 

@@ -88,7 +88,7 @@ def _pieces(rows: Iterable[bytes]) -> Iterator[tuple[SeriesKey, Points]]:
 
 
 def _one(pieces: Sequence[Points], start_ms: int, end_ms: int) -> Points:
-    """In order, each time once, without what the store gives from beside the span."""
+    """In order, each time once, without what the store gives from outside the span."""
     stamps, first = np.unique(
         np.concatenate([piece.stamps for piece in pieces]), return_index=True
     )

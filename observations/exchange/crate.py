@@ -179,7 +179,7 @@ def _license(told: RunMetadata) -> dict[str, Any]:
     name = told.license or "No licence"
     about = "How this may be used"
     if not told.license:
-        about = "None was given: ask whoever made it how it may be used"
+        about = "None was given: ask its creator how it may be used"
     id_ = told.license or "#license"
     return {"@id": id_, "@type": "CreativeWork", "name": name, "description": about}
 

@@ -24,7 +24,7 @@ from observations.session.run_sampling import RunSampling
 from observations.store import keep_observation
 from ontology.iris import Iris
 
-PROGRAM, SPEC, EVENTS, RECORDED = "run.py", "wish.json", "events.jsonl", "recorded"
+PROGRAM, SPEC, EVENTS, RECORDED = "run.py", "request.json", "events.jsonl", "recorded"
 _BEFORE, _AFTER = "before.json", "after.json"
 _LAST = ("ended", "refused")
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 _LOG = logging.getLogger(__name__)
 
-NOTIFY_FILE = "nudge"
+NOTIFY_FILE = "notify"
 _MOST_BYTES = 65_536
-# A notification with a longer name names nothing, and neither do nudges of more bytes
-# than this together: the pipe may be full, and the last ones lost.
+# A notification with a longer name names nothing, and neither do notifications of more
+# bytes than this together: the pipe may be full, and the last ones lost.
 _LONGEST, _MOST_NAMED_BYTES = 1024, 2048
 
 
@@ -46,7 +46,7 @@ def notify(state: Path, named: PlanName | None = None) -> bool:
         return False
     try:
         os.write(pipe, _line(named))
-    except BlockingIOError:  # enough nudges wait in the pipe
+    except BlockingIOError:  # enough notifications wait in the pipe
         return True
     except OSError:
         return False

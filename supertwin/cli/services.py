@@ -72,8 +72,8 @@ def check_command(service: str) -> None:
 def compact_command(patience: float | None) -> None:
     """Give back the room of replaced graphs; a running stack does so by itself.
 
-    Nobody is held up meanwhile but writers, while the data is copied. Where readers
-    do not let go of the old files in time, Fuseki is started again, by whoever runs it.
+    Only writers wait, while the data is copied. Where readers do not release the old
+    files in time, the program that runs Fuseki restarts it.
     """
     settings = Settings()
     if settings.fuseki_url:

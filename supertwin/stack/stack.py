@@ -148,8 +148,8 @@ def _why_it_ended(settings: Settings, state: StackState | None) -> str:
 def _ailing(settings: Settings) -> str:
     state = status(settings)
     children = state.children.items() if state else []
-    ailing = [f"{n} {c.state} {c.reason}" for n, c in children if c.state != "healthy"]
-    return "; ".join(ailing) or "no supervisor"
+    failing = [f"{n} {c.state} {c.reason}" for n, c in children if c.state != "healthy"]
+    return "; ".join(failing) or "no supervisor"
 
 
 def stop(settings: Settings, progress: Progress) -> bool:

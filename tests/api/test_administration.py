@@ -52,8 +52,8 @@ def test_only_an_admin_may(managed: Closed, method: str, path: str) -> None:
 
 def test_tokens_are_made_listed_and_revoked(managed: Closed) -> None:
     admin = managed.add("boss", TokenRole.ADMIN)
-    wish = {"name": "new", "role": "reader", "expires": "12h"}
-    made = ask(managed, admin, "POST", "/tokens", wish)
+    body = {"name": "new", "role": "reader", "expires": "12h"}
+    made = ask(managed, admin, "POST", "/tokens", body)
     assert made.status_code == 201
     assert made.headers["cache-control"] == "no-store"
     token = made.json()["token"]
@@ -62,10 +62,10 @@ def test_tokens_are_made_listed_and_revoked(managed: Closed) -> None:
     listed = ask(managed, admin, "GET", "/tokens")
     assert token.rpartition("_")[2] not in listed.text
     assert {"new", "boss"} <= {one["name"] for one in listed.json()}
-    again = ask(managed, admin, "POST", "/tokens", wish)
+    again = ask(managed, admin, "POST", "/tokens", body)
     assert again.status_code == 400
     assert "there is a token new already" in again.json()["detail"]
-    for bad in ({**wish, "role": "king"}, {**wish, "colour": "red"}):
+    for bad in ({**body, "role": "king"}, {**body, "colour": "red"}):
         assert ask(managed, admin, "POST", "/tokens", bad).status_code == 422
     assert ask(managed, admin, "DELETE", "/tokens/new").status_code == 204
     assert ask(managed, token, "GET", "/tokens").status_code == 401
@@ -85,8 +85,8 @@ def test_host_is_removed(managed: Closed) -> None:
 
 def test_host_is_added_found_and_removed(managed: Closed) -> None:
     admin = managed.add("boss", TokenRole.ADMIN)
-    wish = {"address": "local", "host": "added", "alias": "desk", "partition": "p"}
-    answer = ask(managed, admin, "POST", "/twin", wish)
+    body = {"address": "local", "host": "added", "alias": "desk", "partition": "p"}
+    answer = ask(managed, admin, "POST", "/twin", body)
     assert answer.status_code == 201, answer.text
     added = answer.json()
     assert (added["host"], answer.headers["location"]) == ("added", "/twin/added")
@@ -100,7 +100,7 @@ def test_host_is_added_found_and_removed(managed: Closed) -> None:
     assert [(one["who"], one["what"]) for one in events] == [
         ("token boss", "host.added")
     ]
-    taken = ask(managed, admin, "POST", "/twin", {**wish, "host": "other"})
+    taken = ask(managed, admin, "POST", "/twin", {**body, "host": "other"})
     assert taken.status_code == 400
     assert "desk is the alias of added already" in taken.json()["detail"]
     path = "/twin/added?history=true"
@@ -108,7 +108,7 @@ def test_host_is_added_found_and_removed(managed: Closed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "status", "words"),
+    ("body", "status", "words"),
     [
         ({}, 422, "address"),
         ({"address": "local", "colour": "red"}, 422, "colour"),
@@ -118,11 +118,11 @@ def test_host_is_added_found_and_removed(managed: Closed) -> None:
     ],
 )
 def test_host_that_cannot_be_added_leaves_nothing(
-    managed: Closed, wish: dict[str, str], status: int, words: str
+    managed: Closed, body: dict[str, str], status: int, words: str
 ) -> None:
     admin = managed.add("boss", TokenRole.ADMIN)
     before = managed.client.get(f"{managed.url}/twin?format=json").content
-    answer = ask(managed, admin, "POST", "/twin", wish)
+    answer = ask(managed, admin, "POST", "/twin", body)
     assert answer.status_code == status, answer.text
     assert words in answer.text
     after = managed.client.get(f"{managed.url}/twin?format=json").content
@@ -133,7 +133,7 @@ def test_run_is_forgotten(managed: Closed) -> None:
     admin = managed.add("boss", TokenRole.ADMIN)
     folder = managed.home / "observations" / "20260101T000000Z-abcdef"
     folder.mkdir(parents=True)
-    (folder / "wish.json").write_text(json.dumps({"group": ""}))
+    (folder / "request.json").write_text(json.dumps({"group": ""}))
     path = f"/observation/{folder.name}"
     assert ask(managed, admin, "DELETE", path).status_code == 204
     assert not folder.exists()

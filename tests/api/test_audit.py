@@ -58,8 +58,8 @@ def test_changes_name_the_token_that_made_them(api: Closed) -> None:
 def test_launches_name_the_user_that_owns_the_state(api: Closed) -> None:
     owner = read_local_api(api.home)
     assert owner is not None
-    wish = {"argv": ["true"], "cwd": "/", "env": {"KEY": "hunter2"}, "attended": True}
-    run = ask(api, owner.key, "POST", "/observations", wish).json()
+    body = {"argv": ["true"], "cwd": "/", "env": {"KEY": "hunter2"}, "attended": True}
+    run = ask(api, owner.key, "POST", "/observations", body).json()
     assert ask(api, owner.key, "DELETE", f"/observations/{run['id']}").is_success
     entry = (audit.local_user(), f"n1 {run['id']}", "done")
     assert trail(api.home, "run.launched") == [entry]

@@ -23,8 +23,8 @@ def launcher(opened: Closed) -> str:
     return opened.add("launcher", TokenRole.OPERATOR)
 
 
-def begin(api: Closed, wish: Any, **headers: str) -> httpx.Response:
-    return api.client.post(f"{api.url}/observations", json=wish, headers=headers)
+def begin(api: Closed, body: Any, **headers: str) -> httpx.Response:
+    return api.client.post(f"{api.url}/observations", json=body, headers=headers)
 
 
 def test_only_the_launcher_of_a_run_sees_values_of_variables(
@@ -34,7 +34,7 @@ def test_only_the_launcher_of_a_run_sees_values_of_variables(
     folder.mkdir(parents=True)
     request = {"argv": ["sh", "-c", "true"], "env": {"MODE": "hidden-mode"}}
     (folder / "run.py").write_bytes(program(request))
-    (folder / "wish.json").write_text(json.dumps({"by": "token launcher"}))
+    (folder / "request.json").write_text(json.dumps({"by": "token launcher"}))
     path = f"/observations/{folder.name}/program"
     other = opened.add("looks-closely", TokenRole.OPERATOR)
     shown = opened.get(path, other)
@@ -62,7 +62,7 @@ def test_nobody_and_readers_launch_nothing(opened: Closed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "status", "words"),
+    ("body", "status", "words"),
     [
         ({"argv": []}, 422, "argv"),
         ({"argv": ["a\0b"]}, 422, "argv"),
@@ -84,9 +84,9 @@ def test_nobody_and_readers_launch_nothing(opened: Closed) -> None:
     ],
 )
 def test_what_cannot_be_run_is_refused_with_the_reason(
-    opened: Closed, launcher: str, wish: Any, status: int, words: str
+    opened: Closed, launcher: str, body: Any, status: int, words: str
 ) -> None:
-    answer = begin(opened, wish, **bearer(launcher))
+    answer = begin(opened, body, **bearer(launcher))
     assert answer.status_code == status, answer.text
     assert words in answer.json()["detail"]
     listed = opened.get("/observations/running").json()

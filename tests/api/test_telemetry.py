@@ -22,8 +22,8 @@ def described(api: httpx.Client, base: str, path: str) -> dict[str, Any]:
     assert answer.status_code == 200, answer.text
     graph = Graph().parse(data=answer.text, format="turtle")
     node = URIRef(base + path)
-    beside = {*graph.objects(node, ST.ofMetric), *graph.objects(node, ST.sampledBy)}
-    found = [pair for one in (*beside, node) for pair in graph.predicate_objects(one)]
+    related = {*graph.objects(node, ST.ofMetric), *graph.objects(node, ST.sampledBy)}
+    found = [pair for one in (*related, node) for pair in graph.predicate_objects(one)]
     return {str(link).rpartition("#")[2].rpartition("/")[2]: o for link, o in found}
 
 

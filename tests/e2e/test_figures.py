@@ -157,8 +157,8 @@ def test_what_a_run_counted_comes_to(counting: Stack) -> None:
     )
     again = {"again": first.rpartition("/")[2]}
     form = counting.get("/observations/new", "text/html", **again).text
-    (wished,) = re.findall(r'id="wished">(.*?)</script>', form)
-    assert json.loads(wished)["roles"] == sorted(FORMULAS)
+    (requested,) = re.findall(r'id="requested">(.*?)</script>', form)
+    assert json.loads(requested)["roles"] == sorted(FORMULAS)
     ids = {"id": [first, second]}
     page = counting.get("/observations/compare", "text/html", **ids).text
     assert '<th scope="row">IPC' in page

@@ -75,7 +75,7 @@ def test_a_cpu_belongs_to_one_observation_at_a_time(
     refused = client.post("/observations", json={"argv": ["true"], "cpus": "0-1"})
     assert refused.status_code == 409
     assert f"observation {first['id']} has CPU 0" in refused.json()["detail"]
-    beside = begun(client, "true", cpus="1")
+    second = begun(client, "true", cpus="1")
     with ThreadPoolExecutor(1) as pool:
         queueing = pool.submit(begun, client, "true", cpus="0", wait=True)
         time.sleep(1)
@@ -83,7 +83,7 @@ def test_a_cpu_belongs_to_one_observation_at_a_time(
         go.touch()
         queued = queueing.result()
     assert client.get(f"/observations/{first['id']}").json()["state"] == "over"
-    for one in (first, beside, queued):
+    for one in (first, second, queued):
         assert followed(client, one["id"])[-1]["runs"][0]["outcome"] == "completed"
 
 

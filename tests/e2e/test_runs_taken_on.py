@@ -214,8 +214,8 @@ def test_a_run_comes_back_as_it_was(
     stack: Stack, sampled: str, gate: Path, tmp_path: Path
 ) -> None:
     before = statistics(stack, sampled)
-    wished = asked(stack, f"<{sampled}> st:addedVariable ?v ; st:requestedMetric ?m")
-    assert {row["v"] for row in wished} == {"MODE=fast", "MODE_TOKEN"}
+    requested = asked(stack, f"<{sampled}> st:addedVariable ?v ; st:requestedMetric ?m")
+    assert {row["v"] for row in requested} == {"MODE=fast", "MODE_TOKEN"}
     assert {row["metric"] for row in before} == {
         "kernel.all.pswitch",
         "kernel.percpu.cpu.user",
@@ -249,7 +249,7 @@ def test_a_run_comes_back_as_it_was(
     assert back.stdout.strip() == sampled
     assert statistics(stack, sampled) == before
     found = asked(stack, f"<{sampled}> st:addedVariable ?v ; st:requestedMetric ?m")
-    assert sorted(found, key=str) == sorted(wished, key=str)
+    assert sorted(found, key=str) == sorted(requested, key=str)
     again = stack.run("import", "observation", str(tmp_path / "crate"))
     assert again.stdout.strip() == sampled
 

@@ -117,7 +117,7 @@ def test_its_twin_conforms() -> None:
 @pytest.mark.parametrize("path", FOUND or [None], ids=lambda path: path and path.stem)
 def test_real_files(path: Path | None) -> None:
     if path is None:
-        print("no probe files of the original beside the checkout: nothing compared")
+        print("no probe files of the original next to the checkout: nothing compared")
         return
     document = original_file(path)
     facts = document["facts"]["hwloc"]

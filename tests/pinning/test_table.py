@@ -23,7 +23,7 @@ from tests.pinning.table import (
 )
 
 OWN = (EVERYTHING.name, *(f"{name}.xml" for name in SHAPES))
-BESIDE = sorted(MACHINES.glob("*.xml"))
+SHARED = sorted(MACHINES.glob("*.xml"))
 NONE: dict[int, int] = {}
 
 
@@ -50,8 +50,8 @@ def test_every_word_is_placed_somewhere(
     assert set(found.placed) == set(found.refused | found.placed) == set(POLICIES)
 
 
-@pytest.mark.skipif(not BESIDE, reason=f"no machines at {MACHINES}")
-@pytest.mark.parametrize("path", BESIDE, ids=lambda path: path.stem)
+@pytest.mark.skipif(not SHARED, reason=f"no machines at {MACHINES}")
+@pytest.mark.parametrize("path", SHARED, ids=lambda path: path.stem)
 def test_machines_next_to_the_checkout(
     twin: Endpoint, tmp_path: Path, path: Path
 ) -> None:

@@ -128,6 +128,6 @@ def test_a_deleted_pipe_is_made_again(
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
     bridge.sample(FEW, 0.2)
-    (bridge.state / "nudge").unlink()
+    (bridge.state / "notify").unlink()
     bridge.wait_for(lambda _: notify(bridge.state))
     assert bridge.end() == 0

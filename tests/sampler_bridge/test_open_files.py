@@ -20,9 +20,9 @@ _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
 held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
 state, address = Path(sys.argv[1]), sys.argv[2]
-nudges = NotificationPipe(state)
+pipe = NotificationPipe(state)
 notify(state, PlanName("n1", "fast"))
-print(*nudges.wait(5.0))
+print(*pipe.wait(5.0))
 try:
     pmapi.Context(address)
 except pmapi.PmError as error:

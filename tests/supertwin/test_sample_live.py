@@ -124,8 +124,8 @@ def has_beside(store: VictoriaMetrics, metric: str, period_ms: int) -> bool:
 
 def spans(ticks: Sequence[int]) -> tuple[int, int]:
     """Return the ms from first to last tick between whole seconds, and the ms since."""
-    beside = [ms for ms in ticks if ms % 1000]
-    return (beside[-1] - beside[0], ticks[-1] - beside[-1]) if beside else (0, 0)
+    between = [ms for ms in ticks if ms % 1000]
+    return (between[-1] - between[0], ticks[-1] - between[-1]) if between else (0, 0)
 
 
 def test_a_plan_at_10_ms_is_added_and_removed_next_to_one_at_1_s(

@@ -19,7 +19,7 @@ class BusyPart(Part[Kept]):
     """A step is one run; the priorities take turns, so that both see the same load."""
 
     name = "busy"
-    title = f"Sampling: ticks kept beside {LOOPS} busy loops"
+    title = f"Sampling: ticks kept next to {LOOPS} busy loops"
     gives = Kept
 
     def steps(self, form: Form) -> list[str]:

@@ -40,7 +40,7 @@ class DiskPart(Part[OnDisk]):
         row += [f"{disk.bytes_of_index:,}", f"{disk.a_point:.3f}"]
         return {
             "The monitor set": markdown([header, row]),
-            "Predicted beside measured": table_predicted(disk.cost),
+            "Predicted next to measured": table_predicted(disk.cost),
         }
 
     def goals(self, found: Mapping[str, OnDisk]) -> list[Figure]:

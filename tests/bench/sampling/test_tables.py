@@ -24,7 +24,7 @@ from bench.sampling.parts.throughput import (
     table_missing,
 )
 from bench.sampling.parts.ticks import TicksPart
-from bench.sampling.predicted import Beside, Predicted, Spent, beside
+from bench.sampling.predicted import Comparison, Predicted, Spent, compared
 from bench.sampling.report import PAGE, Report
 from bench.sampling.resources import LINUX, Taken, metrics_of
 from bench.sampling.soak import Moment, Soaked
@@ -66,8 +66,8 @@ SOAK = Soaked(20.0, MOMENTS, KILLS, 100, 80, 9, 5, {"source down": 14},
               )  # fmt: skip
 COST = Predicted(
     [
-        Beside("CPU of bridge", "%", 1.5, 1.0, 2.0, 1.2),
-        Beside("disk", "kB", 9, 8, 9, 7),
+        Comparison("CPU of bridge", "%", 1.5, 1.0, 2.0, 1.2),
+        Comparison("disk", "kB", 9, 8, 9, 7),
     ],
     3.0,
 )
@@ -210,7 +210,7 @@ def test_a_run_that_takes_what_was_calibrated_is_within(
     usage = {name: Usage(times * of, run.rss["bridge"] / 1e6 * times)
              for name, of in {**cpu, "store": run.cpu["store"]}.items()}  # fmt: skip
     usage["store"] = usage["store"]._replace(rss=times * run.rss["store"] / 1e6)
-    found = beside(calibration(), asked, _spent(usage, times))
+    found = compared(calibration(), asked, _spent(usage, times))
     assert {one.what: one.within for one in found.figures} == dict.fromkeys(
         [
             *("CPU of PMCD and agents", "CPU of bridge", "memory of bridge"),

@@ -22,7 +22,7 @@ from observations.session.session_journal import (
     remove_open,
 )
 
-WISH = RunRequest(
+REQUEST = RunRequest(
     RunSpec(
         "n1",
         ("echo", 'a "b"'),
@@ -40,33 +40,33 @@ WISH = RunRequest(
 
 def test_a_request_is_read_back_until_it_is_removed(tmp_path: Path) -> None:
     other = RunRequest(RunSpec("n2", ("true",)))
-    record_open(tmp_path, "one", WISH)
+    record_open(tmp_path, "one", REQUEST)
     record_open(tmp_path, "two", other)
     (tmp_path / "observing" / "torn.json").write_text('{"asked": {')
     (tmp_path / "observing" / "strange.json").write_text('{"asked": {"colour": 1}}')
-    assert dict(open_requests(tmp_path)) == {"one": WISH, "two": other}
+    assert dict(open_requests(tmp_path)) == {"one": REQUEST, "two": other}
     remove_open(tmp_path, "one")
     remove_open(tmp_path, "one")
     assert dict(open_requests(tmp_path)) == {"two": other}
 
 
 def test_a_session_that_fails_twice_is_set_aside(tmp_path: Path) -> None:
-    record_open(tmp_path, "one", WISH)
+    record_open(tmp_path, "one", REQUEST)
     note_failure(tmp_path, "one")
-    assert dict(open_requests(tmp_path)) == {"one": WISH}
+    assert dict(open_requests(tmp_path)) == {"one": REQUEST}
     note_failure(tmp_path, "one")
     assert dict(open_requests(tmp_path)) == {}
     (aside,) = (tmp_path / "observing").iterdir()
     aside.rename(aside.with_suffix(".json"))
     note_failure(tmp_path, "one")
-    assert dict(open_requests(tmp_path)) == {"one": WISH}
+    assert dict(open_requests(tmp_path)) == {"one": REQUEST}
     remove_open(tmp_path, "one")
     assert not [*(tmp_path / "observing").iterdir()]
 
 
 def test_nothing_is_left_where_nothing_was(tmp_path: Path) -> None:
     assert list(open_requests(tmp_path)) == []
-    assert unfinished_runs(tmp_path, WISH, "one") == []
+    assert unfinished_runs(tmp_path, REQUEST, "one") == []
 
 
 def test_a_snapshot_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_snapshot_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_runs_are_found_with_all_that_was_said_whole(tmp_path: Path) -> None:
     before = CounterSnapshot(5.0, {("k.a", None): 1.0})
-    first = begin_run(tmp_path, WISH, "one", 1, before)
+    first = begin_run(tmp_path, REQUEST, "one", 1, before)
     started, alive = {"event": "started"}, {"event": "alive"}
     first.take(started)
     first.take(alive)
@@ -93,7 +93,7 @@ def test_runs_are_found_with_all_that_was_said_whole(tmp_path: Path) -> None:
         events.write('{"event": "ov')
     # A folder that was created and is empty.
     (tmp_path / "observations" / "one-2").mkdir()
-    (found,) = unfinished_runs(tmp_path, WISH, "one")
+    (found,) = unfinished_runs(tmp_path, REQUEST, "one")
     assert (found.id, found.run_request, found.before) == (
         "one-1",
         first.run_request,
@@ -108,8 +108,8 @@ def test_runs_are_found_with_all_that_was_said_whole(tmp_path: Path) -> None:
     assert not found.is_over
     # The next event gets a line of its own.
     found.take({"event": "ended"})
-    begin_run(tmp_path, WISH, "one", 2, before)
-    again, second = unfinished_runs(tmp_path, WISH, "one")
+    begin_run(tmp_path, REQUEST, "one", 2, before)
+    again, second = unfinished_runs(tmp_path, REQUEST, "one")
     assert [event["event"] for event in again.log.events] == [
         "started",
         "alive",
@@ -142,7 +142,7 @@ def test_of_beats_the_last_is_kept_and_all_are_counted() -> None:
 
 def test_a_process_is_written_down_once(tmp_path: Path) -> None:
     """Otherwise the beats of a thousand processes would take 600 MB a day."""
-    run = begin_run(tmp_path, WISH, "one", 1, CounterSnapshot())
+    run = begin_run(tmp_path, REQUEST, "one", 1, CounterSnapshot())
     run.take({"event": "started", "pid": 7})
     many = range(7, 1007)
     for number in range(100):
@@ -150,7 +150,7 @@ def test_a_process_is_written_down_once(tmp_path: Path) -> None:
     run.take(beat(100, 7, 2000))
     assert len(run.log.events) == 2
     assert (run.folder / "events.jsonl").stat().st_size < 20_000
-    (found,) = unfinished_runs(tmp_path, WISH, "one")
+    (found,) = unfinished_runs(tmp_path, REQUEST, "one")
     assert found.log.count == run.log.count == 102
     assert found.log.pids == run.log.pids == dict.fromkeys((*many, 2000))
     # Until the next beat it lists all processes that existed, the command first.
@@ -158,7 +158,7 @@ def test_a_process_is_written_down_once(tmp_path: Path) -> None:
 
 
 def test_an_event_that_cannot_be_written_is_not_counted(tmp_path: Path) -> None:
-    run = begin_run(tmp_path, WISH, "one", 1, CounterSnapshot())
+    run = begin_run(tmp_path, REQUEST, "one", 1, CounterSnapshot())
     (run.folder / "events.jsonl").mkdir()
     with pytest.raises(OSError, match="events"):
         run.take({"event": "started"})
@@ -166,7 +166,7 @@ def test_an_event_that_cannot_be_written_is_not_counted(tmp_path: Path) -> None:
 
 
 def test_only_runs_that_started_are_kept(tmp_path: Path) -> None:
-    run_request = replace(WISH, spec=replace(WISH.spec, repeat=4))
+    run_request = replace(REQUEST, spec=replace(REQUEST.spec, repeat=4))
     for events in (["started", "ended"], ["refused"], []):
         number = len([*tmp_path.glob("observations/*")]) + 1
         run = begin_run(tmp_path, run_request, "one", number, CounterSnapshot())
@@ -174,7 +174,7 @@ def test_only_runs_that_started_are_kept(tmp_path: Path) -> None:
             run.take({"event": event, "reason": "no such command"})
     torn = tmp_path / "observations" / "one-4"
     torn.mkdir()
-    (torn / "wish.json").write_text("{}")
+    (torn / "request.json").write_text("{}")
     discard_unstarted(
         tmp_path, run_request, "one", unfinished_runs(tmp_path, run_request, "one")
     )
@@ -190,5 +190,5 @@ def test_run_that_cannot_be_prepared_leaves_nothing(
 
     monkeypatch.setattr(repetition, "program", full)
     with pytest.raises(OSError, match="No space"):
-        begin_run(tmp_path, WISH, "one", 1, CounterSnapshot())
+        begin_run(tmp_path, REQUEST, "one", 1, CounterSnapshot())
     assert not [*(tmp_path / "observations").iterdir()]

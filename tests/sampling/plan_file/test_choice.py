@@ -15,12 +15,12 @@ def test_one_plan_of_all_is_all() -> None:
 
 
 def test_what_is_refined_is_left_out_of_the_coarser_plan() -> None:
-    wishes = [
+    requests = [
         MetricRequest(1000),
         MetricRequest(10, SOME({"cpu0", "cpu1"})),
         MetricRequest(10, SOME({"cpu3"})),
     ]
-    assert finest(wishes) == [
+    assert finest(requests) == [
         (10, InstanceSelection(SOME({"cpu0", "cpu1", "cpu3"}))),
         (1000, InstanceSelection(None, SOME({"cpu0", "cpu1", "cpu3"}))),
     ]
@@ -41,20 +41,20 @@ def test_control_characters_are_written_as_the_graph_has_them() -> None:
 
 
 NAMES = st.sampled_from(["cpu0", "cpu1", "cpu2", "cpu3"])
-WISHES = st.lists(
+REQUESTS = st.lists(
     st.builds(MetricRequest, st.integers(1, 5), st.none() | st.frozensets(NAMES)),
     max_size=6,
 )
 
 
-@given(WISHES)
+@given(REQUESTS)
 def test_each_instance_is_once_at_the_finest_period_asked_for(
-    wishes: list[MetricRequest],
+    requests: list[MetricRequest],
 ) -> None:
-    found = finest(wishes)
+    found = finest(requests)
     for name in ("cpu0", "cpu1", "cpu2", "cpu3"):
         asked = [
-            w.period_ms for w in wishes if w.instances is None or name in w.instances
+            w.period_ms for w in requests if w.instances is None or name in w.instances
         ]
         assert [ms for ms, choice in found if choice.has(name)] == (
             [min(asked)] if asked else []

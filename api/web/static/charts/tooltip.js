@@ -1,4 +1,4 @@
-// The one tooltip of a page, beside the pointer and never under it.
+// The one tooltip of a page, next to the pointer and never under it.
 
 const MARGIN = 14;
 let box = null;

@@ -118,7 +118,7 @@ export class Board {
   }
 }
 
-/** The last drawing of each panel, and the first of all, for whoever measures. */
+/** The last drawing of each panel, and the first of all, for measurements. */
 function measured(id, took) {
   const name = `redraw:${id}`;
   performance.clearMeasures(name);

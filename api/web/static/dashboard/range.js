@@ -22,7 +22,7 @@ export function readRange(search, since = 0) {
   if (last === null) return since ? { since } : DEFAULT;
   const seconds = readSpan(last);
   if (seconds > LIVE_S) return endingNow(seconds);
-  return seconds ? { last: seconds } : misfit(`last=${last}`, "write it as last=15m");
+  return seconds ? { last: seconds } : invalid(`last=${last}`, "write it as last=15m");
 }
 
 /** What is shown of a range that is followed live, when the last points are of a time. */
@@ -74,7 +74,7 @@ export function writeSpan(seconds) {
 function absolute(from, to) {
   const [start, end] = [instant(from), instant(to)];
   if (!(end > start)) {
-    return misfit(`from=${from}&to=${to}`, "write from and to as 2026-01-31T14:00:00Z");
+    return invalid(`from=${from}&to=${to}`, "write from and to as 2026-01-31T14:00:00Z");
   }
   return { from: start, to: end };
 }
@@ -89,6 +89,6 @@ function iso(seconds) {
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-function misfit(given, cure) {
+function invalid(given, cure) {
   return { ...DEFAULT, problem: `the range ${given} is not understood: ${cure}` };
 }

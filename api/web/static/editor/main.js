@@ -1,4 +1,4 @@
-// The SPARQL editor: a field, an answer, and the saved queries beside them.
+// The SPARQL editor: a field, an answer, and the saved queries next to them.
 
 import { completers } from "./complete.js";
 import { makeAnswer } from "./answer.js";

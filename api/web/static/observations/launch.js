@@ -14,12 +14,12 @@ const SEPARATED = /[\s,]+/;
 const root = document.documentElement.dataset.root;
 const at = (id) => document.getElementById(id);
 const form = at("launch");
-const wished = JSON.parse(at("wished").textContent);
+const requested = JSON.parse(at("requested").textContent);
 const chips = {
-  metrics: new Chips(at("metrics"), { split: SEPARATED, known: wished.metrics }),
-  roles: new Chips(at("roles"), { split: SEPARATED, known: wished.roles }),
-  events: new Chips(at("events"), { split: SEPARATED, known: wished.events }),
-  tags: new Chips(at("tags"), { known: wished.tags }),
+  metrics: new Chips(at("metrics"), { split: SEPARATED, known: requested.metrics }),
+  roles: new Chips(at("roles"), { split: SEPARATED, known: requested.roles }),
+  events: new Chips(at("events"), { split: SEPARATED, known: requested.events }),
+  tags: new Chips(at("tags"), { known: requested.tags }),
 };
 const preview = new Preview(at("preview"));
 
@@ -88,7 +88,7 @@ function later(act) {
 }
 
 /** What is asked for; throws an Error that names what is wrong. */
-function wish() {
+function requestBody() {
   const { words, problem } = splitWords(at("command").value);
   if (problem) throw new Error(`The command: ${problem}.`);
   if (!words.length) throw new Error("Write a command.");
@@ -124,7 +124,7 @@ function variable(word) {
 async function launch() {
   if (going) return;
   try {
-    const body = wish();
+    const body = requestBody();
     going = new AbortController();
     busy(body.wait ? "Waits for its CPUs …" : "Starts …");
     const { id } = await send("POST", "/observations", body, going.signal);

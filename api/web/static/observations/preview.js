@@ -17,18 +17,18 @@ export class Preview {
     this.place.replaceChildren();
   }
 
-  /** @param {{host: string, threads: string, policy: string}} wish */
-  async show(wish) {
+  /** @param {{host: string, threads: string, policy: string}} request */
+  async show(request) {
     this.asked += 1;
     const mine = this.asked;
-    const parts = await this._parts(wish);
+    const parts = await this._parts(request);
     if (mine === this.asked) this.place.replaceChildren(...parts);
   }
 
-  async _parts(wish) {
+  async _parts(request) {
     try {
-      const found = await ask("/pin", wish);
-      return [cpuList(found.cpus), said("", found.reason), link(wish)];
+      const found = await ask("/pin", request);
+      return [cpuList(found.cpus), said("", found.reason), link(request)];
     } catch (error) {
       return [said("error", error.message)];
     }
@@ -43,9 +43,9 @@ function cpuList(cpus) {
   return list;
 }
 
-function link(wish) {
+function link(request) {
   const found = made("a", "", "In the tree, and in every format");
-  found.href = `${root}/pin?${new URLSearchParams(wish)}`;
+  found.href = `${root}/pin?${new URLSearchParams(request)}`;
   found.target = "_blank";
   return found;
 }
