@@ -26,7 +26,7 @@ def interfaces_of(text: bytes) -> list[Element]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DtdlDocumentError(f"no JSON ({error}): {_CURE}") from None
+        raise DtdlDocumentError(f"not JSON ({error}): {_CURE}") from None
     found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list) or not found:
         raise DtdlDocumentError(f"no list of Interfaces: {_CURE}")

@@ -158,16 +158,14 @@ def _of_bridge(evidence: Evidence) -> Finding | None:
     if bridge.pcp_reason:
         return Finding("PMCD down", f"PMCD gives nothing: {bridge.pcp_reason}")
     said = bridge.metric_reason(evidence.metric)
-    if not said:
-        return _of_log(bridge)
-    reason = f"PCP is asked for {evidence.metric!r}, and answers: {said}"
     verdict = _OF_REASON.get(reasons.word(said))
+    # A late bridge lacks some ticks; a fault of the log concerns every point.
+    if bridge.log_reason and (not said or verdict == "bridge behind"):
+        return Finding("log down", bridge.log_reason)
+    if not said:
+        return None
+    reason = f"PCP is asked for {evidence.metric!r}, and answers: {said}"
     return Finding(verdict, reason) if verdict else failed(reason)
-
-
-def _of_log(bridge: BridgeStatus) -> Finding | None:
-    """A fault of the bridge's log on disk, which all points of the host go through."""
-    return Finding("log down", bridge.log_reason) if bridge.log_reason else None
 
 
 def _of_store(evidence: Evidence) -> Finding:

@@ -61,7 +61,7 @@ def test_ranks(watched: Watched) -> None:
         ({"threads": 0}, 400, "bad-policy", "at least 1"),
         ({"threads": -4}, 400, "bad-policy", "at least 1"),
         ({"threads": 10**9}, 400, "bad-policy", "ask for 1 to 100000"),
-        ({"threads": "4e1"}, 400, "bad-policy", "no whole number"),
+        ({"threads": "4e1"}, 400, "bad-policy", "not a whole number"),
         ({"threads": 1, "format": "x"}, 400, "bad-policy", "there are: cpus, taskset"),
         ({"ranks": 1, "policy": "scatter"}, 400, "bad-policy", "leave policy out"),
         ({"nodes": 2, "threads": 1}, 400, "bad-policy", "how many ranks"),

@@ -30,14 +30,14 @@ def test_a_file_cut_short_anywhere(installation: Installation, odd: Twin) -> Non
     text, path = odd.document(2), installation.folder / "cut.json"
     for part in range(50):
         path.write_bytes(text[: len(text) * part // 50])
-        one_line(installation, path, "no JSON")
+        one_line(installation, path, "not JSON")
 
 
 def test_deep_nesting(installation: Installation) -> None:
     path = installation.folder / "deep.json"
     for text in ("[" * 200_000, '{"a":' * 200_000, "9" * 10_000):
         path.write_text(text)
-        one_line(installation, path, "no JSON")
+        one_line(installation, path, "not JSON")
 
 
 def test_a_file_of_500_megabytes(installation: Installation) -> None:
@@ -146,21 +146,21 @@ BAD: dict[str, tuple[Callable[[Document], None], str]] = {
     "hash of nothing": (_no_iri, "has no iri"),
     "an IRI that breaks out": (_breaks_out, "is not an IRI"),
     "a DTMI that breaks out": (_dtmi_breaks_out, "is not an IRI"),
-    "foreign DTMI": (_set("@id", "dtmi:com:example;1"), "no DTMI"),
+    "foreign DTMI": (_set("@id", "dtmi:com:example;1"), "not a DTMI"),
     "@id is a number": (_set("@id", 7), "is not text"),
     "contents is a text": (_set("contents", "x"), "contents is not a list"),
     "a content is a text": (_set("contents", ["x"]), "a content is"),
     "no @type": (_set("@type", None), "has the @type"),
     "@type of an object": (_set("@type", [{}]), "has the @type"),
-    "bare @type": (_set("@type", "Interface"), "no export of ours"),
+    "bare @type": (_set("@type", "Interface"), "not an export of ours"),
     "@type that breaks out": (_set("@type", ["Interface", "a> b"]), "has the @type"),
-    "unknown property": (_set_content("Value", "name", "legs"), "no property of ours"),
+    "unknown property": (_set_content("Value", "name", "legs"), "not a property of"),
     "unknown member": (_set_content("SWTelemetry", "legs", 4), "is not a member"),
     "no value": (_set_content("Value", "value", None), "is not a value"),
     "value of a value": (_set_content("Value", "value", [[1]]), "is not a value"),
     "value beyond numbers": (_set_content("Value", "value", 1e400), "is not a value"),
     "no time": (_set_content("Value", "value",
-        {"@value": "soon", "@type": "xsd:dateTime"}), "is not a dateTime"),
+        {"@value": "soon", "@type": "xsd:dateTime"}), "is no dateTime"),
     "misplaced": (_set_content("SWTelemetry", "@type", ["Telemetry", "Disk"]),
         "is a content"),
     "a page of nothing": (_set("continues", "dtmi:supertwin:x;1"), "not in the file"),

@@ -65,7 +65,7 @@ def test_segments_as_documented(text: str, segment: str) -> None:
 
 
 def test_text_that_is_not_unicode_has_no_segment() -> None:
-    with pytest.raises(DtmiError, match="no Unicode"):
+    with pytest.raises(DtmiError, match="not Unicode"):
         encode_segment("\ud800")
 
 

@@ -133,7 +133,7 @@ def test_any_name_of_a_component(names: list[str]) -> None:
 
 
 def test_an_invalid_host_is_not_exported() -> None:
-    with pytest.raises(NotExportableError, match="no host"):
+    with pytest.raises(NotExportableError, match="not a host"):
         export(HOST, IRIS.host("n2"), BASE, 2)
 
 

@@ -86,7 +86,7 @@ def test_a_probe_file_of_the_original_cut_short(stack: Stack, tmp_path: Path) ->
     path = tmp_path / "original.json"
     path.write_text(ORIGINAL.read_text("utf-8")[:500])
     done = stack.run("ingest", "--supertwin-json", str(path), check=False)
-    one_line(done, "original.json", "no JSON")
+    one_line(done, "original.json", "not JSON")
 
 
 def test_half_a_gigabyte(stack: Stack, tmp_path: Path) -> None:

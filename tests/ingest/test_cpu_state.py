@@ -80,7 +80,7 @@ def test_a_guest_that_shows_neither(tmp_path: Path) -> None:
 def test_words_that_no_kernel_uses(tmp_path: Path) -> None:
     with pytest.raises(MalformedSourceError, match="'vielleicht'"):
         state(tmp_path, {"smt/control": "vielleicht\n"})
-    with pytest.raises(MalformedSourceError, match="no list of CPUs"):
+    with pytest.raises(MalformedSourceError, match="not a list of CPUs"):
         state(tmp_path, {"smt/control": "on\n", "online": "0-x\n"})
 
 

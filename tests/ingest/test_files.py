@@ -76,5 +76,5 @@ def test_lists_of_cpus(text: str, cpus: list[int]) -> None:
 
 def test_not_a_list_of_cpus() -> None:
     for text in ("0-x", "1_0", "٣"):
-        with pytest.raises(MalformedSourceError, match="no list of CPUs"):
+        with pytest.raises(MalformedSourceError, match="not a list of CPUs"):
             parse_cpulist(text)

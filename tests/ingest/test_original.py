@@ -131,10 +131,10 @@ def test_real_files(path: Path | None) -> None:
 
 
 BAD: dict[str, tuple[bytes, str]] = {
-    "no-json": (b"{", "no JSON"),
+    "no-json": (b"{", "not JSON"),
     "no-object": (b"[]", "affinity, PMUs and metrics_avail"),
     "other-json": (b'{"hostname": "n1"}', "affinity, PMUs and metrics_avail"),
-    "deep": (b"[" * 200_000, "no JSON"),
+    "deep": (b"[" * 200_000, "not JSON"),
     "no-threads": (changed(lambda f: f["affinity"].clear()), "sockets with threads"),
     "thread-in-two-cores": (
         changed(lambda f: f["affinity"]["socket"]["0"]["cores"].update({"1": [0, 5]})),

@@ -83,7 +83,7 @@ def test_a_tool_that_prints_garbage(
     monkeypatch.setenv("PATH", str(tmp_path))
     sources = probe("n1", "unix:///nowhere")["sources"]
     assert sources["lshw"]["reason"].startswith("lshw printed no JSON")
-    assert "no topology of hwloc" in sources["hwloc"]["reason"]
+    assert "not a topology of hwloc" in sources["hwloc"]["reason"]
     assert "no PMCD answers at unix:///nowhere" in sources["pcp"]["reason"]
     assert sources["os"]["ok"]
 

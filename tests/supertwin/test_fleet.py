@@ -94,7 +94,7 @@ MENDABLE = [
     (["forget", "20261121T080000Z-aaaaaa"], "give --yes"),
     (["process", "forget", "slurmd"], "give --yes"),
     (["remove", "n9", "--yes"], "no host 'n9'"),
-    (["add", "n9"], "no address of a host"),
+    (["add", "n9"], "not an address of a host"),
     (["add", "ssh://a:b@n9"], "a password in an ssh:// address is not used"),
     (["add", "ssh://a@n9", "--alias", "n1"], "n1 is the hostname of n1 already"),
     (["add", "ssh://a@n9", "--alias", "a b"], "cannot be used"),

@@ -81,8 +81,8 @@ def test_a_token_is_checked(run: Run) -> None:
     assert (good.exit_code, good.stdout[:12]) == (0, "ci is reader")
     last = token.strip()[-1]
     for text, words in (
-        (token.strip()[:-1] + ("0" if last != "0" else "1"), "no token of this"),
-        (f"supertwin_{'0' * 12}_{'0' * 64}", "no token of this installation"),
+        (token.strip()[:-1] + ("0" if last != "0" else "1"), "not a token of this"),
+        (f"supertwin_{'0' * 12}_{'0' * 64}", "not a token of this installation"),
         ("", "standard input holds no token"),
         ("a" * 100_000, "standard input holds no token"),
         (token.strip().upper(), "standard input holds no token"),
@@ -181,7 +181,7 @@ def test_a_file_that_is_not_ours_alone_is_not_read(run: Run, home: Path) -> None
     assert "cannot be read" in run("list").stderr
     file.unlink()
     os.mkfifo(file, 0o600)
-    assert "no regular file" in run("list").stderr
+    assert "not a regular file" in run("list").stderr
     file.unlink()
     file.mkdir()
     assert run("list").exit_code == 2

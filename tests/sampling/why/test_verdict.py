@@ -53,6 +53,7 @@ def now_ms() -> int:
 
 
 WAIT = {"points": 7}
+LATE = {"a.b": {"reason": "the bridge was late"}}
 NO_ANSWER = "PMCD at unix:///run/pmcd.socket does not answer"
 ABSENT = known(exposed=False)
 AWAY = Counter("skx", "L1D:REPLACEMENT", present=False, usable=None)
@@ -127,6 +128,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("stale", {"bridge": bridge(queue={"points": 0, "reason": None}), "age": 99}),
     ("log down", {"bridge": bridge(queue={"points": 7, "reason": "x"}), "age": 99}),
     ("log down", {"bridge": bridge(queue={"reason": "x"}), "store_reason": "away"}),
+    ("log down", {"bridge": bridge(metrics=LATE, queue={"reason": "x"}), "age": 99}),
     ("data", {"bridge": bridge(queue={"reason": "x"}), "age": 1}),
     ("multiplexed", {"duty": 0.0, "age": 1}),
     ("data", {"duty": 0.4, "age": 1}),
