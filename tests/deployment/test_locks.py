@@ -12,6 +12,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PACKAGES = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
 # Built for the distribution's Python, and linked from there.
 PCP = {"cpmapi", "pcp"}
+# A command that needs one says how to install it.
+OPTIONAL = {"owlready2"}
 
 
 def pins(name: str) -> set[tuple[str, str]]:
@@ -47,7 +49,8 @@ def test_what_the_program_imports_is_installed_to_run_it() -> None:
         for module, packages in packages_distributions().items()
         if run & {package.lower().replace("_", "-") for package in packages}
     }
-    assert {"rdflib", "yaml"} <= imported() <= offered
+    assert {"rdflib", "yaml"} <= imported() - OPTIONAL <= offered
+    assert {module.lower() for module in OPTIONAL} <= of_extra("test")
 
 
 def test_what_only_tests_and_benchmarks_need_is_not_installed_to_run() -> None:

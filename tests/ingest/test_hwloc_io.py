@@ -260,7 +260,7 @@ def test_the_devices_of_this_machine_are_read() -> None:
     [
         ('cpuset="0x00000003"', 'cpuset="0x00000083"', "a Core holds CPUs that its"),
         ('value="90"', 'value="fast"', "'fast', not a number"),
-        ('os_index="3" subtype="GPU', 'os_index="2" subtype="GPU', "NUMANode 2 stands"),
+        ('os_index="3" subtype="GPU', 'os_index="2" subtype="GPU', "NUMANode 2 occurs"),
     ],
 )
 def test_contradictions_are_refused(old: str, new: str, finding: str) -> None:

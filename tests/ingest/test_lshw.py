@@ -213,7 +213,7 @@ def test_not_json(output: bytes) -> None:
 
 @pytest.mark.parametrize("document", [3, "text", [[1]], {"children": [None]}])
 def test_not_a_tree(document: Any) -> None:
-    with pytest.raises(MalformedSourceError, match="no tree of devices"):
+    with pytest.raises(MalformedSourceError, match="not a tree of devices"):
         parse(document)
 
 
