@@ -129,7 +129,7 @@ def _timeseries(panel: Panel) -> timeseries.Panel:
 
 
 def _heatmap(panel: Panel) -> heatmap.Panel:
-    """One row per series, from top to bottom as in the spec; no value is not a cell.
+    """One row per series, in the order of the spec; a missing value has no cell.
 
     A status history rejects 128 threads with "too many points". The heat map draws them
     all, thins out the labels, and keeps one scale for the metric.

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rdflib import OWL, RDF, RDFS, Graph, URIRef
+from rdflib import OWL, RDFS, Graph, URIRef
 
 from ontology.errors import OntologyError
+from ontology.load import axioms
 
 _NAME = "urn:supertwin:classified"
 
@@ -37,8 +38,8 @@ def classify(graph: Graph, java: str | Path = "java") -> Graph:
     owlready2.JAVA_EXE = str(java)
     world = owlready2.World()
     # Its reader of Turtle loads no axioms and raises no error; that of N-Triples works.
-    axioms = io.BytesIO(_axioms(graph).serialize(format="nt", encoding="utf-8"))
-    loaded = world.get_ontology(_NAME).load(fileobj=axioms)
+    triples = io.BytesIO(axioms(graph).serialize(format="nt", encoding="utf-8"))
+    loaded = world.get_ontology(_NAME).load(fileobj=triples)
     try:
         with loaded:
             owlready2.sync_reasoner_hermit(world, debug=0)
@@ -54,16 +55,6 @@ def classify(graph: Graph, java: str | Path = "java") -> Graph:
             f"nothing can be a {', '.join(sorted(empty))}: correct their axioms"
         )
     return _hierarchy(world.classes())
-
-
-def _axioms(graph: Graph) -> Graph:
-    """All triples except the modules' headers, whose imports would be fetched."""
-    headers = set(graph.subjects(RDF.type, OWL.Ontology))
-    axioms = Graph()
-    for triple in graph:
-        if triple[0] not in headers:
-            axioms.add(triple)
-    return axioms
 
 
 def _hierarchy(classes: Iterable[Any]) -> Graph:

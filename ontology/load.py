@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rdflib import Graph
+from rdflib import OWL, RDF, Graph
 from rdflib.exceptions import ParserError
 from rdflib.plugins.parsers.notation3 import BadSyntax
 
@@ -28,6 +28,16 @@ def read_modules(paths: list[Path]) -> Graph:
             reason = str(error).splitlines()[0]
             raise ModuleError(f"{path}: {reason}; fix the Turtle") from error
     return graph
+
+
+def axioms(graph: Graph) -> Graph:
+    """All triples of a graph except the modules' headers, which import others."""
+    found = Graph()
+    headers = set(graph.subjects(RDF.type, OWL.Ontology))
+    for triple in graph:
+        if triple[0] not in headers:
+            found.add(triple)
+    return found
 
 
 def module_paths(folder: Path = FOLDER) -> list[Path]:

@@ -11,7 +11,13 @@ import orjson
 from rdflib import DCTERMS, OWL, RDF, Graph, Literal, Namespace, URIRef
 from rdflib.term import Node
 
-from ontology.load import alignment_paths, context, module_paths, ontology_graph
+from ontology.load import (
+    alignment_paths,
+    axioms,
+    context,
+    module_paths,
+    ontology_graph,
+)
 from ontology.terms import ONTOLOGY, PREFIXES, VERSION
 
 # https://www.w3.org/ns/owl-profile/; checked by tests/ontology/test_profile.py.
@@ -28,9 +34,7 @@ def whole_ontology() -> Graph:
     """All modules except the alignments, under one header; do not change it."""
     graph = _with_prefixes(Graph())
     headers = set(ontology_graph().subjects(RDF.type, OWL.Ontology))
-    for triple in ontology_graph():
-        if triple[0] not in headers:
-            graph.add(triple)
+    graph += axioms(ontology_graph())
     _add_header(graph, headers)
     return graph
 

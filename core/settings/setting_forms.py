@@ -81,7 +81,7 @@ def ipv4(text: str) -> str:
 
 
 def address(url: str) -> str:
-    """Refuse what is not a http address; a slash at the end would double later."""
+    """Refuse what is not an http address; a slash at the end would double later."""
     if url and not _URL.fullmatch(url):
         raise ValueError("not an address such as http://localhost:8000")
     return url.rstrip("/")

@@ -24,7 +24,9 @@ from observations.session.run_sampling import RunSampling
 from observations.store import keep_observation
 from ontology.iris import Iris
 
-PROGRAM, SPEC, EVENTS, RECORDED = "run.py", "request.json", "events.jsonl", "recorded"
+PROGRAM, EVENTS, RECORDED = "run.py", "events.jsonl", "recorded"
+# Runs that were recorded earlier have the file by this name.
+SPEC = "wish.json"  # codespell:ignore wish
 _BEFORE, _AFTER = "before.json", "after.json"
 _LAST = ("ended", "refused")
 

@@ -8,6 +8,7 @@ import pytest
 
 from api.access.tokens import TokenRole
 from core.settings import audit
+from observations.session.repetition import SPEC
 from tests.api import watched as watching
 from tests.api.servers import Closed, bearer, own_api
 from tests.ports import LOOPBACK
@@ -133,7 +134,7 @@ def test_run_is_forgotten(managed: Closed) -> None:
     admin = managed.add("boss", TokenRole.ADMIN)
     folder = managed.home / "observations" / "20260101T000000Z-abcdef"
     folder.mkdir(parents=True)
-    (folder / "request.json").write_text(json.dumps({"group": ""}))
+    (folder / SPEC).write_text(json.dumps({"group": ""}))
     path = f"/observation/{folder.name}"
     assert ask(managed, admin, "DELETE", path).status_code == 204
     assert not folder.exists()

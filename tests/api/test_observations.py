@@ -12,6 +12,7 @@ import pytest
 from api.access.local_api import read_local_api
 from api.access.tokens import TokenRole
 from observations.program import program
+from observations.session.repetition import SPEC
 from ontology.terms import PREFIXES
 from tests.api.servers import Closed, bearer, own_api
 
@@ -34,7 +35,7 @@ def test_only_the_launcher_of_a_run_sees_values_of_variables(
     folder.mkdir(parents=True)
     request = {"argv": ["sh", "-c", "true"], "env": {"MODE": "hidden-mode"}}
     (folder / "run.py").write_bytes(program(request))
-    (folder / "request.json").write_text(json.dumps({"by": "token launcher"}))
+    (folder / SPEC).write_text(json.dumps({"by": "token launcher"}))
     path = f"/observations/{folder.name}/program"
     other = opened.add("looks-closely", TokenRole.OPERATOR)
     shown = opened.get(path, other)

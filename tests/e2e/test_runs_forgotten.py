@@ -106,7 +106,9 @@ def test_launched_run_that_is_refused_leaves_no_secret(stack: Stack) -> None:
 def left_behind(stack: Stack, id_: str, **more: str) -> Path:
     folder = stack.home / "observations" / id_
     folder.mkdir(parents=True)
-    (folder / "request.json").write_text(json.dumps({"group": "", **more}))
+    # The name on disk: runs of earlier builds have it, too.
+    path = folder / "wish.json"  # codespell:ignore wish
+    path.write_text(json.dumps({"group": "", **more}))
     return folder
 
 

@@ -7,11 +7,8 @@ from typing import Any
 import jpype
 from rdflib import Graph
 
+from ontology.classify import InconsistentOntologyError
 from tests.ontology.owlapi import ReasonerError, java, loaded
-
-
-class InconsistentOntologyError(Exception):
-    """The ontology contradicts itself, or has unsatisfiable classes."""
 
 
 def check(graph: Graph) -> None:

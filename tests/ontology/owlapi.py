@@ -13,6 +13,8 @@ from typing import Any
 import jpype
 from rdflib import OWL, RDF, Graph, URIRef
 
+from ontology.load import axioms
+
 _NAME = URIRef("urn:supertwin:checked")
 # Small heap; signals stay with Python, so that Ctrl-C works. Optimising for a
 # long-running JVM would take as long as the reasoning.
@@ -61,11 +63,6 @@ def _jar() -> Path:
 
 
 def _turtle(graph: Graph) -> str:
-    """All triples except the modules' headers, whose imports would be fetched."""
-    headers = set(graph.subjects(RDF.type, OWL.Ontology))
-    axioms = Graph()
-    axioms.add((_NAME, RDF.type, OWL.Ontology))
-    for triple in graph:
-        if triple[0] not in headers:
-            axioms.add(triple)
-    return axioms.serialize(format="turtle")
+    found = axioms(graph)
+    found.add((_NAME, RDF.type, OWL.Ontology))
+    return found.serialize(format="turtle")

@@ -11,9 +11,10 @@ from observations.accuracy import Accuracy, describe_accuracy
 from observations.describe import describe_observation
 from observations.record import DerivedFigure, Observation, Run, RunSpec, Summary
 from observations.statistics import Span, Statistics
+from ontology.classify import InconsistentOntologyError
 from ontology.iris import Iris
 from ontology.load import alignment_graph, ontology_graph
-from tests.ontology.consistency import InconsistentOntologyError, check
+from tests.ontology.consistency import check
 from tests.ontology.owlapi import ReasonerError
 
 PREFIXES = """

@@ -4,9 +4,10 @@ import pytest
 from rdflib import OWL, RDF, RDFS, Graph, URIRef
 from rdflib.term import Node
 
+from ontology.classify import InconsistentOntologyError
 from ontology.load import alignment_graph, ontology_graph
 from ontology.terms import ST
-from tests.ontology.consistency import InconsistentOntologyError, check, missing
+from tests.ontology.consistency import check, missing
 from tests.ontology.prefixes import PREFIXES
 
 SOSA = "http://www.w3.org/ns/sosa/"

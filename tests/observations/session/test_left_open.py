@@ -10,6 +10,7 @@ from observations.session import repetition
 from observations.session.counter_snapshots import CounterSnapshot, read_snapshot
 from observations.session.event_log import EventLog
 from observations.session.repetition import (
+    SPEC,
     begin_run,
     discard_unstarted,
     unfinished_runs,
@@ -174,7 +175,7 @@ def test_only_runs_that_started_are_kept(tmp_path: Path) -> None:
             run.take({"event": event, "reason": "no such command"})
     torn = tmp_path / "observations" / "one-4"
     torn.mkdir()
-    (torn / "request.json").write_text("{}")
+    (torn / SPEC).write_text("{}")
     discard_unstarted(
         tmp_path, run_request, "one", unfinished_runs(tmp_path, run_request, "one")
     )
