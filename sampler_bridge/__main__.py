@@ -12,11 +12,11 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Event
 
 from core.linux import pmapi, priority
 from core.linux.cgroups.errors import CgroupError
 from core.linux.cgroups.roots import CgroupRoot, parse_roots
+from core.linux.signals import StopSignal
 from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import StateError
 from sampler_bridge.fleet import SamplingSite
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _raise_priority(wanted)
     # Handlers, not a blocked signal mask: numpy may have started its threads before the
     # mask is set, and they would receive the signal.
-    stop = Event()
+    stop = StopSignal()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:

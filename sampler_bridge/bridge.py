@@ -7,10 +7,10 @@ import resource
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
 
 from core.linux.cgroups.roots import CgroupRoot
 from core.linux.files import write_reserved
+from core.linux.signals import StopSignal
 from ontology.iris import encode_id
 from sampler_bridge.errors import StateError
 from sampler_bridge.fleet import HOSTS_FOLDER, Fleet, SamplingSite
@@ -71,7 +71,7 @@ class Bridge:
             options.fuseki, place.state, self._fleet.take, options.fuseki_account
         )
 
-    def run(self, stop: Event) -> None:
+    def run(self, stop: StopSignal) -> None:
         """Sample until told to stop, then send waiting points and return.
 
         Raises BridgeError if a part that all hosts need broke, or if another bridge

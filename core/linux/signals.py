@@ -1,10 +1,11 @@
-"""Signals that end a process: it undoes what it began, and its children end with it."""
+"""Signals that end a process: waiting for them, cleaning up, ending its children."""
 
 import os
+import select
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from shutil import which
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -23,6 +24,28 @@ def ends_with_us() -> tuple[str, ...]:
         words = (setpriv, "--pdeathsig", "TERM", "--")
         return (*words, "/bin/sh", "-c", _IF_PARENT_LIVES, str(os.getpid()))
     return ()
+
+
+class StopSignal:
+    """An event that a signal handler may set.
+
+    threading.Event may not: a handler that interrupts its wait() can deadlock in set().
+    """
+
+    def __init__(self) -> None:
+        self._wake, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        self._poll = select.poll()
+        self._poll.register(self._wake, select.POLLIN)
+
+    def set(self) -> None:
+        """End every wait, also those to come."""
+        with suppress(BlockingIOError):  # it is full: it was set often enough
+            os.write(self._write, b".")
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it is set, or for some time; return whether it is set."""
+        return bool(self._poll.poll(1000 * seconds))
 
 
 @contextmanager

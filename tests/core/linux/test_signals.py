@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.linux.signals import ended_in_order, ends_with_us
+from core.linux.signals import StopSignal, ended_in_order, ends_with_us
 from tests.servers import wait_until
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -21,6 +21,21 @@ from core.linux.signals import ends_with_us
 child = subprocess.Popen([*ends_with_us(), "sleep", "600"], stdout=subprocess.DEVNULL)
 print(child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+# Signals arrive at any moment of a wait. With threading.Event one of ten waits hung.
+_STOPPED = """
+import os, random, signal
+from core.linux.signals import StopSignal
+for _ in range(1000):
+    stop = StopSignal()
+    signal.signal(signal.SIGALRM, lambda *_: stop.set())
+    signal.setitimer(signal.ITIMER_REAL, random.uniform(5e-5, 3e-4))
+    while not stop.wait(1e-6):
+        pass
+    assert stop.wait(0)
+    os.close(stop._wake), os.close(stop._write)
 """
 
 
@@ -75,3 +90,17 @@ def test_a_command_is_not_started_without_its_parent() -> None:
     other = ["sh", "-c", '"$@"; exit $?', "sh", *ends_with_us(), "true"]
     assert subprocess.run(other, check=False).returncode == 1
     assert subprocess.run([*ends_with_us(), "true"], check=False).returncode == 0
+
+
+def test_a_signal_at_any_moment_of_a_wait_ends_it() -> None:
+    subprocess.run([sys.executable, "-c", _STOPPED], check=True, timeout=120)
+
+
+def test_what_is_set_too_often_stays_set() -> None:
+    stop = StopSignal()
+    assert not stop.wait(0)
+    for _ in range(100_000):
+        stop.set()
+    assert stop.wait(0) and stop.wait(0)
+    os.close(stop._wake)
+    os.close(stop._write)

@@ -1,6 +1,7 @@
 """Plans from rows, saved in a file; the monitor plan on a real PMCD."""
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -160,7 +161,9 @@ def test_any_kept_plan_can_be_sampled_or_is_none(
     path.write_text(whole(row, refused=refused))
     if kept := load_plan(path):
         rows = [(one.metric, one.series, one.period_ms) for one in kept.plan.metrics]
-        assert all(m.encode() and s == "a" and 1 <= p <= 3_600_000 for m, s, p in rows)
+        assert all(metric.encode() for metric, _, _ in rows)
+        assert all(re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) for _, name, _ in rows)
+        assert all(1 <= period <= 3_600_000 for _, _, period in rows)
 
 
 def test_no_rows_are_an_empty_plan() -> None:
