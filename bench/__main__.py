@@ -16,6 +16,7 @@ from bench.pinning import pinning_figures
 from bench.queries import query_figures
 from bench.remote import remote_figures
 from bench.replacement import replacement_figures
+from bench.sampling.results import machine, machine_text
 from bench.sampling_cost import cost_figures
 from bench.table import Figure, print_rows
 from bench.twin import big_host_figures, probe_figures
@@ -48,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wanted = _parser().parse_args(arguments).only or [*ON_STACK, *ALONE]
     # Stop the stack and remove its folder on SIGTERM too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    here = machine()
+    print(f"Measured from {here['date']}: {machine_text(here)}\n", flush=True)
     print_rows(_measured(wanted))
 
 

@@ -1,5 +1,7 @@
-"""Plots of throughput, resources and memory."""
+"""Plots of throughput, resources and memory, as SVG files below 100 kB."""
 
+import io
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,11 +14,17 @@ from matplotlib.axes import Axes  # noqa: E402
 
 from bench.sampling import thesis  # noqa: E402
 from bench.sampling.resources import Taken  # noqa: E402
-from bench.sampling.soak import Soaked  # noqa: E402
+from bench.sampling.soak import Moment, Soaked  # noqa: E402
 from bench.sampling.throughput import Cell  # noqa: E402
 
 # Makes the same picture give the same file.
 matplotlib.rcParams["svg.hashsalt"] = "supertwin"
+# Text as text: outlines of its letters take most of a small plot's file.
+matplotlib.rcParams["svg.fonttype"] = "none"
+# More digits than these are finer than a pixel.
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+# Points of a line over time; the plot is about as many pixels wide.
+_POINTS = 400
 _PARTS = ("pmcd", "pmdalinux", "pmdaproc", "bridge")
 
 
@@ -91,16 +99,32 @@ def _plot_parts(
 def plot_soak(run: Soaked, path: Path) -> None:
     """The bridge's resident memory over time, with the times of the kills."""
     figure, (axis,) = row(1)
-    sizes = [moment.rss for moment in run.moments]
-    axis.plot([moment.at / 60 for moment in run.moments], sizes)
-    for moment, after in zip(run.moments, run.moments[1:], strict=False):
-        if not after.calm:
-            axis.axvspan(
-                moment.at / 60, after.at / 60, alpha=0.2, color="tab:red", linewidth=0
-            )
+    peaks = _peaks(run.moments)
+    sizes = [moment.rss for moment in peaks]
+    axis.plot([moment.at / 60 for moment in peaks], sizes)
+    for start, end in _outages(run.moments):
+        axis.axvspan(start / 60, end / 60, alpha=0.2, color="tab:red", linewidth=0)
     axis.set(xlabel="minutes", ylabel="MB", ylim=(0, 1.2 * max(sizes)))
     axis.set_title(f"bridge at {run.calm()[1]:,.0f} points/s (red: outages)")
     save(figure, path)
+
+
+def _outages(moments: Sequence[Moment]) -> list[tuple[float, float]]:
+    """Start and end of each time that was not calm, in seconds."""
+    found: list[tuple[float, float]] = []
+    for moment, after in zip(moments, moments[1:], strict=False):
+        if not after.calm:
+            open_ = found and found[-1][1] == moment.at
+            start = found.pop()[0] if open_ else moment.at
+            found.append((start, after.at))
+    return found
+
+
+def _peaks(moments: Sequence[Moment]) -> list[Moment]:
+    """The largest of each few neighbours."""
+    step = -(-len(moments) // _POINTS)
+    parts = (moments[start : start + step] for start in range(0, len(moments), step))
+    return [max(part, key=lambda moment: moment.rss) for part in parts]
 
 
 def row(number: int) -> tuple[pyplot.Figure, Sequence[Axes]]:
@@ -120,7 +144,11 @@ def _label(axis: Axes, title: str, what: str, hertz: Sequence[int]) -> None:
 
 
 def save(figure: pyplot.Figure, path: Path) -> None:
-    """Write a plot; its file contains no date."""
+    """Write a plot; its file contains no date, and coordinates of two digits."""
     figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
     pyplot.close(figure)
+    path.write_text(
+        _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", drawn.getvalue())
+    )

@@ -10,14 +10,15 @@ from typing import Any
 
 from bench.sampling.forms import Form
 from bench.sampling.part import Part
-from bench.sampling.results import Results
+from bench.sampling.results import Results, machine_text
 from bench.table import Figure, rows_of
 
 PAGE = "sampling.md"
 _HEAD = """# Sampling: goals
 
-Written by `make bench-sampling`; [benchmarks.md](../benchmarks.md#sampling) says what
-is counted and how.
+Written by `make bench-sampling FORM=--full`. The page of each part, below, states the
+commit and the machine of its figures, and
+[benchmarks.md](../benchmarks.md#sampling) what is counted and how.
 """
 
 
@@ -74,7 +75,7 @@ def _page(
     pictures: Sequence[str],
 ) -> str:
     head = (
-        f"# {part.title}\n\nWritten by `make bench-sampling`; "
+        f"# {part.title}\n\nWritten by `make bench-sampling FORM=--full`; "
         "[benchmarks.md](../benchmarks.md#sampling) says what is counted and how.\n"
     )
     runs = "".join(map(_run, results.machines))
@@ -84,9 +85,6 @@ def _page(
 
 def _run(where: Mapping[str, Any]) -> str:
     steps = where["steps"]
-    return (
-        f"- {steps} step{'s' if steps > 1 else ''}, {where['date']} to "
-        f"{where['until']}: {where['cpu']}, {where['cores']} cores, Linux "
-        f"{where['kernel']}, load before the start {where['load_before']}, commit "
-        f"{where['commit']}\n"
-    )
+    number = f"{steps} step{'s' if steps > 1 else ''}"
+    times = f"{where['date']} to {where['until']}"
+    return f"- {number}, {times}: {machine_text(where)}\n"

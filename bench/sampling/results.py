@@ -19,6 +19,8 @@ from bench.sampling.part import Part
 from tests.servers import ROOT
 
 _CPUINFO = re.compile(r"^(model name|cpu family|model)\s*: (.+?)\s*$", re.MULTILINE)
+# As many as the timed applications print.
+_DECIMALS = 7
 
 
 class Results:
@@ -99,6 +101,14 @@ def machine() -> dict[str, Any]:
     }
 
 
+def machine_text(where: Mapping[str, Any]) -> str:
+    """A machine, and the commit that was measured on it."""
+    return (
+        f"{where['cpu']}, {where['cores']} cores, Linux {where['kernel']}, "
+        f"load before the start {where['load_before']}, commit {where['commit']}"
+    )
+
+
 def _date() -> str:
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
 
@@ -131,4 +141,17 @@ def _plain(settings: Mapping[str, Any]) -> Any:
 
 
 def _text(what: Any) -> str:
-    return orjson.dumps(what, option=orjson.OPT_SERIALIZE_NUMPY).decode()
+    return orjson.dumps(_rounded(what), option=orjson.OPT_SERIALIZE_NUMPY).decode()
+
+
+def _rounded(what: Any) -> Any:
+    """The same with floats rounded, which halves the larger files."""
+    match what:
+        case float():
+            return round(what, _DECIMALS)
+        case dict():
+            return {name: _rounded(value) for name, value in what.items()}
+        case list() | tuple():
+            return [_rounded(value) for value in what]
+        case _:
+            return what

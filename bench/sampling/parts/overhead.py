@@ -70,7 +70,7 @@ class OverheadPart(StretchPart):
         return {
             "Longer by %, with 95 % intervals": table_overhead(stretches),
             "Not measured": _left_out(stretches),
-            "The noise loop": table_noise(stretches),
+            "The noise loop, in steps of 2 %": table_noise(stretches),
         }
 
     def plots(self, found: Mapping[str, Stretch]) -> dict[str, Callable[[Path], None]]:

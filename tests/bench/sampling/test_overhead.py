@@ -15,6 +15,7 @@ from bench.sampling.overhead import (
     Cell,
     Run,
     Stretch,
+    rounded,
     step_names,
     stretches,
 )
@@ -34,6 +35,14 @@ from bench.sampling.usage import Usage
 
 CELLS = cells_of(FULL.overhead)
 _USED = {name: Usage(2.0, 50.0) for name in ("pmcd", "pmdalinux", "store", "bridge")}
+
+
+def test_times_of_the_noise_loop_are_kept_in_steps_of_two_percent() -> None:
+    pieces = {1: 1, 105: 2, 106: 3, 20_000: 4}
+    kept = rounded(pieces)
+    assert kept.total() == 10
+    assert all(any(abs(k / us - 1) <= 0.01 for k in kept) for us in pieces)
+    assert len(rounded(dict.fromkeys(range(1000, 2000), 1))) == 36
 
 
 def _run(cell: str, triad: float, ep: float) -> Run:

@@ -161,6 +161,12 @@ def test_every_table_that_is_kept_has_its_commit_and_date(path: Path) -> None:
         assert f"| {link} | {run['commit']} | {run['date']} |" in page
 
 
+def test_published_plots_are_small() -> None:
+    plots = list((ROOT / "docs").rglob("*.svg"))
+    assert plots
+    assert not [plot for plot in plots if plot.stat().st_size > 100_000]
+
+
 def test_students_t_is_that_of_the_tables() -> None:
     published = {1: 12.706, 5: 2.571, 10: 2.228, 11: 2.201, 29: 2.045, 120: 1.980}
     for freedom, value in published.items():
