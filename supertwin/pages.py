@@ -6,21 +6,23 @@ from pathlib import Path
 
 import click
 
+from api.web.built_pages import BUILT
 from core.settings.settings import Settings
-from queries.catalogue import SavedQuery, load_catalogue
 from supertwin.cli.queries import SavedQueries
-from supertwin.role_page import role_page
 
 GENERATED = "<!-- written by `make docs` -->\n"
 
 
 def pages(root: click.Group) -> dict[str, str]:
-    """File name → text of every generated page."""
+    """File name → text of every generated page.
+
+    The repository keeps settings and commands, which are read before SuperTwin is
+    installed; git ignores the others.
+    """
     return {
         "settings.md": _settings(),
-        "queries.md": _queries(),
         "commands.md": _commands(root),
-        "roles.md": f"{GENERATED}{role_page()}",
+        **{name: f"{GENERATED}{page()}" for name, page in BUILT.items()},
     }
 
 
@@ -29,6 +31,7 @@ def write_pages(folder: Path, root: click.Group) -> list[Path]:
     written = []
     for name, text in pages(root).items():
         path = folder / name
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, "utf-8")
         written.append(path)
     return written
@@ -48,69 +51,6 @@ def _settings() -> str:
         )
         out.write(f"| `SUPERTWIN_{name.upper()}` | {shown} | {field.description} |\n")
     return out.getvalue()
-
-
-def _queries() -> str:
-    out = io.StringIO()
-    out.write(f"{GENERATED}# Saved queries\n\n{_INTRODUCTION}")
-    for saved in load_catalogue().values():
-        out.write(_query(saved))
-    return out.getvalue()
-
-
-_INTRODUCTION = """Each is a command (`supertwin query NAME`), a URL
-(`/queries/NAME`) and a file (`queries/NAME.rq`) that any SPARQL client runs as it is.
-Parameters are bound as RDF terms, never spliced into the text. Over HTTP a host that
-is not given means every host. On the command line it means this host in a query about
-a host, and every host in one about a fleet or about runs: each says which.
-`--host ''` asks for every host.
-
-## What cannot be decided
-
-A twin does not tell everything of every host: a host from hwloc's XML has no CPU
-features, one that was removed has no kind. A condition on what is not known is neither
-true nor false. A query that leaves such hosts out answers "no" where nobody knows, so
-`fleet/matching`, `fleet/drift`, `fleet/memory`, `inventory/cpu-flags`, `pmu/measurable`
-and `observations/*` list them with a column that says so. Do the same in a query of
-your own: ask apart whether the fact is known, let what is unknown pass the filter, and
-select it.
-
-```sparql
-PREFIX st: <https://w3id.org/supertwin/ns#>
-SELECT ?host (!?statesFlags AS ?undecided) WHERE {
-  ?node a st:ComputeNode ; st:hostname ?host .
-  { SELECT ?node (COUNT(?domain) AS ?domains) WHERE {
-      GRAPH ?graph { ?node a st:ComputeNode . ?domain a st:NumaDomain }
-    } GROUP BY ?node }
-  FILTER (?domains > 2)
-  BIND (EXISTS { ?any st:isPartOf ?node ; st:cpuFlag ?some } AS ?statesFlags)
-  BIND (EXISTS { ?one st:isPartOf ?node ; st:cpuFlag "avx512f" } AS ?hasFlag)
-  FILTER (?hasFlag || !?statesFlags)
-}
-```
-
-`supertwin query fleet/matching --numa 3 --flag avx512f` asks this.
-
-"""
-
-
-def _query(saved: SavedQuery) -> str:
-    lines = [f"## `{saved.name}`", "", f"**{saved.title}.** {saved.description}", ""]
-    if saved.params:
-        lines += ["| parameter | type | default | |", "|---|---|---|---|"]
-        for param in saved.params.values():
-            default = "" if param.default is None else f"`{param.default}`"
-            about = " ".join(param.description.split())
-            if param.name == "host":
-                about += "" if param.everywhere else "; on the command line this host"
-            if param.enum:
-                about = f"{about}: {', '.join(map(str, param.enum))}".lstrip(": ")
-            lines.append(f"| `{param.name}` | {param.type} | {default} | {about} |")
-        lines.append("")
-    if saved.dataset != "twin":
-        lines += [f"Asks the dataset `{saved.dataset}`.", ""]
-    columns = ", ".join(f"`{name}`" for name in saved.returns)
-    return "\n".join([*lines, f"Answers: {columns}.", "", ""])
 
 
 def _commands(root: click.Group) -> str:

@@ -1,4 +1,4 @@
-"""``/docs``: the documentation, from the files of the checkout."""
+"""``/docs``: the documentation, from the files of the checkout and its data."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse
 from api import formats
 from api.services import Services, Use
 from api.web import pages
+from api.web.built_pages import BUILT, built_page
 from api.web.markdown import MarkdownPage, document
 from core.errors import NotFoundError
 from core.settings.home import CHECKOUT
@@ -23,6 +24,7 @@ _PICTURES = {".svg": "image/svg+xml", ".png": "image/png", ".json": formats.JSON
 
 
 @router.get("")
+@router.get("/")
 async def first(request: Request, services: Use) -> Response:
     """To the page that leads to all others."""
     root = pages.links(request, services.settings.base).root
@@ -32,9 +34,13 @@ async def first(request: Request, services: Use) -> Response:
 @router.get("/{path:path}", response_class=Response)
 async def page(request: Request, services: Use, path: str) -> Response:
     """One page, or a picture of one; whatever is not documentation is refused."""
+    if path in BUILT:
+        return _drawn(request, services, built_page(path))
     found = _found(path)
     if found.suffix == ".md":
-        return _drawn(request, services, found)
+        state = found.stat()
+        read = _read(found, state.st_mtime_ns, state.st_size)
+        return _drawn(request, services, read)
     headers = {
         "Content-Type": _PICTURES[found.suffix],
         "X-Content-Type-Options": "nosniff",
@@ -42,14 +48,12 @@ async def page(request: Request, services: Use, path: str) -> Response:
     return Response(found.read_bytes(), headers=headers)
 
 
-def _drawn(request: Request, services: Services, found: Path) -> Response:
-    state = found.stat()
-    shown = _read(found, state.st_mtime_ns, state.st_size)
+def _drawn(request: Request, services: Services, shown: MarkdownPage) -> Response:
     return pages.page(
         "document.html",
         request,
         services.settings.base,
-        title=shown.title or found.stem,
+        title=shown.title,
         document=shown,
     )
 

@@ -8,6 +8,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import httpx
 import pytest
 
+from api.web.built_pages import BUILT
 from core.settings.home import CHECKOUT
 
 DOCS = sorted(
@@ -57,7 +58,7 @@ def test_every_page_is_reached_and_every_link_leads_somewhere(
         below = {link for link in found if link.url.startswith("/docs/")}
         leads |= {(link.url, link.fragment) for link in below}
         wanted |= {link.url for link in below if link.url.endswith(".md")} - set(known)
-    assert known.keys() >= {f"/docs/{name}" for name in DOCS}
+    assert known.keys() >= {f"/docs/{name}" for name in (*DOCS, *BUILT)}
     anchors = {(path, one) for path, found in known.items() for one in found.anchors}
     assert not {
         (path, fragment)
@@ -66,8 +67,11 @@ def test_every_page_is_reached_and_every_link_leads_somewhere(
     }
 
 
-def test_docs_begin_with_the_page_that_leads_to_all(api: httpx.Client) -> None:
-    answer = api.get("/docs")
+@pytest.mark.parametrize("path", ["/docs", "/docs/"])
+def test_docs_begin_with_the_page_that_leads_to_all(
+    api: httpx.Client, path: str
+) -> None:
+    answer = api.get(path)
     assert answer.status_code == 307
     assert urlsplit(answer.headers["location"]).path == "/docs/README.md"
 
@@ -80,7 +84,8 @@ def test_docs_begin_with_the_page_that_leads_to_all(api: httpx.Client) -> None:
         "..%2fMakefile",
         "no.md",
         "benchmarks",
-        "",
+        "built/",
+        "built/no.md",
     ],
 )
 def test_nothing_but_documentation_is_served(api: httpx.Client, path: str) -> None:

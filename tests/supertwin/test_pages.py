@@ -1,25 +1,43 @@
-"""Pages under docs/ that are generated from code match the code."""
+"""Pages that are generated from code match the code, and are linked."""
+
+from pathlib import Path
 
 import pytest
 
+from api.web.built_pages import BUILT
 from core.settings.tools import CHECKOUT
 from supertwin.cli.main import main
-from supertwin.pages import pages
+from supertwin.pages import pages, write_pages
 
 PAGES = pages(main)
+DOCS = CHECKOUT / "docs"
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - BUILT))
 def test_a_generated_page_is_up_to_date(name: str) -> None:
-    page = CHECKOUT / "docs" / name
-    assert page.read_text("utf-8") == PAGES[name], "run `make docs`"
+    assert (DOCS / name).read_text("utf-8") == PAGES[name], "run `make docs`"
+
+
+def test_git_ignores_pages_that_are_built(tmp_path: Path) -> None:
+    ignored = (CHECKOUT / ".gitignore").read_text("utf-8").split()
+    assert BUILT and all(name.startswith("built/") for name in BUILT)
+    assert "/docs/built/" in ignored
+    written = {path.relative_to(tmp_path) for path in write_pages(tmp_path, main)}
+    assert written == {Path(name) for name in PAGES}
+
+
+def test_links_to_built_pages_say_so() -> None:
+    """Nothing answers these links where only the repository is read."""
+    pages = [*DOCS.glob("*.md"), *DOCS.glob("reference/*.md")]
+    linking = {path: text for path in pages if "built/" in (text := path.read_text())}
+    assert linking
+    assert not [path for path, text in linking.items() if "make docs`" not in text]
 
 
 def test_every_page_is_linked_from_the_index() -> None:
-    index = CHECKOUT / "docs" / "index.md"
-    text = index.read_text("utf-8")
-    pages = {path.name for path in index.parent.glob("*.md")} - {index.name}
-    assert not [name for name in pages if f"({name})" not in text]
+    text = (DOCS / "index.md").read_text("utf-8")
+    pages = {path.name for path in DOCS.glob("*.md")} - {"index.md"}
+    assert not [name for name in pages | BUILT.keys() if f"({name})" not in text]
 
 
 def test_the_readme_links_to_the_index() -> None:

@@ -44,10 +44,10 @@ def role_page() -> str:
     return "\n".join([*lines, ""])
 
 
-_INTRODUCTION = """`+` is a formula, a number the reason why there is none
-([why not](#why-not)). What a role counts, and how to ask for it, stands in
-[pmu.md](pmu.md). Every event is one that libpfm4 encodes for that model, or has its
-code in `ingest/pmu/roles/known.yaml`; the tests see to it.
+_INTRODUCTION = """`+` means that there is a formula; a number is the reason why not
+([why not](#why-not)). [pmu.md](../pmu.md) says what a role counts and how to use it.
+Every event is one that libpfm4 encodes for that model, or has its code in
+`ingest/pmu/roles/known.yaml`; a test checks this.
 """
 
 
