@@ -3,7 +3,7 @@
 from rdflib import Namespace, URIRef
 
 # Also the package's version: both are released together.
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 ONTOLOGY = "https://w3id.org/supertwin/ns"
 
 

@@ -201,7 +201,7 @@ def test_where_a_run_comes_from(stack: Stack) -> None:
     # The address of the query that chose the CPUs answers.
     (query,) = [one for one in used if "/queries/pinning/threads?" in one]
     assert stack.get(query.removeprefix(stack.base), "application/json").json()
-    assert set(found["wasAssociatedWith"].values()) == {"SuperTwin 0.1.0", "token ana"}
+    assert set(found["wasAssociatedWith"].values()) == {"SuperTwin 0.2.0", "token ana"}
     assert list(found["hadPlan"].values()) == [f"run-{iri.rpartition('/')[2]}"]
 
     # The process has ended; the run's record describes it.
