@@ -106,7 +106,7 @@ def stop_bridge(bridge: BridgeProcess) -> dict[str, int]:
 
 
 def missing(status: Mapping[str, Any]) -> dict[str, int]:
-    """Missing points by the words of docs/sampling.md; full reasons name folders."""
+    """Missing points by word; full reasons name folders."""
     reasons: dict[str, int] = status["reasons"]
     return {word: points for word, points in reasons.items() if points}
 

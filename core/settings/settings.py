@@ -104,14 +104,15 @@ class Settings(SettingsBase):
         Path,
         default=None,
         description="A file that lists the commands that may be launched over HTTP "
-        "(docs/observations.md).",
+        "(docs/reference/observations.md).",
     )
     run_as: str = setting(
         OPTIONAL_USER,
         default="",
         description="User that runs the commands that tokens launch: another user, if "
         "SuperTwin runs as root, or its own. Without this and `allowed_commands` only "
-        "the owner of the state folder launches commands (docs/observations.md).",
+        "the owner of the state folder launches commands "
+        "(docs/reference/observations.md).",
     )
     cors_origins: str = setting(
         origin_list,

@@ -1,6 +1,6 @@
 """Ten runs with different pinning: one query finds them, one command compares them.
 
-docs/observations.md uses likwid-bench, which needs a second per run to start.
+docs/reference/observations.md uses likwid-bench, which needs a second per run to start.
 """
 
 import json

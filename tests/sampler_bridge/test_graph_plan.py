@@ -195,7 +195,7 @@ def test_a_notification_by_name_takes_effect_immediately(
         took_ms = min(ticks) - began_ms, max(ticks) - dropped_ms
         print(f"{metric} came and went after {took_ms} ms")
         longest_ms.append(max(took_ms))
-    # docs/sampling.md gives the latency on an idle machine. Without a notification,
-    # neither plan would arrive within three seconds. The machine may hold up one of
-    # them.
+    # docs/reference/sampling.md gives the latency on an idle machine. Without a
+    # notification, neither plan would arrive within three seconds. The machine may hold
+    # up one of them.
     assert min(longest_ms) < 2900

@@ -36,8 +36,23 @@ def test_links_to_built_pages_say_so() -> None:
 
 def test_every_page_is_linked_from_the_index() -> None:
     text = (DOCS / "index.md").read_text("utf-8")
-    pages = {path.name for path in DOCS.glob("*.md")} - {"index.md"}
+    paths = (*DOCS.glob("*.md"), *DOCS.glob("reference/*.md"))
+    pages = {str(path.relative_to(DOCS)) for path in paths} - {"index.md"}
     assert not [name for name in pages | BUILT.keys() if f"({name})" not in text]
+
+
+def test_a_reference_has_a_guide_of_one_page() -> None:
+    references = list(DOCS.glob("reference/*.md"))
+    assert references
+    for reference in references:
+        guide = (DOCS / reference.name).read_text("utf-8")
+        assert f"(reference/{reference.name})" in guide
+        assert len(guide.split()) <= 500, reference.name
+
+
+def test_readme_and_change_log_are_short() -> None:
+    assert len((CHECKOUT / "README.md").read_text("utf-8").splitlines()) <= 120
+    assert len((CHECKOUT / "CHANGELOG.md").read_text("utf-8").split()) <= 800
 
 
 def test_the_readme_links_to_the_index() -> None:
