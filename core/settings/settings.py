@@ -64,31 +64,32 @@ class Settings(SettingsBase):
     base: str = setting(
         non_empty_address,
         default=lambda given: f"http://localhost:{given.get('api_port', 8000)}",
-        description="What every instance IRI begins with; the twin is loaded again "
-        "when it changes. The default is `http://localhost:` and the API's port.",
+        description="Start of every instance IRI; after a change the twin is loaded "
+        "again. The default is `http://localhost:` and the API's port.",
     )
     allowed_hosts: str = setting(
         host_names,
         default="",
-        description="More names that the API may be called by, separated by commas. "
-        "`localhost`, the host of `base` and loopback addresses always are; any "
-        "address is where `bind` is not loopback; `*` is every name.",
+        description="More host names under which the API answers, separated by "
+        "commas; `*` is every name. It always answers under `localhost`, the host of "
+        "`base` and loopback addresses, and under any address if `bind` is not "
+        "loopback.",
     )
     trusted_proxies: str = setting(
         network_list,
         default="",
-        description="Addresses or networks of the proxies before the API, separated by "
-        "commas. Only their `X-Forwarded-For` names the client, for limits per client "
-        "and the audit trail; all other clients are known by their own address.",
+        description="Addresses or networks of the proxies in front of the API, "
+        "separated by commas. The API takes the client's address from "
+        "`X-Forwarded-For` only if one of these sent it.",
     )
     reader_user: str = setting(
         USER,
         default="reader",
-        description="An account that may read the API, for containers, which are "
-        "handed a password more easily than a token.",
+        description="Account that may read the API. It is for containers and Grafana, "
+        "which get a password before any token exists.",
     )
     reader_password: Secret = setting(
-        secret, default="", description="Its password; empty: there is no such account."
+        secret, default="", description="Its password; if empty, the account is off."
     )
     reader_password_file: Path | None = setting(
         Path, default=None, description="A file that holds the password instead."
@@ -96,9 +97,9 @@ class Settings(SettingsBase):
     read_access: Literal["auto", "open", "token"] = setting(
         one_of("auto", "open", "token"),
         default="auto",
-        description="Who may read the API: `open` everybody who reaches it, `token` "
-        "everybody with a token (`supertwin token add`) or the reader's account; "
-        "`auto` is `open` on loopback while `reader_password` is empty, else `token`.",
+        description="Who may read the API. `open`: everyone who reaches it. `token`: "
+        "everyone with a token (`supertwin token add`) or the reader's account. "
+        "`auto`: `open` on loopback while `reader_password` is empty, else `token`.",
     )
     allowed_commands: Path | None = setting(
         Path,
@@ -117,15 +118,15 @@ class Settings(SettingsBase):
     cors_origins: str = setting(
         origin_list,
         default="",
-        description="Origins whose pages may ask `/sparql`, such as "
-        "`http://localhost:3000`, separated by commas. `*`, every origin, needs "
-        "`reader_password`, or `read_access` to be `token`.",
+        description="Origins whose pages may query `/sparql`, such as "
+        "`http://localhost:3000`, separated by commas. `*` (every origin) requires "
+        "`reader_password`, or `read_access=token`.",
     )
     ssh_config: Path | None = setting(
         Path,
         default=None,
-        description="What ssh reads instead of `~/.ssh/config` and the system's, when "
-        "another machine is probed or sampled.",
+        description="Configuration file that ssh reads instead of `~/.ssh/config` and "
+        "the system's to probe or sample another machine.",
     )
     fuseki_port: int = setting(
         PORT, default=3030, description="Port of the local Fuseki."
@@ -136,7 +137,7 @@ class Settings(SettingsBase):
     fuseki_url: str = setting(
         address,
         default="",
-        description="A Fuseki elsewhere; empty: the local one is started.",
+        description="Address of a Fuseki elsewhere; if empty, a local one is started.",
     )
     fuseki_user: str = setting(
         USER,
@@ -146,7 +147,7 @@ class Settings(SettingsBase):
     fuseki_password: Secret = setting(
         secret,
         default="",
-        description="Its password. The local Fuseki gets one of its own, kept in "
+        description="Its password. For the local Fuseki, one is generated and kept in "
         "`fuseki/password` under `home`.",
     )
     fuseki_password_file: Path | None = setting(
@@ -160,12 +161,12 @@ class Settings(SettingsBase):
     store_read_url: str = setting(
         address,
         default="",
-        description="Where series are read; empty: the local VictoriaMetrics.",
+        description="Address to read series from; if empty, the local VictoriaMetrics.",
     )
     store_write_url: str = setting(
         address,
         default="",
-        description="Where series are written; empty: the local VictoriaMetrics.",
+        description="Address to write series to; if empty, the local VictoriaMetrics.",
     )
     store_user: str = setting(
         USER,
@@ -175,7 +176,8 @@ class Settings(SettingsBase):
     store_password: Secret = setting(
         secret,
         default="",
-        description="Its password; the local one makes its own (`store/password`).",
+        description="Its password. For the local one, it is generated and kept in "
+        "`store/password` under `home`.",
     )
     store_password_file: Path | None = setting(
         Path, default=None, description="A file that holds the password instead."
@@ -189,13 +191,14 @@ class Settings(SettingsBase):
     pmcd: str = setting(
         str,
         default="auto",
-        description="`auto` (the one behind `/run/pcp/pmcd.socket`, else one of our "
-        "own), `own`, or an address such as `unix:///run/pcp/pmcd.socket`.",
+        description="PMCD to sample: `auto` (that of `/run/pcp/pmcd.socket`, else "
+        "SuperTwin's own), `own`, or an address such as "
+        "`unix:///run/pcp/pmcd.socket`.",
     )
     pmcd_port: int = setting(
         PORT,
         default=44321,
-        description="Port of a PMCD of our own; when it is taken, another free one.",
+        description="Port of SuperTwin's own PMCD; if it is taken, another free one.",
     )
     retention: str = setting(
         length_of_time,
@@ -216,15 +219,15 @@ class Settings(SettingsBase):
     log_max_bytes: int = setting(
         whole(1),
         default=1024 * 1024 * 1024,
-        description="Largest log of unsent points of a host, in bytes; the oldest go "
-        "first.",
+        description="Largest log of unsent points of a host, in bytes; beyond it the "
+        "oldest points are dropped.",
     )
     sampling_priority: Literal["realtime", "nice", "normal"] = setting(
         one_of("realtime", "nice", "normal"),
         default="realtime",
         description="Scheduling priority of the bridge and of each PMCD that "
-        "`supertwin up` starts: `realtime` (SCHED_FIFO), `nice` or `normal`. Without "
-        "the right to one the next is taken.",
+        "`supertwin up` starts: `realtime` (SCHED_FIFO), `nice` or `normal`. If the "
+        "rights for one are missing, the next is used.",
     )
     sample_max_cpu: float = setting(
         number(0),
@@ -268,13 +271,13 @@ class Settings(SettingsBase):
     cgroup_keep: int = setting(
         whole(0, 100_000),
         default=1000,
-        description="How many control groups that ended stay in the twin; older ones "
-        "go, their series stay.",
+        description="Number of ended control groups to keep in the twin; older ones "
+        "are removed, their series stay.",
     )
     compact_every: float = setting(
         SECONDS,
         default=600.0,
-        description="Seconds between two looks whether Fuseki's files have doubled.",
+        description="Seconds between two checks whether Fuseki's files have doubled.",
     )
     min_free_bytes: int = setting(
         BYTES,

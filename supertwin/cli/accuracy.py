@@ -28,10 +28,10 @@ from supertwin.cli.api_client import ApiClient
     help="Runs of each.",
 )
 def accuracy_command(host: str, kernels: tuple[str, ...], repeat: int) -> None:
-    """Judge PMU events by likwid-bench, which knows what its kernels execute.
+    """Compare PMU events with likwid-bench, which knows what its kernels execute.
 
-    Each kernel is run on one thread, under observation. How far off each event is
-    stands in the graph afterwards, for `supertwin why`.
+    Each kernel runs on one thread, under observation. The error of each event is then
+    in the graph, where `supertwin why` finds it.
     """
     settings = Settings()
     api = ApiClient(settings.home)

@@ -46,7 +46,7 @@ def set_command(name: str, id_: str) -> None:
 
 @baseline_group.command("list")
 def list_command() -> None:
-    """The baselines, and what they are made of."""
+    """List the baselines and their runs."""
     with dataset(Settings(), "twin") as twin:
         rows = baseline_rows(twin)
     for row in rows:
@@ -70,7 +70,7 @@ def _note(settings: Settings, what: str, name: str) -> None:
 @baseline_group.command("check")
 @click.argument("name")
 @click.argument("id_", metavar="ID")
-@click.option("--metric", default=DURATION, help="What is judged, as in PCP.")
+@click.option("--metric", default=DURATION, help="Metric to compare, as in PCP.")
 @click.option(
     "--more-is-better", is_flag=True, help="More is better, as of operations a second."
 )

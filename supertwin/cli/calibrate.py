@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def calibrate_command(when_idle: bool, as_json: bool) -> None:
     """Measure what sampling costs on this machine, in a minute and a half.
 
-    A PMCD, a bridge and stores of its own are started for it, and end with it; the
-    stack that runs is left alone, and better stopped meanwhile.
+    It starts a PMCD, a bridge and stores of its own, and stops them at the end. The
+    running stack is not touched, but stop it for a better measurement.
     """
     from sampling.calibration.calibration import calibrate
     from sampling.cost.saved_model import model_path

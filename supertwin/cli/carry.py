@@ -63,7 +63,7 @@ def _checked_iri(_: click.Context, __: click.Parameter, text: str) -> str:
     "https://creativecommons.org/licenses/by/4.0/.",
 )
 def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
-    """A run, or all repetitions of a group, with what was sampled meanwhile.
+    """Write a run, or all repetitions of a group, with its samples.
 
     Of a group the crate is a folder (or zip) with a crate for each run, and tables have
     a first column `run`.
@@ -89,10 +89,10 @@ def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
 @click.option(
     "--confirm",
     is_flag=True,
-    help="Its host is the one that is known here by that name.",
+    help="Its host is the host of that name here.",
 )
 def import_observation(path: Path, host: str | None, confirm: bool) -> None:
-    """What `supertwin export observation` wrote: a crate, or those of a group."""
+    """Load the runs that `supertwin export observation` wrote."""
     settings = Settings()
     make_private(settings.home)
     crates = closing(read_crates(path, FILES, settings.home))

@@ -23,7 +23,7 @@ def cgroups_group() -> None:
 @HOST_OPTION
 @FORMAT_OPTION
 def list_command(ended: bool, host: str | None, output: str) -> None:
-    """The control groups of a host that run, and what is not watched of this one."""
+    """List running control groups, and which of this host are not watched."""
     settings = Settings()
     target = host or settings.host
     query = saved_query("cgroups/ended" if ended else "cgroups/running")

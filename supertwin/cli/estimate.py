@@ -55,7 +55,7 @@ def estimate_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """What a plan would cost: CPU, memory, disk and network, without adding it.
+    """Estimate the CPU, memory, disk and network that a plan would cost.
 
     CPU, memory and disk follow from the calibration of this machine
     (`supertwin sample calibrate`), or from the default model without one.

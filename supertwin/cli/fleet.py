@@ -35,12 +35,12 @@ _COLUMNS = ["what", "component", "property", "before", "after", "seen", "probe"]
     "--host",
     type=HOST,
     default=None,
-    help="Its name in the twin; else that in the address, or its own.",
+    help="Its name in the twin; default: the one in the address, or its own.",
 )
 @click.option(
     "--partition", default="", help="The set of hosts that it is meant to be like."
 )
-@click.option("--no-sudo", is_flag=True, help="Do not try sudo over there.")
+@click.option("--no-sudo", is_flag=True, help="Do not try sudo on that machine.")
 @CONFIRM_OPTION
 def add_command(
     address: str,
@@ -83,10 +83,10 @@ def open_command(name: str) -> None:
 
 @click.command("remove")
 @click.argument("host")
-@click.option("--history", is_flag=True, help="Forget its past, too.")
+@click.option("--history", is_flag=True, help="Delete its history, too.")
 @YES_OPTION
 def remove_command(host: str, history: bool, yes: bool) -> None:
-    """Take a host out of the twin, with its plans; its past stays by default."""
+    """Remove a host and its plans from the twin; its history stays by default."""
     settings = Settings()
     what = "its twin, plans and past" if history else "its twin and plans"
     confirm_removal(f"{what} of {host}".removeprefix("its "), yes)
@@ -103,7 +103,7 @@ def remove_command(host: str, history: bool, yes: bool) -> None:
 @click.argument("last", metavar="T2]", default="")
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
 def diff_command(host: str, first: str, last: str, as_json: bool) -> None:
-    """What changed on a host between two states, by default the last two.
+    """Show what changed on a host between two states, by default the last two.
 
     T1 and T2 are times such as 2026-11-21T08:00 (UTC), probes such as
     20261121T080000Z, or numbers of states as `supertwin query history/states` lists

@@ -33,7 +33,7 @@ from supertwin.cli.summary import twin_line
 @click.option(
     "--host", type=HOST, help="Name of that machine; its own host name if left out."
 )
-@click.option("--no-sudo", is_flag=True, help="Do not try sudo over there.")
+@click.option("--no-sudo", is_flag=True, help="Do not try sudo on that machine.")
 def probe_command(
     address: str | None,
     out: Path | None,
@@ -104,7 +104,7 @@ def ingest_command(
     bulk: Path | None,
     confirm: bool,
 ) -> None:
-    """Make a machine's facts its twin; without a file, this machine's, probed now."""
+    """Load the twin of a machine from a file, or probe this machine."""
     settings = Settings()
     every = (probe_file, hwloc_file, original_file, collected_file, bulk)
     given = [path for path in every if path]

@@ -24,7 +24,10 @@ _LOOK_SECONDS = 0.25
 
 @click.command("log")
 @click.option(
-    "--what", default="*", metavar="GLOB", help="Such as host.* or refused; else all."
+    "--what",
+    default="*",
+    metavar="GLOB",
+    help="Events such as host.* or refused; default: all.",
 )
 @click.option("--who", default="", metavar="NAME", help="A part of the name.")
 @click.option("--since", default="", metavar="AGE", help="2h, 7d, 4w or 1y; else all.")

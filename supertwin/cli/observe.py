@@ -29,34 +29,50 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 # Options after the command belong to it, as with `env` and `nice`.
 @click.command("observe", context_settings={"allow_interspersed_args": False})
 @click.argument("argv", metavar="-- COMMAND…", nargs=-1, required=True)
-@click.option("--host", default="", help="Host it runs on.  [default: this host]")
-@click.option("--pin", default="", metavar="POLICY", help="As `supertwin pin`.")
-@click.option("--threads", default="", metavar="N", help="How many CPUs --pin chooses.")
-@click.option("--cpus", default="", metavar="LIST", help="CPUs it is bound to: 0-3,8.")
+@click.option("--host", default="", help="Host to run it on.  [default: this host]")
+@click.option(
+    "--pin",
+    default="",
+    metavar="POLICY",
+    help="Choose the CPUs as `supertwin pin` does.",
+)
+@click.option(
+    "--threads", default="", metavar="N", help="Number of CPUs that --pin chooses."
+)
+@click.option(
+    "--cpus", default="", metavar="LIST", help="CPUs to bind it to, such as 0-3,8."
+)
 @click.option("--metric", "metrics", multiple=True, help="Metric, named as in PCP.")
 @click.option("--metrics", "listed", default="", hidden=True)
-@click.option("--role", "roles", multiple=True, help="Role that is measured: FLOPs.")
-@click.option("--event", "events", multiple=True, help="PMU event that is counted.")
+@click.option("--role", "roles", multiple=True, help="Role to measure, such as FLOPs.")
+@click.option("--event", "events", multiple=True, help="PMU event to count.")
 @click.option(
-    "--every", default="1s", show_default=True, help="Between two samples: 1ms to 1h."
+    "--every",
+    default="1s",
+    show_default=True,
+    help="Time between two samples: 1ms to 1h.",
 )
 @click.option(
     "--repeat", type=click.IntRange(1, 1000), default=1, help="Run it N times."
 )
-@click.option("--tag", "tags", multiple=True, help="A word to find it by.")
+@click.option("--tag", "tags", multiple=True, help="Text to find the run by.")
 @click.option(
-    "--env", "pairs", multiple=True, metavar="K=V", help="A variable that is added."
+    "--env", "pairs", multiple=True, metavar="K=V", help="Environment variable to add."
 )
-@click.option("--cwd", default="", help="Its folder; else this one, on this host.")
+@click.option("--cwd", default="", help="Folder to run in; default: this one.")
 @click.option(
-    "--timeout", type=float, metavar="SECONDS", default=None, help="What it may take."
+    "--timeout",
+    type=float,
+    metavar="SECONDS",
+    default=None,
+    help="End the command after this time.",
 )
 @click.option("--wait", is_flag=True, help="Wait until these CPUs are free.")
 @click.option(
     "--srun",
     metavar="WORDS",
     default=None,
-    help='Options of srun, which starts it: "-p debug".',
+    help='Start it by srun with these options, such as "-p debug".',
 )
 def observe_command(
     argv: tuple[str, ...],
@@ -68,10 +84,10 @@ def observe_command(
     srun: str | None,
     **same: Any,
 ) -> None:
-    """Run a command, sample metrics meanwhile, and record what became of it.
+    """Run a command, sample metrics while it runs, and record how it ended.
 
-    Options of SuperTwin stand before the command. It exits as the command does; 128
-    and the number of a signal that ended it.
+    Options go before the command. The exit status is that of the command, or 128 plus
+    the number of the signal that ended it.
     """
     body = {
         **same,

@@ -24,9 +24,9 @@ _WHOLE = "supertwin"
     help="Folder to write to; it is made where missing.",
 )
 def export_ontology(out: Path) -> None:
-    """The ontology as Turtle and JSON-LD, its modules, its context and its page.
+    """Write the ontology as Turtle and JSON-LD, its modules, context and page.
 
-    index.html asks nothing of any server, so that the folder can be put on any.
+    index.html loads nothing from a server, so the folder can be published anywhere.
     """
     texts = _texts()
     try:

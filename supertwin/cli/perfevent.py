@@ -60,7 +60,7 @@ def show_command(
 @perfevent_command.command("resume")
 @_HOST
 def resume_command(host: str | None) -> None:
-    """Count again what the plans of a host ask for, as after its reboot.
+    """Count the events of a host's plans again, for example after its reboot.
 
     Where it is counted already, nothing changes.
     """
@@ -79,9 +79,14 @@ def resume_command(host: str | None) -> None:
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
     show_default=True,
-    help="Leave out what had a counter for this share of the time or less.",
+    help="Leave out events that had a counter for this share of time or less.",
 )
-@click.option("--dutycycle", "duty", is_flag=True, help="That share itself.")
+@click.option(
+    "--dutycycle",
+    "duty",
+    is_flag=True,
+    help="Print the share of time with a counter instead.",
+)
 @click.option("--series", is_flag=True, help="List the series that it needs.")
 def expression_command(
     role: str, host: str | None, window: str, least: float, duty: bool, series: bool

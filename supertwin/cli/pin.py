@@ -21,32 +21,40 @@ def _words() -> str:
 
 @click.command(
     "pin",
-    help="Which CPUs of a host the threads of a program should take.\n\n"
-    "The answer comes on standard output, why these on standard error. The host need "
-    "not be here: the graph is all that is read.\n\n" + _words(),
+    help="Choose CPUs of a host for the threads of a program.\n\n"
+    "The answer is printed on standard output, the reason on standard error. Only the "
+    "graph is read, so the host may be remote or switched off.\n\n" + _words(),
 )
 @click.option("--host", type=HOST, help="Host name.  [default: this host]")
 @click.option(
     "--threads",
     metavar="N",
     default="",
-    help="How many; left out with per: and likwid:. With --ranks, threads of each.",
+    help="Number of threads, with --ranks of each. Optional with per: and likwid:.",
 )
-@click.option("--policy", default="", help="How they are chosen.  [default: compact]")
+@click.option("--policy", default="", help="How to choose them.  [default: compact]")
 @click.option(
     "--format",
     "form",
     default="",
     metavar="|".join(FORMATS),
-    help="How the answer is written.  [default: cpus]",
+    help="Format of the answer.  [default: cpus]",
 )
-@click.option("--ranks", metavar="R", default="", help="Ranks in all, as of MPI.")
+@click.option("--ranks", metavar="R", default="", help="Number of ranks (MPI) in all.")
 @click.option("--nodes", metavar="N", default="", help="Nodes, all like the host.")
 @click.option(
-    "--map", "map_", default="", metavar="|".join(MAPS), help="Deal ranks to …"
+    "--map",
+    "map_",
+    default="",
+    metavar="|".join(MAPS),
+    help="Assign ranks to these in turn.",
 )
-@click.option("--rank", default="", metavar="|".join(RANKS), help="Number ranks by …")
-@click.option("--bind", default="", metavar="|".join(BINDS), help="Bind ranks to …")
+@click.option(
+    "--rank", default="", metavar="|".join(RANKS), help="How to number ranks."
+)
+@click.option(
+    "--bind", default="", metavar="|".join(BINDS), help="What to bind each rank to."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 def pin_command(
     host: str | None, form: str, map_: str, as_json: bool, **given: str

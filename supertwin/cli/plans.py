@@ -21,7 +21,11 @@ from supertwin.cli.wording import counted
 )
 @plan_options
 @click.option(
-    "--plan", "name", default=None, metavar="NAME", help="Its name; else plan-1, …"
+    "--plan",
+    "name",
+    default=None,
+    metavar="NAME",
+    help="Name of the plan; default: plan-1, …",
 )
 @click.option("--yes", is_flag=True, help="Do not ask, whatever it costs.")
 @HOST_OPTION
@@ -35,9 +39,9 @@ def add_command(
 ) -> None:
     """Sample metrics, named as in PCP, roles and PMU events under a new plan.
 
-    Without --query or --instance all instances are sampled. Where two plans name one
-    series it is sampled at the finer period. No other plan loses a tick. What the plan
-    costs is said first; beyond a limit it is asked for.
+    Without --query or --instance all instances are sampled. If two plans name one
+    series, it is sampled at the finer period. No other plan loses a tick. The expected
+    cost is printed first; beyond a limit the command asks.
     """
     settings = Settings()
     if name == "":
@@ -61,7 +65,7 @@ def add_command(
 @click.argument("name", metavar="PLAN")
 @HOST_OPTION
 def remove_command(name: str, host: str | None) -> None:
-    """Take a plan out; what another plan names goes on at that one's period."""
+    """Remove a plan; series that another plan samples continue at its period."""
     settings = Settings()
     target = host or settings.host
     changes.remove(settings, target, name, _progress)
@@ -74,7 +78,7 @@ def remove_command(name: str, host: str | None) -> None:
 @HOST_OPTION
 @FORMAT_OPTION
 def list_command(host: str | None, output: str) -> None:
-    """The plans of a host with periods (seconds) and how much they sample."""
+    """List the plans of a host with their periods (seconds) and metrics."""
     settings = Settings()
     rows = changes.listed(settings, host or settings.host)
     click.echo(TABLES[output](rows), nl=False)

@@ -35,7 +35,7 @@ def process_command() -> None:
     type=click.Choice(TEXTS),
     default="name",
     show_default=True,
-    help="What it is held against: the kernel's name, or the whole command line.",
+    help="What to match: the kernel's name, or the whole command line.",
 )
 def name_command(name: str, expression: str, text: str) -> None:
     """Give a program of this machine a name; a known name gets a new expression."""
@@ -53,7 +53,7 @@ def name_command(name: str, expression: str, text: str) -> None:
 @click.argument("name")
 @YES_OPTION
 def forget_command(name: str, yes: bool) -> None:
-    """Take a name away, with what it was bound to."""
+    """Remove a name and its list of processes."""
     confirm_removal(f"the name {name} with what it was bound to", yes)
     settings = Settings()
     with dataset(settings, "twin") as twin:

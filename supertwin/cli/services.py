@@ -36,7 +36,7 @@ _SERVICE = click.Choice(list(_CHECKS))
     help="Fuseki and VictoriaMetrics: listen on every address, not on loopback alone.",
 )
 def run_command(service: str, everywhere: bool) -> None:
-    """Be one service, in the foreground, until it is told to stop."""
+    """Run one service in the foreground until it is stopped."""
     settings = Settings()
     keep_files_private()
     spec = _spec(settings, service, everywhere)
@@ -52,7 +52,7 @@ def run_command(service: str, everywhere: bool) -> None:
 @click.command("check")
 @click.argument("service", type=_SERVICE)
 def check_command(service: str) -> None:
-    """Whether one service of this machine does its job; exit 1 when it does not."""
+    """Check that one service of this machine works; exit 1 if it does not."""
     check = _CHECKS[service](Settings())
 
     async def ask() -> str | None:
@@ -70,10 +70,10 @@ def check_command(service: str) -> None:
     help="Seconds that readers of the old files get, as long as a query by default.",
 )
 def compact_command(patience: float | None) -> None:
-    """Give back the room of replaced graphs; a running stack does so by itself.
+    """Free the space of replaced graphs; a running stack does so by itself.
 
-    Only writers wait, while the data is copied. Where readers do not release the old
-    files in time, the program that runs Fuseki restarts it.
+    Only writers wait while the data is copied. If readers do not release the old files
+    in time, Fuseki is restarted.
     """
     settings = Settings()
     if settings.fuseki_url:

@@ -35,7 +35,7 @@ def token_group() -> None:
     "--expires", default=None, metavar="TIME", help="12h, 30d, 2w or 1y; else never."
 )
 def add_command(name: str, role: TokenRole, expires: str | None) -> None:
-    """Make a token and print it, this once; its hash alone is kept."""
+    """Create a token and print it; only its hash is kept, so note it now."""
     until = None if expires is None else tokens.expiry(expires)
     home = Settings().home
     made = tokens.add_token(home, name, role, until)
@@ -47,7 +47,7 @@ def add_command(name: str, role: TokenRole, expires: str | None) -> None:
 @token_group.command("list")
 @FORMAT_OPTION
 def list_command(output: str) -> None:
-    """The tokens: whose, for what, until when, when last used; never the secret."""
+    """List the tokens with role, expiry and last use; never the secret."""
     home = Settings().home
     rows = [_row(home, token) for token in tokens.all_tokens(home)]
     click.echo(TABLES[output](TermRows(_COLUMNS, rows)), nl=False)
@@ -62,7 +62,7 @@ def _row(home: Path, token: AccessToken) -> list[Term | None]:
 @token_group.command("revoke")
 @click.argument("name")
 def revoke_command(name: str) -> None:
-    """Take a token back, at once: a running API lets it in no more."""
+    """Revoke a token; a running API refuses it from the next request on."""
     home = Settings().home
     tokens.revoke_token(home, name)
     audit.record(home, audit.local_user(), "token.revoked", name)

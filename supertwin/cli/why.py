@@ -26,12 +26,12 @@ _EMPTY = "{} is empty: name one"
 def why_command(
     ctx: click.Context, words: tuple[str, ...], host: str | None, as_json: bool
 ) -> None:
-    """Why a metric of a host, or one instance of it, has data or not.
+    """Explain why a metric of a host, or one instance of it, has data or not.
 
     METRIC is a name in PCP, a role such as FLOPs, or a PMU event with its PMU. With
     --host the first word is METRIC; so is a single word, which asks for this host.
 
-    Exit 0 when its values arrive, 1 when they do not, 2 when that cannot be told.
+    Exit 0 if values arrive, 1 if they do not, 2 if that cannot be determined.
     """
     settings = Settings()
     host, metric, instance = _asked(words, host, settings.host)
