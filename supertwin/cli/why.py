@@ -31,7 +31,7 @@ def why_command(
     METRIC is a name in PCP, a role such as FLOPs, or a PMU event with its PMU. With
     --host the first word is METRIC; so is a single word, which asks for this host.
 
-    Exit 0 if values arrive, 1 if they do not, 2 if that cannot be determined.
+    Exit 0 if values arrive, 1 if they do not or the graph store is away.
     """
     settings = Settings()
     host, metric, instance = _asked(words, host, settings.host)
