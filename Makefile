@@ -78,9 +78,9 @@ lock:  ## pin the Python packages again (needs uv)
 	$(COMPILE) $(LOCKS)/uv/requirements.in -o $(LOCKS)/uv/requirements.lock
 	$(COMPILE) $(LOCKS)/node/requirements.in -o $(LOCKS)/node/requirements.lock
 
-docs: install  ## write the pages that are generated from the code
+docs: install  ## write the pages that come from the code; docs/built/ is not committed
 	@.venv/bin/supertwin docs
 
 clean: down  ## remove what was installed here; the state in .state stays
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
+	rm -rf .venv .tools docs/built .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
