@@ -34,6 +34,11 @@ def idle_processes(count: int) -> Iterator[list[int]]:
 
 
 def _sleeps(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the process is past setpriv and bash, so that its name is final."""
+    """Whether the process has its final name and memory, and has fallen asleep.
+
+    While it is still being loaded, the kernel may count its resident pages as 0.
+    """
     assert process.poll() is None, "an idle process ended: is there a limit on them?"
-    return Path(f"/proc/{process.pid}/cmdline").read_text().startswith(f"{NAME}\0")
+    folder = Path(f"/proc/{process.pid}")
+    is_named = (folder / "cmdline").read_text().startswith(f"{NAME}\0")
+    return is_named and ") S " in (folder / "stat").read_text()
