@@ -94,8 +94,9 @@ finish() {
 
 # ---- what is there ---------------------------------------------------------------
 
+# JDK_JAVA_OPTIONS adds a line before the version.
 java_major() {
-    "$1" -version 2>&1 | sed -nE '1s/.*version "([0-9]+).*/\1/p'
+    "$1" -version 2>&1 | sed -nE 's/.*version "([0-9]+).*/\1/p'
 }
 
 has_java() {

@@ -1,5 +1,6 @@
-"""The message of install.sh on another machine architecture."""
+"""What install.sh says is left out, and how it recognises what is there."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -34,3 +35,10 @@ def test_one_line_says_what_is_left_out(
     wanted = done.stdout.splitlines()[lines:]
     if machine == "aarch64":
         assert not {"cpuid", "likwid"} & {*wanted}
+
+
+def test_options_for_every_java_do_not_hide_its_version() -> None:
+    """Java then prints a note before its version (tests/conftest.py sets some)."""
+    assert os.environ["JDK_JAVA_OPTIONS"]
+    command = ["bash", "-c", "source tests/install.sh; has_java"]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=60)
