@@ -30,23 +30,25 @@ status: install  ## what runs, since when, restarted how often
 # Ends with the shell of a recipe: a SIGTERM that is sent to make alone ends the tests, too.
 ENDS_WITH_MAKE := setpriv --pdeathsig TERM --
 
-# Two phases. Four workers at once, also on two cores: most of the time goes into waiting
-# for servers and for the clock. Then the tests that a busy machine would disturb: two
-# at once leave half of two cores idle.
+# Two phases of four workers, also on two cores: most of the time goes into waiting for
+# servers and for the clock. The second phase has the tests that a busy machine would
+# disturb; together, four of them use a third of two cores.
+SERIAL = -m serial $$(grep -rl --include='test_*.py' mark.serial tests)
+
 test: install-test  ## every test, on a stack of its own
 	@$(ENDS_WITH_MAKE) $(PYTHON) -m pytest -n 4 --dist loadfile --durations=20 \
 	    -m "not serial"; \
 	parallel=$$?; \
-	$(ENDS_WITH_MAKE) $(PYTHON) -m pytest -n 2 --dist loadfile --durations=20 \
-	    -m serial && exit $$parallel
+	$(ENDS_WITH_MAKE) $(PYTHON) -m pytest -n 4 --dist loadfile --durations=20 \
+	    $(SERIAL) && exit $$parallel
 
 coverage: install-test  ## run every test, print the share of lines and branches that they reach
 	@$(PYTHON) -m coverage erase
 	@$(ENDS_WITH_MAKE) $(PYTHON) -m coverage run -m pytest -n 4 --dist loadfile \
 	    --durations=20 -m "not serial"; \
 	parallel=$$?; \
-	$(ENDS_WITH_MAKE) $(PYTHON) -m coverage run -m pytest -n 2 --dist loadfile \
-	    --durations=20 -m serial; \
+	$(ENDS_WITH_MAKE) $(PYTHON) -m coverage run -m pytest -n 4 --dist loadfile \
+	    --durations=20 $(SERIAL); \
 	serial=$$?; \
 	$(PYTHON) -m coverage combine --quiet && $(PYTHON) -m tests.coverage_totals && \
 	exit $$((parallel | serial))

@@ -18,6 +18,8 @@ from tests.servers import Fuseki
 # One worker takes a whole folder if its tests share servers; other tests go file by
 # file. The longest folders come first; single files then fill the gaps.
 _WHOLE = ("e2e", "api", "web", "dashboards", "queries")
+# Files of these folders that start servers of their own.
+_OWN_SERVERS = ("tests/e2e/test_backup.py", "tests/e2e/test_recovery.py")
 _ORDER = ("e2e", "api", "web", "sampler_bridge", "supertwin", "dashboards", "queries")
 
 # This halves the CPU time of a JVM's start by leaving out optimisation for long runs.
@@ -42,8 +44,8 @@ class Folders(LoadScopeScheduling):
     """Assigns whole folders, then files, in the order of collection."""
 
     def _split_scope(self, nodeid: str) -> str:
-        folder = _folder(nodeid)
-        return folder if folder in _WHOLE else nodeid.partition("::")[0]
+        folder, file = _folder(nodeid), nodeid.partition("::")[0]
+        return folder if folder in _WHOLE and file not in _OWN_SERVERS else file
 
 
 def pytest_configure() -> None:
