@@ -141,6 +141,9 @@ class Pmcd(Server):
         self.launch(
             [
                 *(tools.pmcd(), "-f", "-A", "-U", getpass.getuser()),
+                *private_pmcd.AGENT_PATIENCE,
+                # PMCD restarts an agent that is silent for 5 s: not if all are slow.
+                *("-t", "60"),
                 *("-i", LOOPBACK, "-p", str(self.port), "-s", self.socket),
                 *self._options,
             ],

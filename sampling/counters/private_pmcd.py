@@ -42,6 +42,9 @@ disallow ":*" : all;
 allow "unix:" : fetch;
 """
 LOOPBACK = "127.0.0.1"
+# PMCD does without an agent that is not up after 3 s, and never tries again. On a busy
+# machine an agent may need longer.
+AGENT_PATIENCE = ("-q", "30")
 # sockaddr_un holds 108 bytes, including a terminating zero.
 _LONGEST_SOCKET = 107
 _SYSTEM_WIDE = 0
@@ -122,7 +125,7 @@ def log_of_agent(home: Path) -> Path:
 def command(home: Path, pmcd: str, port: int) -> tuple[str, ...]:
     """The command that starts PMCD; its agents need it to run in ``{home}/log``."""
     return (
-        *(pmcd, "-f", "-A", "-i", LOOPBACK, "-p", str(port)),
+        *(pmcd, "-f", "-A", *AGENT_PATIENCE, "-i", LOOPBACK, "-p", str(port)),
         *("-s", str(socket_of(home)), "-l", str(home / "log/pmcd.log")),
         *("-c", str(home / "pmcd.conf"), "-n", str(home / "pmns"), "-U", _user()),
     )

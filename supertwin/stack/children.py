@@ -167,7 +167,8 @@ def pmcd(settings: Settings) -> ChildSpec:
     port = free_port(LOOPBACK, settings.pmcd_port)
     env = private_pmcd.environment(home)
     command = (
-        *(str(tools.pmcd()), "-f", "-A", "-i", LOOPBACK, "-p", str(port)),
+        *(str(tools.pmcd()), "-f", "-A", *private_pmcd.AGENT_PATIENCE),
+        *("-i", LOOPBACK, "-p", str(port)),
         *("-s", str(socket), "-l", str(home / "log" / "pmcd.log")),
         *("-c", str(write_config(home)), "-U", getpass.getuser()),
     )

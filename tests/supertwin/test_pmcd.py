@@ -1,6 +1,7 @@
 """Which PMCD is used, and with what configuration."""
 
 import os
+import re
 import socket
 import subprocess
 from collections.abc import Callable
@@ -119,6 +120,22 @@ def test_no_agent_is_started_by_another_pmcd(
         with Child(tmp_path / "child", spec) as own:
             wait_until(lambda: agents_below(own.pid), what="an agent of its own")
             assert agents_below(system.pid) == before
+
+
+def test_agent_that_starts_slowly_is_waited_for(tmp_path: Path) -> None:
+    """On a busy machine an agent may need longer than PMCD's own 3 s."""
+    slow = tmp_path / "slow"
+    slow.write_text('#!/bin/sh\nsleep 4\nexec "$@"\n')
+    slow.chmod(0o755)
+    spec = children.pmcd(Settings(pmcd="own", home=tmp_path / "home"))
+    config = Path(spec.command[spec.command.index("-c") + 1])
+    lines = config.read_text().splitlines(keepends=True)
+    lines = [re.sub(r"\S*/pmdaproc", rf"{slow} \g<0>", line) for line in lines]
+    config.write_text("".join(lines))
+    with Child(tmp_path / "child", spec):
+        address = f"unix://{spec.stale[0]}"
+        found = _pcp("pminfo", "-h", address, "-f", "proc.nprocs")
+    assert "value " in found.stdout, found
 
 
 def test_a_home_with_too_long_a_name_is_refused_with_its_cure(tmp_path: Path) -> None:
