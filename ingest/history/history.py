@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from rdflib import XSD, Literal, URIRef
 
-from core.stores.endpoint import N_TRIPLES, Endpoint
+from core.stores.endpoint import Endpoint
+from core.stores.sparql_dataset import N_TRIPLES
 from ingest.history.diff import GraphDiff, difference
 from ingest.history.observation import probe_of_description, probe_of_twin
 from ingest.history.update import HistoryEntry, insertion, new_state, unchanged_update

