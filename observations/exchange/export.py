@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +16,12 @@ from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from observations.comparison.comparing import find_runs, run_node
 from observations.comparison.run_series import samples_of, series_of
+from observations.environment import is_secret
 from observations.events import kept_lines, printed, printed_text
 from observations.exchange.crate import RunMetadata, write_crate
 from observations.exchange.crates import write_crates
-from observations.program_for_others import without_secrets
-from observations.session.repetition import EVENTS, PROGRAM
+from observations.program import program, without_values
+from observations.session.repetition import EVENTS, PROGRAM, REQUEST
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST
 from queries.run import saved_rows
@@ -244,12 +246,19 @@ def _stored_files(folder: Path) -> dict[str, bytes]:
     """Return the program without secrets, the events and the output, if stored here."""
     try:
         lines = list(kept_lines((folder / EVENTS).read_bytes()))
-        program = without_secrets((folder / PROGRAM).read_bytes())
     except OSError:
         return {}
-    found = {} if program is None else {PROGRAM: program}
+    found = _program_files(folder)
     found[EVENTS] = b"".join(line.text + b"\n" for line in lines)
     for stream, kept in printed(line.event for line in lines).items():
         text = printed_text(kept)
         found |= {f"{stream}.txt": text} if text else {}
     return found
+
+
+def _program_files(folder: Path) -> dict[str, bytes]:
+    try:
+        request = without_values((folder / REQUEST).read_bytes(), is_secret)
+    except (OSError, ValueError):  # an older build recorded the run
+        return {}
+    return {REQUEST: request, PROGRAM: program(json.loads(request))}

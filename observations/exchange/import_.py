@@ -15,6 +15,7 @@ from core.stores.endpoint import Endpoint
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.dashboard import dashboard_address
+from observations.environment import is_secret
 from observations.errors import CrateError, RunnerEventError
 from observations.events import event_of
 from observations.exchange.crate import METADATA, base_of
@@ -28,14 +29,15 @@ from observations.exchange.imported_host import (
     renamed,
 )
 from observations.exchange.restore_series import restore_series
-from observations.session.repetition import EVENTS, PROGRAM, RECORDED
+from observations.program import without_values
+from observations.session.repetition import EVENTS, RECORDED, REQUEST
 from observations.statistics import Span
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.binding import Param, convert
 from queries.errors import ParameterError
 
-FILES = frozenset({GRAPH, SERIES, PROGRAM, EVENTS})
+FILES = frozenset({GRAPH, SERIES, REQUEST, EVENTS})
 _IRI = Param("iri", "iri")
 
 
@@ -61,6 +63,7 @@ def import_run(
     _check_points(graph, node, files)
     id_ = _id_of(iris, node)
     _check_events(files)
+    _check_request(files)
     name = host_of(graph, node, iris)
     if host:
         graph, name = renamed(graph, node, iris, host), host
@@ -241,9 +244,18 @@ def _check_events(files: Mapping[str, Path]) -> None:
                 raise CrateError(wrong) from None
 
 
+def _check_request(files: Mapping[str, Path]) -> None:
+    """Validate the stored request: the API makes the run's program of it."""
+    if REQUEST in files:
+        try:
+            without_values(read_whole(files[REQUEST], REQUEST), is_secret)
+        except ValueError as error:
+            raise CrateError(f"the crate's {REQUEST}: {error}") from None
+
+
 def _keep(folder: Path, files: Mapping[str, Path]) -> None:
-    """Store the program and the events, unless the run's folder exists already."""
-    kept = {PROGRAM, EVENTS} & files.keys()
+    """Store the request and the events, unless the run's folder exists already."""
+    kept = {REQUEST, EVENTS} & files.keys()
     if folder.exists() or EVENTS not in kept:
         return
     make_private(folder)
