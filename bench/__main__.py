@@ -17,6 +17,7 @@ from bench.queries import query_figures
 from bench.remote import remote_figures
 from bench.replacement import replacement_figures
 from bench.sampling_cost import cost_figures
+from bench.shacl import shacl_figures
 from bench.table import Figure, print_rows
 from bench.twin import big_host_figures, probe_figures
 from tests.stack import Stack, running_stack
@@ -40,6 +41,7 @@ ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
 ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "replacement": replacement_figures,
     "pinning": pinning_figures,
+    "shacl": shacl_figures,
     "sampling-cost": cost_figures,
 }
 
