@@ -224,10 +224,9 @@ def _span(graph: Graph, node: URIRef) -> tuple[int, int]:
 
 
 def _move_dashboard(graph: Graph, node: URIRef, iris: Iris, host: str) -> None:
-    """Point the run's dashboard to this installation; older runs have none."""
-    if (node, ST.dashboard, None) in graph:
-        address = dashboard_address(iris, host, Span(*_span(graph, node)))
-        graph.set((node, ST.dashboard, address))
+    """Point the run's dashboard to this installation."""
+    address = dashboard_address(iris, host, Span(*_span(graph, node)))
+    graph.set((node, ST.dashboard, address))
 
 
 def _check_events(files: Mapping[str, Path]) -> None:
