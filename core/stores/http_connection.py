@@ -109,7 +109,10 @@ class HttpConnection:
             return HTTPConnection(parts.hostname, parts.port or 80, timeout=seconds)
         if parts.hostname and parts.scheme == "https":
             return HTTPSConnection(
-                parts.hostname, parts.port or 443, timeout=seconds, context=_trusted()
+                parts.hostname,
+                parts.port or 443,
+                timeout=seconds,
+                context=certificate_authorities(),
             )
         raise ValueError("the address is not http://HOST or https://HOST")
 
@@ -178,7 +181,7 @@ def account_in(url: str) -> tuple[str, str] | None:
 
 
 @cache
-def _trusted() -> SSLContext:
+def certificate_authorities() -> SSLContext:
     """Return the certificate authorities, cached: reading them takes 15 ms."""
     import httpx  # only https needs it
 

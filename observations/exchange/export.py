@@ -65,7 +65,7 @@ def export_run(settings: Settings, twin: Endpoint, id_: str) -> ExportedRun:
             "those that are"
         )
     bare = node.rsplit("/", 1)[1]
-    graph = _with_known(twin, own_graph(twin, iris.observation_graph(bare)))
+    graph = _with_known(twin, twin.get_graph(iris.observation_graph(bare)))
     _describe_removed_host(graph, node)
     told = _metadata_of(settings, node, rows[0], graph)
     files = _stored_files(settings.home / "observations" / bare)
@@ -163,13 +163,6 @@ def samples_parquet(runs: Sequence[ExportedRun]) -> bytes:
     out = io.BytesIO()
     parquet.write_table(pa.table(arrays, names=names), out)
     return out.getvalue()
-
-
-def own_graph(twin: Endpoint, name: URIRef) -> Graph:
-    """Return a run's graph from the store."""
-    return twin.construct(
-        f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ GRAPH <{name}> {{ ?s ?p ?o }} }}"
-    )
 
 
 def _with_known(twin: Endpoint, own: Graph) -> Graph:

@@ -20,7 +20,7 @@ from observations.errors import CrateError, RunnerEventError
 from observations.events import event_of
 from observations.exchange.crate import METADATA, base_of
 from observations.exchange.crate_reader import read_whole
-from observations.exchange.export import COLUMNS, GRAPH, SERIES, Point, own_graph
+from observations.exchange.export import COLUMNS, GRAPH, SERIES, Point
 from observations.exchange.imported_host import (
     check_machine,
     host_of,
@@ -69,7 +69,7 @@ def import_run(
         graph, name = renamed(graph, node, iris, host), host
     _move_dashboard(graph, node, iris, name)
     target = iris.observation_graph(id_)
-    here = own_graph(twin, target)
+    here = twin.get_graph(target)
     if len(here) and _of(here, node) != _of(graph, node):
         raise CrateError(f"{node} is recorded here already, and is another run")
     if not len(here) and not confirm:
