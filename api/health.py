@@ -11,6 +11,7 @@ from api.services import Services, Use
 from api.threads import of_health
 from api.version import supertwin_version
 from core.errors import ApiError
+from core.stores.sparql_dataset import JSON_RESULTS
 from sampling.account.bridge_status import BridgeStatus, read_bridge
 
 router = APIRouter(tags=["Health"])
@@ -58,7 +59,7 @@ async def find_health(services: Services) -> Health:
     """Return the state of each service, with the reason if it does not work."""
     bridge, graph, store = await asyncio.gather(
         of_health(read_bridge, services.bridge_state, services.settings.host),
-        _timed(services.graph.query("ASK {}", "application/sparql-results+json")),
+        _timed(services.graph.query("ASK {}", JSON_RESULTS)),
         _timed(services.store.healthy()),
     )
     found = {

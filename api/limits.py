@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from api.metrics import MetricInfo
 from api.services import Services
-from core.stores.endpoint import JSON_RESULTS
-from core.stores.results import read_rows
 from ontology.limits import PER_CPU, is_of_all_cpus
 from queries.catalogue import saved_query
 
@@ -15,7 +13,7 @@ async def greatest_on(
 ) -> float | None:
     """Return the limit of a metric's drawn values on a host; None if unknown.
 
-    Raises GraphStoreError.
+    Raises EndpointError.
     """
     return metric.greatest(await cpus_for(services, host, [metric]))
 
@@ -25,12 +23,12 @@ async def cpus_for(
 ) -> int | None:
     """Return the number of a host's CPUs, if a metric adds up over all of them.
 
-    None if unknown or not needed. Raises GraphStoreError.
+    None if unknown or not needed. Raises EndpointError.
     """
     if not any(is_of_all_cpus(metric.name) for metric in metrics):
         return None
     bound_query = saved_query("telemetry/instances").bind(
         {"host": host, "metric": PER_CPU}
     )
-    found = read_rows(await services.graph.query(bound_query, JSON_RESULTS))
+    found = await services.graph.select(bound_query)
     return sum(bool(row["instname"]) for row in found.records()) or None

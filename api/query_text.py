@@ -12,7 +12,7 @@ async def query_text(
 ) -> str:
     """Return the bound SPARQL; the runs of a group are looked up in the graph.
 
-    Raises ParameterError and GraphStoreError.
+    Raises ParameterError and EndpointError.
     """
     values = with_run_iris(query, services.iris, given)
     group = group_query(query, values)

@@ -18,6 +18,7 @@ from bench.remote import remote_figures
 from bench.replacement import replacement_figures
 from bench.sampling.results import machine, machine_text
 from bench.sampling_cost import cost_figures
+from bench.shacl import shacl_figures
 from bench.table import Figure, print_rows
 from bench.twin import big_host_figures, probe_figures
 from tests.stack import Stack, running_stack
@@ -41,6 +42,7 @@ ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
 ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "replacement": replacement_figures,
     "pinning": pinning_figures,
+    "shacl": shacl_figures,
     "sampling-cost": cost_figures,
 }
 

@@ -7,7 +7,7 @@ SuperTwinError      its subclasses set the exit status and the HTTP status
 ├─ ApiError         an error shown to a client (RFC 9457)
 │  ├─ BadQueryError    400
 │  ├─ NotFoundError    404
-│  └─ GraphStoreError  502, 503 or 504
+│  └─ EndpointError    the graph store gave no usable answer, in core.stores.errors
 └─ the root of each folder's errors, in its errors.py
 """
 
@@ -77,10 +77,6 @@ class NotFoundError(ApiError):
 
     def __init__(self, kind: str, title: str, detail: str, **members: Any) -> None:
         super().__init__(404, kind, title, detail, **members)
-
-
-class GraphStoreError(ApiError):
-    """502, 503 or 504: the graph store gave no complete answer."""
 
 
 def error_lines(error: Exception) -> list[str]:

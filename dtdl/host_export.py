@@ -6,9 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from rdflib import RDF
 
 from core.errors import UserError
-from core.settings.accounts import fuseki_account
 from core.settings.settings import Settings
-from core.stores.endpoint import Endpoint
+from core.stores.datasets import dataset
 from dtdl.export import document, export
 from dtdl.nodes import Triple
 from dtdl.source import queries
@@ -23,7 +22,7 @@ def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
     iris = Iris(settings.base)
     found: set[Triple] = set()
     # Fuseki works on one query while the answer to another is read.
-    with _twin(settings) as twin, ThreadPoolExecutor(_AT_ONCE) as pool:
+    with dataset(settings, "twin") as twin, ThreadPoolExecutor(_AT_ONCE) as pool:
         for answer in pool.map(twin.select, queries(iris, host)):
             # The graph of a host has neither blank nodes nor literals as subjects.
             found.update((s, p, o) for s, p, o in answer.rows)  # type: ignore[misc]
@@ -33,7 +32,3 @@ def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
             "those that are"
         )
     return document(export(found, iris.host(host), settings.base, version))
-
-
-def _twin(settings: Settings) -> Endpoint:
-    return Endpoint(f"{settings.fuseki}/twin", account=fuseki_account(settings))

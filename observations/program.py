@@ -1,13 +1,12 @@
 """Builds the program that is sent to a host: the runner with a request."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 _FUTURE = "from __future__ import annotations\n"
 # Read as text, so that callers need not import these modules.
 _PARTS = ("environment.py", "runner.py")
-_ABOUT = "CommandEnvironment"
 
 
 def program(request: Mapping[str, object]) -> bytes:
@@ -15,7 +14,10 @@ def program(request: Mapping[str, object]) -> bytes:
 
     The request is embedded as data: no part of it is executed as Python.
     """
-    return program_start() + program_end(request)
+    text = json.dumps(dict(request), sort_keys=True)
+    # All output is written by then and the caller waits for the exit: skip cleanup.
+    end = f"\n\nos._exit(run(json.loads({text!r}), CommandEnvironment))\n"
+    return program_start() + end.encode()
 
 
 def program_start() -> bytes:
@@ -24,11 +26,21 @@ def program_start() -> bytes:
     return "".join([_FUTURE, *map(_source, _PARTS)]).encode()
 
 
-def program_end(request: Mapping[str, object], about: str = _ABOUT) -> bytes:
-    """Return the end of a program; ``about`` names what describes the command."""
-    text = json.dumps(dict(request), sort_keys=True)
-    # All output is written by then and the caller waits for the exit: skip cleanup.
-    return f"\n\nos._exit(run(json.loads({text!r}), {about}))\n".encode()
+def without_values(stored: bytes, hides: Callable[[str, str], bool]) -> bytes:
+    """Return a stored request, as JSON, without the values of some variables.
+
+    It then runs only where they are set. Raises ValueError for anything else.
+    """
+    request = json.loads(stored)
+    try:
+        env = request.get("env", {})
+        hidden = {name for name, value in env.items() if hides(name, value)}
+    except (AttributeError, TypeError):
+        raise ValueError("not a request of a run") from None
+    if hidden:
+        request["env"] = {name: env[name] for name in env.keys() - hidden}
+        request["private"] = sorted({*request.get("private", ()), *hidden})
+    return json.dumps(request, sort_keys=True).encode()
 
 
 def _source(name: str) -> str:

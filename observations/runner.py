@@ -127,7 +127,7 @@ class CommandRun:
         signal.set_wakeup_fd(write)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in _ENDINGS:
-            signal.signal(number, self._cancel)
+            signal.signal(number, lambda n, _: self._cancel(signal.Signals(n).name))
         _prctl(_SET_CHILD_SUBREAPER, 1)
         _leave(request.get("cpus") or ())
         self._process = self._started()
@@ -226,10 +226,7 @@ class CommandRun:
         if os.getppid() != runner or not _take(set(self._request.get("cpus") or ())):
             raise OSError
 
-    def _cancel(self, number: int, _: object) -> None:
-        self._cancel_for(signal.Signals(number).name)
-
-    def _cancel_for(self, reason: str) -> None:
+    def _cancel(self, reason: str) -> None:
         """Mark the run as cancelled, unless the command is over."""
         if not self._is_over:
             self._cancelled = self._cancelled or reason
@@ -247,7 +244,8 @@ class CommandRun:
                 if is_first and self._around:  # in case contact is lost
                     self._say("about", **self._around.facts())
                 beat, is_first = now + BEAT_SECONDS, False
-                self._say("alive", ns=time.time_ns(), **self._pids(), **self._sizes())
+                sizes = {name: kept.size for name, kept in self._streams.items()}
+                self._say("alive", ns=time.time_ns(), **self._pids(), **sizes)
             self._read(min(beat, until or beat) - now)
 
     def _say(self, event: str, **what: Any) -> None:
@@ -255,7 +253,7 @@ class CommandRun:
         try:
             _tell(event, **what)
         except OSError:
-            self._cancel_for("its client has disconnected")
+            self._cancel("its client has disconnected")
 
     def _pids(self) -> dict[str, list[int]]:
         """List the run's processes; start times, in clock ticks, detect reused pids."""
@@ -272,9 +270,6 @@ class CommandRun:
         until = time.monotonic() + _LOOK_SECONDS
         while self._held and not self._looked_at and time.monotonic() < until:
             self._read(until - time.monotonic())
-
-    def _sizes(self) -> dict[str, int]:
-        return {name: kept.size for name, kept in self._streams.items()}
 
     def _read(self, seconds: float) -> None:
         """Wait for output, a signal or the timeout; report what is due immediately."""
@@ -305,7 +300,7 @@ class CommandRun:
             self._looked_at = True
         else:
             self._held = False
-            self._cancel_for("its observer let go")
+            self._cancel("its observer let go")
 
     def _has_ended(self) -> bool:
         """Whether the command is over; it stays a zombie until it is reaped."""
@@ -362,10 +357,14 @@ def run(request: dict[str, Any], about: About | None = None) -> int:
     ``within``, ``env`` (added), ``cpus``, ``timeout`` and ``grace`` (seconds). The
     first and the last ``keep_bytes`` of each stream are kept; the first, or with
     ``show_all`` all bytes, are reported immediately. With ``look``, the ended command
-    stays a zombie until a line comes, at most two seconds. ``about`` collects facts
-    about the command.
+    stays a zombie until a line comes, at most two seconds. ``private`` are variables
+    that must be set. ``about`` collects facts about the command.
     """
     try:
+        if missing := [n for n in request.get("private", ()) if n not in os.environ]:
+            raise Refused(
+                f"set {', '.join(missing)}: the run had it, and its value is private"
+            )
         CommandRun(request, about).follow()
     except Refused as error:
         _tell("refused", reason=str(error))

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-import orjson
 from rdflib import Literal
 
 from core.stores.clients import Clients
-from core.stores.endpoint import JSON_RESULTS
 from core.stores.fuseki import GraphStore
 from ontology.terms import ST
 from pinning.choose import PolicyFacts
@@ -25,7 +23,6 @@ Row = dict[str, Any]
 
 TREE = ("pinning/threads", "pinning/components")
 NEAR, CORES = "topology/near-devices", "topology/cpu-kinds"
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 @dataclass(frozen=True)
@@ -105,16 +102,4 @@ async def _load(clients: Clients, host: str) -> dict[int, float]:
 async def _rows(store: GraphStore, name: str, host: str) -> list[Row]:
     """The rows of a saved query as plain values; rdflib's terms are slower."""
     text = saved_query(name).bind({"host": host})
-    table = orjson.loads(await store.query(text, JSON_RESULTS))
-    empty = dict.fromkeys(table["head"]["vars"])
-    return [
-        {**empty, **{column: _plain(term) for column, term in row.items()}}
-        for row in table["results"]["bindings"]
-    ]
-
-
-def _plain(term: Mapping[str, str]) -> Any:
-    value, type_ = term["value"], term.get("datatype", "")
-    if type_ == f"{_XSD}integer":
-        return int(value)
-    return value == "true" if type_ == f"{_XSD}boolean" else value
+    return (await store.table(text)).records()

@@ -4,7 +4,6 @@ BridgeError               its other subclasses are in sampler_bridge.errors
 ├── MonitorError          the monitor set cannot be read
 ├── PerfeventError        a request cannot be counted, at all or on this host
 ├── PlanError             the plan cannot be read
-├── SourceError           a source cannot be used at all (library missing)
 └── SourceDownError       a source does not answer now; another try may succeed
 """
 
@@ -25,10 +24,6 @@ class PerfeventError(BridgeError):
 
 class PlanError(BridgeError):
     """The plan cannot be read."""
-
-
-class SourceError(BridgeError):
-    """A source cannot be used on this machine."""
 
 
 class SourceDownError(BridgeError):

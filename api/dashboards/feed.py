@@ -22,7 +22,8 @@ from api.dashboards.watcher import (
     Watcher,
     WindowsReset,
 )
-from core.errors import ApiError, GraphStoreError
+from core.errors import ApiError
+from core.stores.errors import EndpointError
 from dashboards.spec import Component
 
 _LOG = logging.getLogger(__name__)
@@ -148,7 +149,7 @@ class Feed:
             try:
                 found = await self._specs.get(shown.name, shown.host)
                 self._compare(found.dashboard != shown)
-            except GraphStoreError as error:
+            except EndpointError as error:
                 self._set_problem("graph", error.detail)
                 continue
             except ApiError:

@@ -11,11 +11,17 @@ import orjson
 from anyio import to_thread
 
 from api.dashboards.twin_state import TwinState, read_state
-from core.errors import ApiError, GraphStoreError, NotFoundError
+from core.errors import ApiError, NotFoundError
 from core.settings.settings import Settings
-from core.stores.errors import QueriesError
+from core.stores.errors import (
+    AccountRefusedError,
+    EndpointError,
+    EndpointUnreachableError,
+    QueriesError,
+)
 from core.stores.fuseki import GraphStore
 from core.stores.results import read_rows
+from core.stores.sparql_dataset import JSON_RESULTS
 from dashboards.build import Answer, Batches, BoundQuery, build
 from dashboards.catalogue import Definition, definition
 from dashboards.errors import (
@@ -35,11 +41,6 @@ _LONGEST_S = 60.0
 _FAILED_S = 3.0
 # Requests for points quickly follow each other and the request for the dashboard.
 _RECENT_S = 1.0
-_MEDIA_TYPE = "application/sparql-results+json"
-# Errors that affect one query of a dashboard, and not all of them.
-_OF_ONE_QUERY = frozenset(
-    ("syntax-error", "query-timeout", "graph-store-failed", "answer-too-large")
-)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class DashboardCache:
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def state(self, host: str) -> TwinState:
-        """Read the current state of the twin; raises GraphStoreError."""
+        """Read the current state of the twin; raises EndpointError."""
         return await read_state(self._graph, self._iris, host)
 
     async def host(self, name: str, host: str | None) -> str:
@@ -115,7 +116,7 @@ class DashboardCache:
     async def get(self, name: str, host: str) -> CachedDashboard:
         """Return the dashboard for the current graph.
 
-        Raises NotFoundError for an unknown dashboard or host, and GraphStoreError.
+        Raises NotFoundError for an unknown dashboard or host, and EndpointError.
         """
         known(name)
         state = await self.state(host)
@@ -135,7 +136,7 @@ class DashboardCache:
             return kept
         try:
             return await self.get(name, host)
-        except GraphStoreError:
+        except EndpointError:
             if kept:
                 return kept
             raise
@@ -198,10 +199,10 @@ class DashboardCache:
     async def _ask(self, question: BoundQuery) -> bytes | str:
         """Return the answer's body, or why this query failed."""
         try:
-            return await self._graph.query(question.sparql, _MEDIA_TYPE)
-        except ApiError as error:
-            if error.kind not in _OF_ONE_QUERY:
-                raise
+            return await self._graph.query(question.sparql, JSON_RESULTS)
+        except (EndpointUnreachableError, AccountRefusedError):
+            raise
+        except EndpointError as error:
             return error.detail
 
 

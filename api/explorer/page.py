@@ -25,8 +25,6 @@ from api.nodes import Node
 from api.services import Services
 from api.web import pages
 from api.web.pages import Links, RenderedTerm
-from core.stores.endpoint import JSON_RESULTS
-from core.stores.results import read_rows
 from dashboards.spec import Dashboard
 from dashboards.units import drawn_unit, quantity
 from ingest.hwloc.topology_file import topology_path
@@ -146,7 +144,7 @@ async def _others(services: Services, host: str, iri: URIRef) -> list[OtherSerie
 async def _reason_without_series(services: Services, host: str, iri: URIRef) -> str:
     """Say why a component has no series; empty if this is normal."""
     text = saved_query("why/no-data").bind({"host": host})
-    known = read_known(read_rows(await services.graph.query(text, JSON_RESULTS)))
+    known = read_known(await services.graph.select(text))
     found = of_host(known, host)
     if found:
         return found.reason

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Query, Request, Response
@@ -15,8 +15,6 @@ from api.sparql import response
 from api.twin import Segment, decoded
 from api.web import pages
 from core.errors import ApiError, NotFoundError
-from core.stores.endpoint import JSON_RESULTS
-from core.stores.results import TermRows, read_rows
 from ingest.errors import NoSuchStateError
 from ingest.history.changes import TwinChange, changes, deltas_query
 from ingest.history.states import HostState, pair, read_states, states_query
@@ -84,7 +82,7 @@ async def open_host(
 ) -> Response:
     """Go to the page of the host that a name means."""
     text = saved_query("fleet/find").bind({})
-    rows = await while_connected(request, _rows(services.graph.query, text))
+    rows = await while_connected(request, services.graph.select(text))
     try:
         found = choose(rows.records(), name)
     except UnknownHostError as error:
@@ -100,7 +98,7 @@ async def _past(
     services: Services, host: str, first: str, last: str
 ) -> HistoryResponse:
     text = states_query(services.iris, host)
-    states = read_states(await _rows(services.history.query, text))
+    states = read_states(await services.history.select(text))
     if not states:
         await _check_known(services, host)
         return HistoryResponse(host, states)
@@ -109,14 +107,10 @@ async def _past(
     except NoSuchStateError as error:
         raise NotFoundError("no-such-state", "No such state", str(error)) from None
     text = deltas_query(services.iris, host, older.number, newer.number)
-    rows = await _rows(services.history.query, text)
+    rows = await services.history.select(text)
     numbered = {state.number: state for state in states}
     found = changes(rows, services.iris, host, numbered)
     return HistoryResponse(host, states, older, newer, found)
-
-
-async def _rows(query: Any, text: str) -> TermRows:
-    return read_rows(await query(text, JSON_RESULTS))
 
 
 async def _check_known(services: Services, host: str) -> None:

@@ -37,8 +37,7 @@ from api.observations.readings import (
 from api.observations.search import RUNS, Row, rows
 from api.services import Services, Use
 from api.sparql import response
-from core.errors import ApiError, NotFoundError, UserError
-from core.stores.errors import EndpointError, EndpointUnreachableError
+from core.errors import NotFoundError, UserError
 from ontology.iris import decode_id
 
 if TYPE_CHECKING:
@@ -139,10 +138,6 @@ async def compared(
     except UserError as error:
         title = "No such observation"
         raise NotFoundError("no-such-observation", title, str(error)) from None
-    except EndpointError as error:
-        status = 503 if isinstance(error, EndpointUnreachableError) else 502
-        title = "The runs cannot be compared"
-        raise ApiError(status, "comparison-failed", title, str(error)) from None
 
 
 def _compared(

@@ -24,7 +24,7 @@ class DerivedRow:
 
 
 async def find_derived(services: Services, iri: str) -> list[DerivedRow]:
-    """Return all figures of a run, by name; raises GraphStoreError."""
+    """Return all figures of a run, by name; raises EndpointError."""
     return [_derived(row) for row in await rows(services, QUERY, {"id": iri})]
 
 

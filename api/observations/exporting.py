@@ -23,7 +23,6 @@ from api.observations.measured import (
 from api.observations.search import rows
 from api.services import Services, Use
 from core.errors import ApiError, UserError
-from core.stores.errors import EndpointError
 from observations.errors import ObservationError
 from ontology.iris import IdError, decode_id, encode_id
 
@@ -114,7 +113,7 @@ async def _made(services: Services, id_: str, form: Form) -> bytes:
             return await to_thread.run_sync(_written, services, id_, form)
         except UserError:
             raise unknown(id_) from None
-        except (EndpointError, ObservationError) as error:
+        except ObservationError as error:
             title = "The run cannot be taken away"
             raise ApiError(503, "export-failed", title, str(error)) from None
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from api.services import Services
 from core.errors import ApiError
-from core.stores.endpoint import JSON_RESULTS
-from core.stores.results import read_rows
 from queries.binding import Param
 from queries.catalogue import SavedQuery, saved_query
 from queries.errors import ParameterError
@@ -99,9 +97,9 @@ async def find_runs(services: Services, given: Mapping[str, str]) -> list[Row]:
 
 
 async def rows(services: Services, name: str, values: Mapping[str, str]) -> list[Row]:
-    """Return the rows of a saved query as Python values; raises GraphStoreError."""
+    """Return the rows of a saved query as Python values; raises EndpointError."""
     text = saved_query(name).bind(values)
-    found = read_rows(await services.graph.query(text, JSON_RESULTS))
+    found = await services.graph.select(text)
     return [dict(zip(found.columns, row, strict=True)) for row in found.values()]
 
 

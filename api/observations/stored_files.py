@@ -14,7 +14,7 @@ from api.access.roles import ANSWERS, requires
 from api.access.tokens import TokenRole
 from api.observations.parameters import RunId
 from api.services import Use
-from core.errors import ApiError, NotFoundError
+from core.errors import NotFoundError
 
 router = APIRouter(tags=["Observations"])
 
@@ -24,7 +24,7 @@ _FOLDER = "observations"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _NOT_KEPT: dict[int | str, dict[str, Any]] = {
-    404: {"description": "Not kept here, as of what ran elsewhere"}
+    404: {"description": "Not kept here, as for a run elsewhere"}
 }
 
 
@@ -75,16 +75,18 @@ def has_kept(home: Path, id_: str) -> bool:
 
 
 def _program(home: Path, id_: str, caller: Caller) -> bytes:
-    from observations.program_for_others import without_values
-    from observations.session.repetition import PROGRAM, SPEC
+    from observations.program import program, without_values
+    from observations.session.repetition import REQUEST, SPEC
 
-    whole = _read(home, id_, PROGRAM)
-    if caller.role is TokenRole.ADMIN or caller.name == _launched_by(home, id_, SPEC):
-        return whole
-    if (shown := without_values(whole)) is None:
-        detail = f"the program of {id_} is of another release: only an admin reads it"
-        raise ApiError(403, "forbidden", "Not allowed", detail)
-    return shown
+    is_own = caller.name == _launched_by(home, id_, SPEC)
+    shows_values = is_own or caller.role is TokenRole.ADMIN
+    try:
+        request = without_values(
+            _read(home, id_, REQUEST), lambda _name, _value: not shows_values
+        )
+    except ValueError:
+        raise _not_kept(id_) from None
+    return program(orjson.loads(request))
 
 
 def _launched_by(home: Path, id_: str, name: str) -> str | None:
@@ -101,5 +103,12 @@ def _read(home: Path, id_: str, name: str) -> bytes:
             return (home / _FOLDER / id_ / name).read_bytes()
     except OSError:
         pass
-    detail = f"no files are kept here of a run {id_[:80]!r}: it ran elsewhere, or never"
-    raise NotFoundError("not-kept", "Not kept", detail)
+    raise _not_kept(id_)
+
+
+def _not_kept(id_: str) -> NotFoundError:
+    detail = (
+        f"this is not available here for run {id_[:80]!r}: it ran elsewhere, never, or "
+        "an older build recorded it"
+    )
+    return NotFoundError("not-kept", "Not kept", detail)

@@ -12,8 +12,6 @@ from api.negotiation import negotiate
 from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
-from core.stores.endpoint import JSON_RESULTS
-from core.stores.results import read_rows
 from ontology.iris import IdError
 from ontology.terms import ST
 from queries.catalogue import saved_query
@@ -62,7 +60,7 @@ async def find_plans(services: Services, host: str) -> list[dict[str, Any]]:
     if host:
         await check_known(services, host)
     text = saved_query("telemetry/plans").bind({"host": host or None})
-    rows = read_rows(await services.graph.query(text, JSON_RESULTS))
+    rows = await services.graph.select(text)
     return [_plan(services, row) for row in rows.records()]
 
 

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from anyio import to_thread
 
 from api.services import Services
-from core.settings.accounts import fuseki_account
-from core.settings.settings import Settings
+from core.stores.datasets import dataset
 from core.stores.endpoint import Endpoint
 from core.stores.errors import EndpointError
 from ingest.errors import IngestError
@@ -26,7 +25,7 @@ async def follow(services: Services) -> None:
     If the graph store is down, nothing is lost: changes are noticed when it is back,
     with the processes' own start times.
     """
-    with _twin(services.settings) as twin:
+    with dataset(services.settings, "twin", timeout=5) as twin:
         known, read_at, told = list[NamedProcess](), 0.0, ""
         while True:
             try:
@@ -49,8 +48,3 @@ def _rebind(
 ) -> list[NamedProcess]:
     host = services.settings.host
     return rebind(twin, services.iris, host, known, datetime.now(UTC))
-
-
-def _twin(settings: Settings) -> Endpoint:
-    url = f"{settings.fuseki.rstrip('/')}/twin"
-    return Endpoint(url, timeout=5, account=fuseki_account(settings))

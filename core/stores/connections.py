@@ -7,11 +7,11 @@ connection is closed together with the pool.
 """
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator
-from functools import lru_cache
 
 import httpx
+
+from core.stores.http_connection import certificate_authorities
 
 _CLOSING: set[asyncio.Task[None]] = set()
 
@@ -68,7 +68,7 @@ class Connections(httpx.AsyncBaseTransport):
 
     def _made(self) -> httpx.AsyncHTTPTransport:
         return httpx.AsyncHTTPTransport(
-            verify=_trusted(), trust_env=False, limits=self._limits
+            verify=certificate_authorities(), trust_env=False, limits=self._limits
         )
 
 
@@ -103,9 +103,3 @@ class _Body(httpx.AsyncByteStream):
             self._connections.drop(self._one)
             raise
         self._connections.keep(self._one)
-
-
-@lru_cache(maxsize=1)
-def _trusted() -> ssl.SSLContext:
-    # Making a context takes longer than connecting.
-    return httpx.create_ssl_context(trust_env=False)

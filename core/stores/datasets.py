@@ -14,7 +14,7 @@ Progress = Callable[[str], None]
 
 @contextmanager
 def writing(settings: Settings, host: str, progress: Progress) -> Iterator[None]:
-    """Let one command at a time write a host: two would disorder its history."""
+    """Lock a host for writing: two writers would disorder its history."""
 
     def wait() -> None:
         progress(f"another command writes {host}: waiting until it is done")

@@ -1,17 +1,20 @@
-"""Errors of the graph store.
+"""Errors of the graph store, for commands and for clients of the API.
 
-QueriesError                 also the root of the errors of saved queries
-└── EndpointError            the graph store gave no usable answer
-    ├── EndpointUnreachableError
-    ├── AccountRefusedError  the store refuses the user or password
-    ├── EndpointTimeoutError
-    ├── QuerySyntaxError     the store could not parse the query or the update
-    ├── UpdateRefusedError   the store did not carry out a write
-    ├── TooLargeError        the answer has more bytes than allowed
-    └── IncompleteAnswerError        the answer ended before it was complete
+QueriesError                     also the root of the errors of saved queries
+└── EndpointError                502: the graph store gave no usable answer
+    ├── EndpointUnreachableError 503
+    │   └── NoFreeConnectionError
+    ├── AccountRefusedError      502: the store refuses the user or password
+    ├── EndpointTimeoutError     504
+    ├── QuerySyntaxError         400: the store cannot parse the query or update
+    ├── UpdateRefusedError       502: the store did not carry out a write
+    ├── TooLargeError            413: the answer has more bytes than allowed
+    └── IncompleteAnswerError    502: the answer ended before it was complete
 """
 
-from core.errors import FAILED, USER_CAN_FIX, SuperTwinError
+from collections.abc import Mapping
+
+from core.errors import USER_CAN_FIX, ApiError, SuperTwinError
 
 
 class QueriesError(SuperTwinError):
@@ -20,30 +23,50 @@ class QueriesError(SuperTwinError):
     exit_code = USER_CAN_FIX
 
 
-class EndpointError(QueriesError):
+class EndpointError(QueriesError, ApiError):
     """The graph store gave no usable answer."""
 
-    exit_code = FAILED
+    status = 502
+    kind = "graph-store-failed"
+    title = "The graph store failed"
+    headers: Mapping[str, str] | None = None
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(
+            self.status, self.kind, self.title, detail, headers=self.headers
+        )
 
 
 class EndpointUnreachableError(EndpointError):
     """Nothing answers at the address of the graph store."""
 
-    status = 503
+    status, kind, title = 503, "graph-store-away", "The graph store is away"
+    headers = {"Retry-After": "5"}  # noqa: RUF012
+
+
+class NoFreeConnectionError(EndpointUnreachableError):
+    """All connections to the graph store are in use."""
+
+    kind, title = "busy", "Too many queries at once"
 
 
 class AccountRefusedError(EndpointError):
     """The graph store refuses the user or the password."""
 
+    kind = "graph-store-account"
+    title = "The graph store refuses SuperTwin's account"
+
 
 class EndpointTimeoutError(EndpointError):
     """The graph store did not finish in the allowed time."""
 
+    status, kind, title = 504, "query-timeout", "The query took too long"
+
 
 class QuerySyntaxError(EndpointError):
-    """The graph store could not parse the query or the update."""
+    """The graph store cannot parse the query or the update."""
 
-    exit_code = USER_CAN_FIX
+    status, kind, title = 400, "syntax-error", "SPARQL syntax error"
 
 
 class UpdateRefusedError(EndpointError):
@@ -52,6 +75,8 @@ class UpdateRefusedError(EndpointError):
 
 class TooLargeError(EndpointError):
     """The answer of the graph store is larger than allowed."""
+
+    status, kind, title = 413, "answer-too-large", "The answer is too large"
 
 
 class IncompleteAnswerError(EndpointError):

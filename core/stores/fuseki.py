@@ -1,35 +1,19 @@
-"""An asynchronous HTTP client of the graph store, for the API."""
+"""The client of a Fuseki dataset for the API: asynchronous, and cancellable."""
 
 import asyncio
-import math
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 import httpx
 import orjson
 
-from core.errors import ApiError, BadQueryError, GraphStoreError
 from core.stores.connections import Connections
-
-_CUT = b"##  Query cancelled due to timeout"
-_ENDS = {
-    "application/sparql-results+json": b"}",
-    "application/sparql-results+xml": b"</sparql>",
-}
-_FORM = "application/x-www-form-urlencoded"
-# Fuseki 5.6 fails with this when its reason for refusing a query is not plain ASCII.
-_LOST_REASON = "Insufficient content written"
-_REASON_LOST = (
-    "Fuseki cannot read the query, and its reason is lost since it quotes characters "
-    "beyond ASCII; look for undeclared prefixes and stray characters"
-)
-# The answer to a read that was running when a compaction switched the files.
-_SWITCHED = "Not in a transaction"
-_REASON_BYTES = 64 * 1024
+from core.stores.errors import IncompleteAnswerError, NoFreeConnectionError
+from core.stores.results import Table, TermRows, read_rows, read_table
+from core.stores.sparql_dataset import JSON_RESULTS, Answer, SparqlDataset
 
 
 @dataclass(frozen=True)
@@ -45,108 +29,82 @@ class Binding:
 Row = dict[str, Binding]
 
 
-@dataclass(frozen=True)
-class GraphStore:
-    """One dataset; ``timeout`` in seconds and ``max_bytes`` limit every answer."""
+class GraphStore(SparqlDataset):
+    """Queries of one dataset; every method raises a subclass of EndpointError."""
 
-    client: httpx.AsyncClient
-    url: str
-    timeout: float
-    max_bytes: int
+    def __init__(
+        self, client: httpx.AsyncClient, url: str, timeout: float, max_bytes: int
+    ) -> None:
+        super().__init__(url, timeout, max_bytes)
+        self.client = client
 
     async def rows(self, sparql: str) -> list[Row]:
         """Return the rows of a SELECT; an unbound column is absent from its row."""
-        body = await self.query(sparql, "application/sparql-results+json")
+        body = await self.query(sparql, JSON_RESULTS)
         return [
             {name: read_binding(term) for name, term in row.items()}
             for row in orjson.loads(body)["results"]["bindings"]
         ]
 
+    async def select(self, sparql: str) -> TermRows:
+        """Return the rows of a SELECT, as rdflib terms."""
+        return read_rows(await self.query(sparql, JSON_RESULTS))
+
+    async def table(self, sparql: str) -> Table:
+        """Return the rows of a SELECT as Python values, which is faster than terms."""
+        return read_table(await self.query(sparql, JSON_RESULTS))
+
     async def query(
         self, sparql: str, media_type: str, graphs: Sequence[tuple[str, str]] = ()
     ) -> bytes:
-        """Return the complete answer in a media type; raises GraphStoreError.
+        """Return the complete answer to a query in a media type.
 
         ``graphs`` are pairs of ``default-graph-uri`` or ``named-graph-uri`` and an IRI.
         """
-        start = time.monotonic()
+        form, headers = self.query_form(sparql, media_type, graphs)
         try:
             async with asyncio.timeout(self.timeout):
-                body = await self._fetch(sparql, media_type, graphs)
+                answer = await self._read(form, headers)
         except TimeoutError:
-            raise self._too_slow() from None
-        if time.monotonic() - start >= self.timeout or _CUT in body[-400:]:
-            raise self._too_slow()
-        if not body.rstrip().endswith(_ENDS.get(media_type, b"")):
-            raise _cut_short()
-        return body
+            raise self.too_slow() from None
+        return self.body(answer, media_type)
 
-    async def _fetch(
-        self, sparql: str, media_type: str, graphs: Sequence[tuple[str, str]]
-    ) -> bytes:
-        form = [("query", sparql), *graphs, ("timeout", f"{math.ceil(self.timeout)}")]
-        content = urlencode(form).encode()
+    async def _read(self, form: bytes, headers: Mapping[str, str]) -> Answer:
+        deadline = time.monotonic() + self.timeout
         try:
-            return await self._send(content, media_type)
-        except (httpx.ReadError, httpx.RemoteProtocolError):
+            return await self._send(form, headers, deadline)
+        except IncompleteAnswerError:
             # An idle connection that the store has closed in the meantime looks like
-            # this.
-            return await self._send_again(content, media_type)
+            # this, too.
+            return await self._send(form, headers, deadline)
 
-    async def _send_again(self, content: bytes, media_type: str) -> bytes:
-        try:
-            return await self._send(content, media_type)
-        except (httpx.ReadError, httpx.RemoteProtocolError):
-            raise _cut_short() from None
-
-    async def _send(self, content: bytes, media_type: str) -> bytes:
-        # Plain text is for error reasons: without it, some of them are empty.
-        accept = f"{media_type}, text/plain;q=0.01"
-        headers = {"Accept": accept, "Content-Type": _FORM}
+    async def _send(
+        self, form: bytes, headers: Mapping[str, str], deadline: float
+    ) -> Answer:
         try:
             async with self.client.stream(
-                "POST", f"{self.url}/sparql", content=content, headers=headers
+                "POST", f"{self.url}/sparql", content=form, headers=headers
             ) as response:
-                return await self._read(response, media_type)
+                content = await self._content(response, deadline)
         except httpx.PoolTimeout:
-            raise _busy() from None
-        except (httpx.ConnectError, httpx.ConnectTimeout):
-            raise _away(self.url) from None
+            raise NoFreeConnectionError(
+                "no connection to Fuseki was free within 5 s; ask again"
+            ) from None
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise self.unreachable(error) from None
+        except httpx.TransportError:
+            raise self.cut_short() from None
+        content_type = response.headers.get("content-type", "")
+        return self.received(response.status_code, content_type, content)
 
-    async def _read(self, response: httpx.Response, media_type: str) -> bytes:
-        if response.status_code in (401, 403):
-            raise _account_refused(self.url, response.status_code)
-        if response.status_code != 200:
-            reason = await _collect(response, _REASON_BYTES)
-            text = (reason or b"").decode(errors="replace")
-            if _SWITCHED in text:
-                raise httpx.RemoteProtocolError(text)
-            raise _refusal(response.status_code, text, self._too_slow())
-        answered = response.headers.get("content-type", "").partition(";")[0]
-        if answered != media_type:
-            raise _unexpected(f"answered with {answered!r} instead of {media_type}")
-        body = await _collect(response, self.max_bytes)
-        if body is None:
-            raise self._too_large()
-        return body
-
-    def _too_slow(self) -> GraphStoreError:
-        return GraphStoreError(
-            504,
-            "query-timeout",
-            "The query took too long",
-            f"stopped after {self.timeout:g} s; ask for less, or raise "
-            "SUPERTWIN_QUERY_TIMEOUT",
-        )
-
-    def _too_large(self) -> ApiError:
-        return ApiError(
-            413,
-            "answer-too-large",
-            "The answer is too large",
-            f"stopped at {self.max_bytes} bytes; add a LIMIT, or raise "
-            "SUPERTWIN_QUERY_MAX_BYTES",
-        )
+    async def _content(self, response: httpx.Response, deadline: float) -> bytes:
+        content = bytearray()
+        chunks: AsyncIterator[bytes] = response.aiter_raw()
+        async with aclosing(chunks):  # type: ignore[type-var]
+            async for chunk in chunks:
+                content += chunk
+                self.check_limits(content, deadline)
+        return bytes(content)
 
 
 def client(
@@ -162,18 +120,6 @@ def client(
     )
 
 
-async def _collect(response: httpx.Response, limit: int) -> bytes | None:
-    """Return the whole body, or None as soon as it exceeds the limit."""
-    body = bytearray()
-    chunks: AsyncIterator[bytes] = response.aiter_raw()
-    async with aclosing(chunks):  # type: ignore[type-var]
-        async for chunk in chunks:
-            body += chunk
-            if len(body) > limit:
-                return None
-    return bytes(body)
-
-
 def read_binding(term: dict[str, Any]) -> Binding:
     """Read one term of a SPARQL JSON result."""
     return Binding(
@@ -181,64 +127,4 @@ def read_binding(term: dict[str, Any]) -> Binding:
         term["value"],
         term.get("datatype", ""),
         term.get("xml:lang", ""),
-    )
-
-
-def _refusal(status: int, text: str, too_slow: GraphStoreError) -> ApiError:
-    if status == 400:
-        return BadQueryError("syntax-error", "SPARQL syntax error", one_line(text))
-    if status == 500 and _LOST_REASON in text:
-        return BadQueryError("syntax-error", "SPARQL syntax error", _REASON_LOST)
-    if status == 503 and "timed out" in text:
-        return too_slow
-    return _unexpected(f"answered with status {status}: {one_line(text)}")
-
-
-def one_line(text: str) -> str:
-    """Return the reason from the graph store's text, without the query's copy."""
-    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
-    if not lines:
-        return "no reason given"
-    if lines[0] == "StackOverflowError":
-        return "the query is nested too deeply"
-    reason = lines[-1] if lines[0] == "Error:" else " ".join(lines)
-    return reason if len(reason) <= 500 else f"{reason[:500]} …"
-
-
-def _unexpected(what: str) -> GraphStoreError:
-    title = "The graph store failed"
-    return GraphStoreError(502, "graph-store-failed", title, f"Fuseki {what}")
-
-
-def _cut_short() -> GraphStoreError:
-    return _unexpected("ended its answer before it was complete; ask again")
-
-
-def _account_refused(url: str, status: int) -> GraphStoreError:
-    return GraphStoreError(
-        502,
-        "graph-store-account",
-        "The graph store does not let SuperTwin in",
-        f"Fuseki at {url} refuses the account ({status}); fix SUPERTWIN_FUSEKI_USER "
-        "and SUPERTWIN_FUSEKI_PASSWORD, or its _FILE",
-    )
-
-
-def _busy() -> GraphStoreError:
-    return GraphStoreError(
-        503,
-        "busy",
-        "Too many queries at once",
-        "no connection to Fuseki came free within 5 s; ask again",
-        headers={"Retry-After": "5"},
-    )
-
-
-def _away(url: str) -> GraphStoreError:
-    return GraphStoreError(
-        503,
-        "graph-store-away",
-        "The graph store is away",
-        f"Fuseki does not answer at {url}; `make status` tells more",
-        headers={"Retry-After": "5"},
     )

@@ -1,6 +1,6 @@
-"""Requests over HTTP/1.1, one after another on a connection of the standard library.
+"""HTTP/1.1 requests on kept-alive connections of the standard library.
 
-Commands use it, because httpx takes a quarter of a second of CPU to import and to ask.
+Commands use it because importing httpx takes a quarter of a second of CPU.
 """
 
 import select
@@ -8,7 +8,6 @@ from base64 import b64encode
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from http.client import (
     HTTPConnection,
@@ -29,39 +28,19 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 FORM = "application/x-www-form-urlencoded"
 
-# What a request raises when its answer breaks off, or is none.
+# What a request raises if its answer is incomplete or not HTTP.
 BROKEN = (OSError, HTTPException)
 
 
-@dataclass(frozen=True)
-class Response:
-    """A whole answer."""
-
-    status: int
-    reason: str
-    content_type: str
-    content: bytes
-
-    @property
-    def is_success(self) -> bool:
-        """Whether the server did what it was asked for."""
-        return 200 <= self.status < 300
-
-    @property
-    def text(self) -> str:
-        """Its body as text."""
-        return self.content.decode("utf-8", "replace")
-
-
 class NoConnectionError(OSError):
-    """Nobody listens at an address, or it is none."""
+    """Nothing listens at an address, or the address is not valid."""
 
 
 class HttpConnection:
-    """A way to a server, open from the first request on; for one thread at a time.
+    """A connection to a server, opened by the first request; for one thread at a time.
 
-    ``authorization`` is the value of that header; without one the account that stands
-    in the address is told. Connecting takes ``connect_s`` at most.
+    ``authorization`` is the value of that header; without one, the account in the
+    address is sent. Connecting takes ``connect_s`` at most.
     """
 
     def __init__(
@@ -80,9 +59,9 @@ class HttpConnection:
         headers: Mapping[str, str] = _NO_HEADERS,
         seconds: float | None = None,
     ) -> HTTPResponse:
-        """An answer whose status is known, to be read before anything else is asked.
+        """Return an answer with its body still unread; read it before the next request.
 
-        ``seconds`` is how long each of its pieces is waited for; None: for ever. Raises
+        ``seconds`` limits the wait for each piece; None: no limit. Raises
         NoConnectionError, TimeoutError and the others of BROKEN.
         """
         if not self._is_free():
@@ -91,7 +70,7 @@ class HttpConnection:
         self._answer = None
         connection.sock.settimeout(seconds)
         target = quote(urlsplit(self.url).path + path, _IN_TARGET)
-        # Head and body are one packet.
+        # Send head and body in one packet.
         connection.sock.setsockopt(IPPROTO_TCP, TCP_CORK, 1)
         connection.request(method, target, body, {**self._account(), **headers})
         connection.sock.setsockopt(IPPROTO_TCP, TCP_CORK, 0)
@@ -99,14 +78,14 @@ class HttpConnection:
         return self._answer
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         for one in (self._answer, self._connection):
             if one:
                 one.close()
         self._answer = self._connection = None
 
     def _is_free(self) -> bool:
-        """Whether the last answer is over, and the server has not hung up since."""
+        """Whether the last answer is complete and the server keeps the connection."""
         answer, connection = self._answer, self._connection
         if not (answer and answer.isclosed() and connection and connection.sock):
             return False
@@ -130,7 +109,10 @@ class HttpConnection:
             return HTTPConnection(parts.hostname, parts.port or 80, timeout=seconds)
         if parts.hostname and parts.scheme == "https":
             return HTTPSConnection(
-                parts.hostname, parts.port or 443, timeout=seconds, context=_trusted()
+                parts.hostname,
+                parts.port or 443,
+                timeout=seconds,
+                context=certificate_authorities(),
             )
         raise ValueError("the address is not http://HOST or https://HOST")
 
@@ -140,16 +122,16 @@ class HttpConnection:
 
 
 def pieces(answer: HTTPResponse) -> Iterator[bytes]:
-    """A body, as it comes in; raises one of BROKEN where it breaks off."""
+    """Yield a body as it arrives; raises one of BROKEN if it is incomplete."""
     while piece := answer.read1(_PIECE):
         yield piece
-    if answer.length:  # which `read1` does not check, unlike `read`
+    if answer.length:  # unlike `read`, `read1` does not check this
         raise IncompleteRead(b"", answer.length)
     answer.close()
 
 
 def lines(answer: HTTPResponse) -> Iterator[bytes]:
-    """The lines of a body likewise; `readline` misses an end between two chunks."""
+    """Yield the lines of a body; `readline` misses an end between two chunks."""
     rest = b""
     for piece in pieces(answer):
         *whole, rest = (rest + piece).split(b"\n")
@@ -158,7 +140,7 @@ def lines(answer: HTTPResponse) -> Iterator[bytes]:
 
 
 class HttpPool:
-    """Connections to one server, as many as threads have requests under way."""
+    """Connections to one server, one for each thread that has a request."""
 
     def __init__(self, connect: Callable[[], HttpConnection]) -> None:
         self._connect = connect
@@ -166,7 +148,7 @@ class HttpPool:
 
     @contextmanager
     def connection(self) -> Iterator[HttpConnection]:
-        """One that nobody else uses meanwhile; closed where the block fails."""
+        """Yield a connection for exclusive use; it is closed if the block fails."""
         try:
             one = self._idle.pop()
         except IndexError:
@@ -179,28 +161,28 @@ class HttpPool:
         self._idle.append(one)
 
     def close(self) -> None:
-        """Close those that are idle."""
+        """Close the idle connections."""
         while self._idle:
             self._idle.pop().close()
 
 
 def basic(account: tuple[str, str] | None) -> str:
-    """The header that says who asks, by user and password; empty without an account."""
+    """Return the header for basic authentication; empty without an account."""
     if account is None:
         return ""
     return f"Basic {b64encode(':'.join(account).encode()).decode()}"
 
 
 def account_in(url: str) -> tuple[str, str] | None:
-    """The account that stands in an address; None without one."""
+    """Return the account in an address; None without one."""
     parts = urlsplit(url)
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     return (user, password) if user else None
 
 
 @cache
-def _trusted() -> SSLContext:
-    """The authorities that a server's name is proved by; reading them takes 15 ms."""
-    import httpx  # which no address without encryption needs
+def certificate_authorities() -> SSLContext:
+    """Return the certificate authorities, cached: reading them takes 15 ms."""
+    import httpx  # only https needs it
 
     return httpx.create_ssl_context(trust_env=False)

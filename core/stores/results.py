@@ -122,11 +122,12 @@ def _load(body: bytes) -> dict[str, Any]:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise IncompleteAnswerError(
-            "the graph store's answer ends before it is complete, as when the time "
-            "runs out: ask for less, or allow more time"
+            "Fuseki ended its answer before it was complete; ask again"
         ) from error
     if not isinstance(document, dict) or "head" not in document:
-        raise EndpointError("the answer holds no SPARQL results: is this a SPARQL URL?")
+        raise EndpointError(
+            "the answer has no SPARQL results; is the address a SPARQL endpoint?"
+        )
     return document
 
 
@@ -162,7 +163,7 @@ def _new_term(binding: Mapping[str, str]) -> Term:
                 normalize=False,
             )
         case other:
-            raise EndpointError(f"the answer holds a term of unknown type {other!r}")
+            raise EndpointError(f"the answer has a term of unknown type {other!r}")
 
 
 def _value(term: Term | None) -> Any:

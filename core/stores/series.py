@@ -1,4 +1,4 @@
-"""The points of series, read from the store as they were written."""
+"""Reads the points of series from the store as they were written."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -19,14 +19,14 @@ _OK = 200
 
 
 class SeriesKey(NamedTuple):
-    """One series of a host by its name in the store; None: it has no instances."""
+    """A series of a host: its name, and its instance (None: the metric has none)."""
 
     name: str
     instance: str | None
 
 
 def series_reader(settings: Settings) -> HttpConnection:
-    """A connection to the store that series are read from, with our account."""
+    """Return a connection for reading series, with our account."""
     asks = basic(store_read_account(settings))
     return HttpConnection(settings.store_read, asks, _CONNECT_SECONDS)
 
@@ -39,9 +39,9 @@ def read_points(
     end_ms: int,
     seconds: float = _SECONDS,
 ) -> dict[SeriesKey, Points]:
-    """Every point of some series of a host within [start, end], in order of time.
+    """Return the points of some series of a host within [start, end], in time order.
 
-    Raises SeriesError where the store does not answer.
+    Raises SeriesError if the store does not answer.
     """
     match = f'{{__name__=~"{escaped(pattern(names))}",hostname="{escaped(host)}"}}'
     form = {
@@ -52,7 +52,7 @@ def read_points(
     }
     body, headers = urlencode(form).encode(), {"Content-Type": FORM}
     try:
-        # New points are shown every two seconds only, or when it is asked for.
+        # New points become visible every two seconds, or after a flush.
         store.request("GET", "/internal/force_flush", seconds=seconds).read()
         answer = store.request("POST", "/api/v1/export", body, headers, seconds)
         if answer.status != _OK:
@@ -70,7 +70,7 @@ def read_points(
 def _joined(
     rows: Iterable[bytes], start_ms: int, end_ms: int
 ) -> dict[SeriesKey, Points]:
-    """One series may come in several pieces, which are in no order."""
+    """Join the pieces of each series; the store sends them in any order."""
     pieces: dict[SeriesKey, list[Points]] = {}
     for key, points in _pieces(rows):
         pieces.setdefault(key, []).append(points)
@@ -88,7 +88,7 @@ def _pieces(rows: Iterable[bytes]) -> Iterator[tuple[SeriesKey, Points]]:
 
 
 def _one(pieces: Sequence[Points], start_ms: int, end_ms: int) -> Points:
-    """In order, each time once, without what the store gives from outside the span."""
+    """Sort the points, and drop repeated times and times outside the span."""
     stamps, first = np.unique(
         np.concatenate([piece.stamps for piece in pieces]), return_index=True
     )

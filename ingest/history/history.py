@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from rdflib import XSD, Literal, URIRef
 
-from core.stores.endpoint import N_TRIPLES, Endpoint
+from core.stores.endpoint import Endpoint
+from core.stores.sparql_dataset import N_TRIPLES
 from ingest.history.diff import GraphDiff, difference
 from ingest.history.observation import probe_of_description, probe_of_twin
 from ingest.history.update import HistoryEntry, insertion, new_state, unchanged_update
@@ -61,7 +62,7 @@ def archive(
     chain = _chain(history, iris, host, old_digest or "", description.digest)
     seen = probe_of_description(description)
     if old_digest and not chain.known:
-        # Its history was lost, or is older than this storage format.
+        # Its history was lost.
         chain = _open(twin, history, iris, host, old_digest, chain)
     base = chain.known or chain.whole
     if old_digest == description.digest or (not base and chain.new == chain.last > 0):
@@ -102,11 +103,9 @@ def keep_whole(twin: Endpoint, history: Endpoint, iris: Iris, host: str) -> None
 def forget(history: Endpoint, iris: Iris, host: str) -> None:
     """Drop everything that the history holds of a host."""
     graph = iris.history_graph(host)
-    older = f"{iris.twin_graph(host)}/"
     found = history.select(
         f"""SELECT DISTINCT ?g {{ GRAPH ?g {{ ?s ?p ?o }}
-        FILTER (?g = <{graph}> || STRSTARTS(STR(?g), "{graph}/")
-          || STRSTARTS(STR(?g), "{older}")) }}"""
+        FILTER (?g = <{graph}> || STRSTARTS(STR(?g), "{graph}/")) }}"""
     ).rows
     if found:
         history.update(" ;\n".join(f"DROP SILENT GRAPH <{g}>" for (g,) in found))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from rdflib import Literal, URIRef
 
-from core.stores.endpoint import N_TRIPLES, Endpoint
+from core.stores.endpoint import Endpoint
+from core.stores.sparql_dataset import N_TRIPLES
 from ingest.describe.plan import MONITOR
 from ingest.load.fast_load import graphs_of
 from ingest.triples import Triples, insertion

@@ -26,12 +26,13 @@ _COMPLETED = "completed"
 _TYPES = {
     ".ttl": "text/turtle",
     ".csv": "text/csv",
+    ".json": "application/json",
     ".py": "text/x-python",
     ".jsonl": "application/jsonl",
     ".txt": "text/plain",
 }
 # Inputs of the run; all other files are results.
-_SCRIPTS = {"run.py"}
+_SCRIPTS = {"run.py", "request.json"}
 _HOST, _ARGUMENTS = "#host", "#arguments"
 _PROPERTY = "https://w3id.org/supertwin/ns#"
 

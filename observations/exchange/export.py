@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +16,12 @@ from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from observations.comparison.comparing import find_runs, run_node
 from observations.comparison.run_series import samples_of, series_of
+from observations.environment import is_secret
 from observations.events import kept_lines, printed, printed_text
 from observations.exchange.crate import RunMetadata, write_crate
 from observations.exchange.crates import write_crates
-from observations.program_for_others import without_secrets
-from observations.session.repetition import EVENTS, PROGRAM
+from observations.program import program, without_values
+from observations.session.repetition import EVENTS, PROGRAM, REQUEST
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST
 from queries.run import saved_rows
@@ -63,7 +65,7 @@ def export_run(settings: Settings, twin: Endpoint, id_: str) -> ExportedRun:
             "those that are"
         )
     bare = node.rsplit("/", 1)[1]
-    graph = _with_known(twin, own_graph(twin, iris.observation_graph(bare)))
+    graph = _with_known(twin, twin.get_graph(iris.observation_graph(bare)))
     _describe_removed_host(graph, node)
     told = _metadata_of(settings, node, rows[0], graph)
     files = _stored_files(settings.home / "observations" / bare)
@@ -163,13 +165,6 @@ def samples_parquet(runs: Sequence[ExportedRun]) -> bytes:
     return out.getvalue()
 
 
-def own_graph(twin: Endpoint, name: URIRef) -> Graph:
-    """Return a run's graph from the store."""
-    return twin.construct(
-        f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ GRAPH <{name}> {{ ?s ?p ?o }} }}"
-    )
-
-
 def _with_known(twin: Endpoint, own: Graph) -> Graph:
     """Return a run's graph with the descriptions of the nodes that it names."""
     named = {o for _, _, o in own if isinstance(o, URIRef)} - set(own.subjects())
@@ -244,12 +239,19 @@ def _stored_files(folder: Path) -> dict[str, bytes]:
     """Return the program without secrets, the events and the output, if stored here."""
     try:
         lines = list(kept_lines((folder / EVENTS).read_bytes()))
-        program = without_secrets((folder / PROGRAM).read_bytes())
     except OSError:
         return {}
-    found = {} if program is None else {PROGRAM: program}
+    found = _program_files(folder)
     found[EVENTS] = b"".join(line.text + b"\n" for line in lines)
     for stream, kept in printed(line.event for line in lines).items():
         text = printed_text(kept)
         found |= {f"{stream}.txt": text} if text else {}
     return found
+
+
+def _program_files(folder: Path) -> dict[str, bytes]:
+    try:
+        request = without_values((folder / REQUEST).read_bytes(), is_secret)
+    except (OSError, ValueError):  # an older build recorded the run
+        return {}
+    return {REQUEST: request, PROGRAM: program(json.loads(request))}

@@ -15,11 +15,12 @@ from core.stores.endpoint import Endpoint
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.dashboard import dashboard_address
+from observations.environment import is_secret
 from observations.errors import CrateError, RunnerEventError
 from observations.events import event_of
 from observations.exchange.crate import METADATA, base_of
 from observations.exchange.crate_reader import read_whole
-from observations.exchange.export import COLUMNS, GRAPH, SERIES, Point, own_graph
+from observations.exchange.export import COLUMNS, GRAPH, SERIES, Point
 from observations.exchange.imported_host import (
     check_machine,
     host_of,
@@ -28,14 +29,15 @@ from observations.exchange.imported_host import (
     renamed,
 )
 from observations.exchange.restore_series import restore_series
-from observations.session.repetition import EVENTS, PROGRAM, RECORDED
+from observations.program import without_values
+from observations.session.repetition import EVENTS, RECORDED, REQUEST
 from observations.statistics import Span
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.binding import Param, convert
 from queries.errors import ParameterError
 
-FILES = frozenset({GRAPH, SERIES, PROGRAM, EVENTS})
+FILES = frozenset({GRAPH, SERIES, REQUEST, EVENTS})
 _IRI = Param("iri", "iri")
 
 
@@ -61,12 +63,13 @@ def import_run(
     _check_points(graph, node, files)
     id_ = _id_of(iris, node)
     _check_events(files)
+    _check_request(files)
     name = host_of(graph, node, iris)
     if host:
         graph, name = renamed(graph, node, iris, host), host
     _move_dashboard(graph, node, iris, name)
     target = iris.observation_graph(id_)
-    here = own_graph(twin, target)
+    here = twin.get_graph(target)
     if len(here) and _of(here, node) != _of(graph, node):
         raise CrateError(f"{node} is recorded here already, and is another run")
     if not len(here) and not confirm:
@@ -221,10 +224,9 @@ def _span(graph: Graph, node: URIRef) -> tuple[int, int]:
 
 
 def _move_dashboard(graph: Graph, node: URIRef, iris: Iris, host: str) -> None:
-    """Point the run's dashboard to this installation; older runs have none."""
-    if (node, ST.dashboard, None) in graph:
-        address = dashboard_address(iris, host, Span(*_span(graph, node)))
-        graph.set((node, ST.dashboard, address))
+    """Point the run's dashboard to this installation."""
+    address = dashboard_address(iris, host, Span(*_span(graph, node)))
+    graph.set((node, ST.dashboard, address))
 
 
 def _check_events(files: Mapping[str, Path]) -> None:
@@ -241,9 +243,18 @@ def _check_events(files: Mapping[str, Path]) -> None:
                 raise CrateError(wrong) from None
 
 
+def _check_request(files: Mapping[str, Path]) -> None:
+    """Validate the stored request: the API makes the run's program of it."""
+    if REQUEST in files:
+        try:
+            without_values(read_whole(files[REQUEST], REQUEST), is_secret)
+        except ValueError as error:
+            raise CrateError(f"the crate's {REQUEST}: {error}") from None
+
+
 def _keep(folder: Path, files: Mapping[str, Path]) -> None:
-    """Store the program and the events, unless the run's folder exists already."""
-    kept = {PROGRAM, EVENTS} & files.keys()
+    """Store the request and the events, unless the run's folder exists already."""
+    kept = {REQUEST, EVENTS} & files.keys()
     if folder.exists() or EVENTS not in kept:
         return
     make_private(folder)

@@ -25,6 +25,8 @@ from observations.store import keep_observation
 from ontology.iris import Iris
 
 PROGRAM, EVENTS, RECORDED = "run.py", "events.jsonl", "recorded"
+# The request in the program.
+REQUEST = "request.json"
 # Runs that were recorded earlier have the file by this name.
 SPEC = "wish.json"  # codespell:ignore wish
 _BEFORE, _AFTER = "before.json", "after.json"
@@ -116,8 +118,10 @@ def begin_run(
     try:
         (folder / SPEC).write_text(json.dumps(asdict(one.spec)) + "\n")
         (folder / _BEFORE).write_text(before.text)
+        request = one.request()
+        (folder / REQUEST).write_text(json.dumps(request))
         # Written last: a folder with a program is complete.
-        (folder / PROGRAM).write_bytes(program(one.request()))
+        (folder / PROGRAM).write_bytes(program(request))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -5,15 +5,12 @@ or an estimate if its dutycycle is below 1. An event that never had a counter st
 0, which is not a value.
 """
 
-from collections.abc import Mapping
 from decimal import Decimal
 
 from ontology.selectors import escaped, pattern, selector
 from sampling.events.choice import RoleFormula
 from sampling.events.event import PmuEvent
 from sampling.events.host import HostPmus
-
-RATE, INCREASE = "rate", "increase"
 
 
 def role_series(formula: RoleFormula) -> list[str]:
@@ -30,21 +27,19 @@ def role_expression(
     host: HostPmus,
     formula: RoleFormula,
     *,
-    function: str = RATE,
     window: str = "",
     least: float = 0.0,
-    labels: Mapping[str, str] | None = None,
 ) -> str:
-    """A role for each of its instances: per second, or the increase in a window.
+    """A role for each of its instances, per second.
 
     There is no value if an event of the formula has none, or if it had a counter for no
     more than the share ``least`` of the time. Without a ``window`` (``30s``),
-    VictoriaMetrics takes the step. ``labels`` narrow the series further.
+    VictoriaMetrics takes the step.
     """
     chosen = _instances(host, formula.scope)
     text = ""
     for weight, event in formula.terms:
-        term = _term(host.host, event, chosen, function, window, least, labels or {})
+        term = _term(host.host, event, chosen, window, least)
         text += _signed(weight, term, first=not text)
     return text
 
@@ -57,21 +52,13 @@ def dutycycle_expression(host: HostPmus, formula: RoleFormula) -> str:
     return f"min({{{matchers}}}) by (hostname,instname)"
 
 
-def _term(
-    host: str,
-    event: PmuEvent,
-    chosen: str,
-    function: str,
-    window: str,
-    least: float,
-    labels: Mapping[str, str],
-) -> str:
+def _term(host: str, event: PmuEvent, chosen: str, window: str, least: float) -> str:
     value, duty = (
-        f"{selector(name, {'hostname': host, **labels}).removesuffix('}')}{chosen}}}"
+        f"{selector(name, {'hostname': host}).removesuffix('}')}{chosen}}}"
         + (f"[{window}]" if window else "")
         for name in (event.value_series, event.dutycycle_series)
     )
-    return f"({function}({value}) if (min_over_time({duty}) > {least:g}))"
+    return f"(rate({value}) if (min_over_time({duty}) > {least:g}))"
 
 
 def _instances(host: HostPmus, scope: str) -> str:

@@ -6,9 +6,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from core.stores.endpoint import JSON_RESULTS, Endpoint
+from core.stores.endpoint import Endpoint
 from core.stores.errors import QueriesError
 from core.stores.results import read_rows
+from core.stores.sparql_dataset import JSON_RESULTS
 from queries.catalogue import saved_query
 from queries.run import saved_rows
 from sampling.errors import PlanError

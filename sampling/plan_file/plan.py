@@ -186,20 +186,12 @@ def _read(document: object) -> StoredPlan:
             "format": str(form),
             "metrics": [*rows],
             "refused": dict(refused),
-            **rest,
-        }:
+            "counters": str(counters),
+        } if form == CACHE_FORMAT and not _NO_NAME.search(counters):
             plan = SamplingPlan(tuple(map(_read_planned, rows)), refused)
-            # Earlier versions did not save it.
-            counters = _read_socket(rest.get("counters", ""))
-            if form == CACHE_FORMAT and _is_sound(plan):
+            if _is_sound(plan):
                 return StoredPlan(plan, counters)
     raise ValueError("not of its form")
-
-
-def _read_socket(counters: object) -> str:
-    if isinstance(counters, str) and not _NO_NAME.search(counters):
-        return counters
-    raise ValueError("the socket of the counters is not of its form")
 
 
 def _read_planned(row: object) -> PlannedMetric:

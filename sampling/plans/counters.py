@@ -9,7 +9,8 @@ from typing import Any
 
 from rdflib import Literal, URIRef
 
-from core.stores.endpoint import N_TRIPLES, Endpoint
+from core.stores.endpoint import Endpoint
+from core.stores.sparql_dataset import N_TRIPLES
 from ingest.describe.metrics import describe_instances, describe_metrics
 from ingest.load.catalogues import read_catalogues
 from ingest.triples import Triples, insertion

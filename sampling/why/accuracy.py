@@ -5,8 +5,6 @@ from itertools import groupby
 from typing import Any
 
 from core.stores.clients import Clients
-from core.stores.endpoint import JSON_RESULTS
-from core.stores.results import read_rows
 from queries.catalogue import saved_query
 from sampling.events.event import PmuEvent
 
@@ -23,7 +21,7 @@ async def accuracy_of(
     It uses measurements on this host, or else on another one with the same PMU.
     """
     text = saved_query(_QUERY).bind({})
-    answer = read_rows(await clients.graph.query(text, JSON_RESULTS))
+    answer = await clients.graph.select(text)
     rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
     wanted_rows = [
         row for row in rows if PmuEvent(row["pmu"], row["event"]).value in metrics

@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from anyio import to_thread
 
 from core.stores.clients import Clients
-from core.stores.endpoint import JSON_RESULTS
-from core.stores.results import read_rows
 from ingest.errors import ProbeSourceError
 from ingest.pmu.pfm import read_events
 from ontology.figures import figures
@@ -99,5 +97,5 @@ async def _rows(clients: Clients, query: str, **params: str) -> list[Row]:
         text = saved_query(query).bind(params)
     except ParameterError:
         return []
-    answer = read_rows(await clients.graph.query(text, JSON_RESULTS))
+    answer = await clients.graph.select(text)
     return list(answer.records())

@@ -7,8 +7,6 @@ from typing import Any
 from anyio import to_thread
 
 from core.stores.clients import Clients
-from core.stores.endpoint import JSON_RESULTS
-from core.stores.results import read_rows
 from core.stores.series_store import StoreError
 from ingest.describe.process import time_literal
 from ontology.iris import series_name
@@ -100,4 +98,4 @@ async def _rows(clients: Clients, query: str, **params: str) -> list[list[Any]]:
         text = saved_query(query).bind(params)
     except ParameterError:
         return []
-    return read_rows(await clients.graph.query(text, JSON_RESULTS)).values()
+    return (await clients.graph.select(text)).values()

@@ -8,8 +8,6 @@ from pydantic import BaseModel, Field
 
 from core.errors import ApiError
 from core.stores.clients import Clients
-from core.stores.endpoint import JSON_RESULTS
-from core.stores.results import read_rows
 from core.stores.series_store import StoredSample, StoreError
 from ontology.iris import series_name
 from ontology.selectors import escaped, pattern, selector, series_labels
@@ -148,7 +146,7 @@ async def _known(
     except ParameterError as error:
         title = "A parameter does not fit"
         raise ApiError(400, "bad-parameter", title, str(error)) from None
-    return read_known(read_rows(await clients.graph.query(text, JSON_RESULTS)))
+    return read_known(await clients.graph.select(text))
 
 
 async def _last(clients: Clients, series: str) -> tuple[StoredSample | None, str]:

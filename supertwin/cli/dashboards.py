@@ -14,8 +14,9 @@ import click
 import orjson
 
 from core.errors import SuperTwinError, UserError
-from core.settings.accounts import fuseki_account, store_read_account
+from core.settings.accounts import store_read_account
 from core.settings.settings import Settings
+from core.stores.datasets import dataset
 from core.stores.endpoint import Endpoint
 from core.stores.errors import EndpointUnreachableError, QueriesError
 from core.stores.http_connection import (
@@ -80,9 +81,7 @@ def dashboards_command(
     if out is None and not checked:
         raise click.UsageError("say where to write them (--out), or --check them", ctx)
     settings = Settings()
-    account = fuseki_account(settings)
-    url, timeout = f"{settings.fuseki}/twin", settings.query_timeout
-    with Endpoint(url, timeout=timeout, account=account) as endpoint:
+    with dataset(settings, "twin", settings.query_timeout) as endpoint:
         made = list(_dashboards(settings.base, endpoint, host))
         if out is not None:
             _write(out, made)

@@ -34,7 +34,7 @@ def test_an_endless_query_is_stopped(
     answer = api.post("/sparql", data={"query": query}, headers={"Accept": accept})
     assert answer.status_code == 504
     assert answer.headers["content-type"] == "application/problem+json"
-    assert "stopped after 2 s" in answer.json()["detail"]
+    assert "within 2 s" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("media_type", ["text/csv", "text/turtle"])
@@ -44,7 +44,7 @@ def test_a_huge_answer_is_stopped(fuseki: str, media_type: str) -> None:
     url = f"{fuseki}/twin"
     found = refused(lambda: ask(url, 30, media_type, query))
     assert found.status == 413
-    assert "stopped at 10000 bytes" in found.detail
+    assert "more than 10000 bytes" in found.detail
 
 
 def test_other_requests_are_served_at_the_same_time(api: httpx.Client) -> None:

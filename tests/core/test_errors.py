@@ -74,7 +74,7 @@ def test_there_is_one_root() -> None:
         (ParameterError, 2, 400),
         (EndpointError, 1, 502),
         (EndpointUnreachableError, 1, 503),
-        (QuerySyntaxError, 2, 502),
+        (QuerySyntaxError, 2, 400),
         (RemoteLoginError, 2, 502),
         (AddressError, 2, 400),
         (ObservationError, 1, 502),

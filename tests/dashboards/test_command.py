@@ -129,7 +129,7 @@ def test_what_fails_is_a_line_and_the_exit_status(run: Run, tmp_path: Path) -> N
         (["--out", ""], {}, 2, "it is empty: name a folder"),
         (["--check"], {"FUSEKI_URL": "http://127.0.0.1:1"}, 1, "does not answer"),
         (["--check"], {"STORE_READ_URL": "http://127.0.0.1:1"}, 1, "does not answer"),
-        (["--check"], {"FUSEKI_PASSWORD": "x"}, 1, "fix the settings FUSEKI_USER"),
+        (["--check"], {"FUSEKI_PASSWORD": "x"}, 1, "fix SUPERTWIN_FUSEKI_USER"),
     ],
     ids=["nothing", "host", "device", "file", "empty", "graph", "store", "account"],
 )
@@ -167,7 +167,7 @@ def test_a_refused_account_leaves_the_files_as_they_are(
     before = _written(run, tmp_path)
     done = run("--out", str(tmp_path), "--host", BIG, FUSEKI_PASSWORD="wrong")
     assert done.exit_code == 1
-    assert "fix the settings FUSEKI_USER" in done.stderr
+    assert "fix SUPERTWIN_FUSEKI_USER" in done.stderr
     after = {
         path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()
     }

@@ -26,7 +26,7 @@ def test_what_fails_spoils_its_own_panel(graph: Endpoint, tmp_path: Path) -> Non
     save(tmp_path, "a/bad", bad)
     good, spoilt = panels(made(graph, "own", "", tmp_path)).values()
     assert (good.problem, good.why) == ("", ("the twin holds nothing of this",))
-    assert spoilt.problem.startswith("no SPARQL query: ")
+    assert spoilt.problem.startswith("Fuseki cannot read the query: ")
     assert "\n" not in spoilt.problem
     assert spoilt.table is None
 

@@ -33,7 +33,6 @@ SECRET = "s3cret-Pa55"
         ("DELETE", "/twin/data?graph=urn:x"),
         ("GET", "/twin/data?default"),
         ("POST", "/twin/sparql"),
-        ("POST", "/twin/shacl?graph=union"),
         ("POST", "/$/compact/twin"),
         ("GET", "/$/tasks"),
         ("GET", "/$/ping"),

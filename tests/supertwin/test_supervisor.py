@@ -74,22 +74,11 @@ def test_fuseki_calls_no_other_address(servers: Servers) -> None:
     assert "SERVICE execution disabled" in answer.text
 
 
-def test_fuseki_validates_with_shacl(servers: Servers) -> None:
-    fuseki = servers.fuseki
-    text = "INSERT DATA { GRAPH <urn:s> { <urn:s> <urn:count> 1 } }"
-    httpx.post(f"{fuseki}/twin/update", data={"update": text})
-    shapes = """@prefix sh: <http://www.w3.org/ns/shacl#> .
-        [] a sh:NodeShape ; sh:targetSubjectsOf <urn:count> ;
-           sh:property [ sh:path <urn:count> ; sh:minCount 2 ] ."""
-    for graph in ("urn:s", "union"):
-        answer = httpx.post(
-            f"{fuseki}/twin/shacl",
-            params={"graph": graph},
-            content=shapes,
-            headers={"Content-Type": "text/turtle"},
-        )
-        assert "sh:conforms" in answer.text
-        assert "false" in answer.text
+def test_fuseki_has_no_shacl_service(servers: Servers) -> None:
+    for name in ("twin", "history"):
+        url = f"{servers.fuseki}/{name}/shacl?graph=union"
+        answer = httpx.post(url, headers={"Content-Type": "text/turtle"})
+        assert answer.status_code == 404
 
 
 def test_fuseki_compacts(servers: Servers) -> None:

@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint
-from functools import partial
+from functools import cache, partial
 from threading import local
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -46,10 +46,9 @@ class Context:
     def __init__(self, address: str) -> None:
         module = binding()
         with ROOM.for_one():
-            self._pcp = call_pcp(module.pmContext, CONTEXT_HOST, address)
+            self._pcp = call_pcp(_closable(), CONTEXT_HOST, address)
         _THREAD.handle = self._handle = self._pcp.ctx
         self._lib, self._free = module.LIBPCP, module.LIBC.free
-        self._closed = module.c_api.PM_ERR_NOCONTEXT
         self._one_line = module.c_api.PM_TEXT_ONELINE
         self._name_seen = module.traverseCB_type
         self._result = POINTER(module.pmResult)
@@ -57,9 +56,7 @@ class Context:
     def close(self) -> None:
         """Close the connection."""
         self._lib.pmDestroyContext(self._pcp.ctx)
-        # The binding destroys a context with its last reference, which an error may
-        # hold. By then another context may have the same number.
-        self._pcp._ctx = self._closed
+        self._pcp.is_closed = True
         _THREAD.handle = None
 
     def __enter__(self) -> Self:
@@ -211,6 +208,24 @@ class Context:
         if getattr(_THREAD, "handle", None) != self._handle:
             check_status(self._lib.pmUseContext(self._handle))
             _THREAD.handle = self._handle
+
+
+@cache
+def _closable() -> Any:
+    """Return the binding's class of contexts, with a mark that one is closed.
+
+    The binding destroys a context with its last reference, which an error may hold. By
+    then another context may have the same number.
+    """
+
+    class ClosableContext(binding().pmContext):  # type: ignore[misc]
+        is_closed = False
+
+        def __del__(self) -> None:
+            if not self.is_closed:
+                super().__del__()
+
+    return ClosableContext
 
 
 class Result:

@@ -25,11 +25,11 @@ ENDLESS = b"HTTP/1.1 200 OK\r\n\r\nhi"
 
 @contextmanager
 def server(answer: bytes, times: int) -> Iterator[tuple[str, list[int]]]:
-    """A server that hangs up after some answers; yields its URL and its requests."""
+    """A server that closes after some answers; yields its URL and its requests."""
     asked: list[int] = []
 
     def serve() -> None:
-        with suppress(OSError):  # one side hangs up
+        with suppress(OSError):  # one side closes the connection
             while True:
                 client, _ = listener.accept()
                 with client:
@@ -54,7 +54,7 @@ def server(answer: bytes, times: int) -> Iterator[tuple[str, list[int]]]:
         (KEPT, 1, [1, 1, 1]),
         (ENDLESS, 1, [1, 1, 1]),
     ],
-    ids=["kept", "last", "hung-up-on", "without-length"],
+    ids=["kept", "last", "closed-by-server", "without-length"],
 )
 def test_a_connection_is_used_while_both_keep_it(answer, times, asked):
     with server(answer, times) as (url, found), closing(HttpConnection(url)) as one:
@@ -65,14 +65,14 @@ def test_a_connection_is_used_while_both_keep_it(answer, times, asked):
 
 
 def _wait_for_the_end(one: HttpConnection, times: int) -> None:
-    """Wait until the server has hung up, if it is about to."""
+    """Wait until the server has closed the connection, if it does."""
     if times == 1:
         assert one._connection is not None
         if one._connection.sock:
             assert one._connection.sock.recv(1, socket.MSG_PEEK) == b""
 
 
-def test_an_answer_that_was_not_read_spoils_no_other():
+def test_unread_answer_does_not_disturb_the_next():
     half = KEPT.replace(b"2", b"3")
     with server(half, 9) as (url, found), closing(HttpConnection(url)) as one:
         for _ in range(2):
@@ -90,7 +90,7 @@ def test_an_answer_that_was_not_read_spoils_no_other():
     ],
     ids=["length", "between-chunks", "chunk"],
 )
-def test_an_answer_that_breaks_off_is_noticed(
+def test_incomplete_answer_is_noticed(
     answer: bytes, read: Callable[[HTTPResponse], Iterable[bytes]]
 ):
     with server(answer, 1) as (url, _), closing(HttpConnection(url)) as one:
@@ -114,7 +114,7 @@ def test_head_and_body_are_one_packet():
 
 
 @pytest.mark.parametrize("url", ["http://", "ftp://localhost", "http://x:port", "x"])
-def test_an_address_that_is_none(url: str):
+def test_invalid_address_is_refused(url: str):
     with pytest.raises(NoConnectionError):
         HttpConnection(url).request("GET", "/")
 

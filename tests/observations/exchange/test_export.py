@@ -86,7 +86,8 @@ def ran(settings: Settings, twin: Endpoint, id_: str, *said: Any) -> None:
     keep_observation(one, twin, IRIS)
     folder = settings.home / "observations" / id_
     folder.mkdir(parents=True)
-    (folder / "run.py").write_bytes(program({"argv": ["solve"], "env": ENVIRONMENT}))
+    request = {"argv": ["solve"], "env": ENVIRONMENT}
+    (folder / "request.json").write_text(json.dumps(request))
     lines = [one if isinstance(one, str) else json.dumps(one) for one in said]
     (folder / "events.jsonl").write_text("\n".join([json.dumps(STARTED), *lines]))
 
@@ -101,7 +102,7 @@ def exported(settings: Settings, twin: Endpoint, id_: str) -> dict[str, bytes]:
     found = export_run(settings, twin, id_)
     path = settings.home / f"{uuid4()}.zip"
     write_crate(path, found.told, crate_files(found))
-    return contents(path, {*FILES, "stdout.txt"})
+    return contents(path, {*FILES, "run.py", "stdout.txt"})
 
 
 def bring_bytes(
@@ -132,8 +133,10 @@ def test_no_file_of_a_crate_tells_a_secret(settings: Settings, twin: Endpoint) -
     for name, content in files.items():
         assert SECRET.encode() not in content, name
         assert b"0123456789abcdef" not in content, name
-    assert b"set " in files["run.py"] and b"'API_TOKEN', 'STORE'" in files["run.py"]
-    assert b'"MODE": "fast"' in files["run.py"]
+    request = json.loads(files["request.json"])
+    assert request["private"] == ["API_TOKEN", "STORE"]
+    assert request["env"] == {"MODE": "fast"}
+    assert files["run.py"] == program(request)
 
 
 def test_a_line_that_was_cut_short_costs_that_line(

@@ -10,7 +10,6 @@ import pytest
 from sampling.events.choice import RoleFormula
 from sampling.events.event import PmuEvent
 from sampling.events.expression import (
-    INCREASE,
     dutycycle_expression,
     role_expression,
     role_series,
@@ -93,10 +92,6 @@ def test_a_formula_is_its_sum_where_every_event_counted(
     }
     strict = role_expression(HOST, ROLE, window="60s", least=0.9)
     assert ask(counted, strict) == {"cpu0": 790, "cpu1": 1580}
-    grown = role_expression(HOST, ROLE, function=INCREASE, window="60s")
-    assert ask(counted, grown)["cpu0"] == 790 * 60
-    nothing = role_expression(HOST, ROLE, window="60s", labels={"observation": "x"})
-    assert ask(counted, nothing) == {}
 
 
 def test_the_lowest_dutycycle_tells_what_is_exact(

@@ -80,7 +80,12 @@ ROW = {"metric": "a.b", "series": "a_b", "period_ms": 1000}
 
 
 def whole(*rows: object, **changed: object) -> str:
-    document = {"format": "supertwin-plan/1", "metrics": [*rows], "refused": {}}
+    document = {
+        "format": "supertwin-plan/1",
+        "metrics": [*rows],
+        "refused": {},
+        "counters": "",
+    }
     return json.dumps(document | changed)
 
 
@@ -123,11 +128,6 @@ def test_a_file_that_is_not_a_plan_is_ignored(
     assert load_plan(tmp_path / "plan.json") is None
     (line,) = caplog.messages
     assert "plan.json is not a plan" in line and "\n" not in line
-
-
-def test_a_plan_of_a_version_that_kept_no_counters_is_read(tmp_path: Path) -> None:
-    (tmp_path / "plan.json").write_text(whole(ROW))
-    assert load_plan(tmp_path / "plan.json") == StoredPlan(make_plan([row("a.b")]))
 
 
 def test_a_first_start_has_no_plan(
