@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import CpuModel, Facts
 
 _FILE = Path(__file__).with_suffix(".yaml")
 _VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd", "ARM": "arm"}
@@ -53,14 +56,11 @@ def all_pmus() -> set[str]:
     }
 
 
-def processors(facts: dict[str, Any]) -> list[Processor]:
+def processors(facts: "Facts") -> list[Processor]:
     """The distinct processors in a probe's facts, in order."""
     described = [
-        *(_of_hwloc(s.get("info") or {}) for s in _sockets(facts)),
-        *(
-            _of_cpu(cpu)
-            for cpu in ((facts.get("cpu") or {}).get("sockets") or {}).values()
-        ),
+        *(_of_hwloc(socket.info) for socket in facts.hwloc.sockets),
+        *(_of_cpu(cpu) for cpu in facts.cpu.sockets.values()),
     ]
     found = [processor for processor in described if processor]
     # The kernel knows the stepping; older hwloc files do not.
@@ -78,10 +78,6 @@ def expanded(name: str) -> Iterator[str]:
         yield f"{name[: found.start()]}{number}"
 
 
-def _sockets(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    return (facts.get("hwloc") or {}).get("sockets") or []
-
-
 def _of_hwloc(info: dict[str, str]) -> Processor | None:
     if "CPUImplementer" in info:
         numbers = _numbers(info.get("CPUImplementer"), info.get("CPUPart"))
@@ -91,13 +87,13 @@ def _of_hwloc(info: dict[str, str]) -> Processor | None:
     return _processor(info.get("CPUVendor"), numbers, stepping)
 
 
-def _of_cpu(cpu: dict[str, Any]) -> Processor | None:
+def _of_cpu(cpu: "CpuModel") -> Processor | None:
     # Arm: the family is the version of the instruction set, so it is not used.
-    if str(cpu.get("vendor")).startswith("0x"):
-        part = _numbers(cpu["vendor"], cpu.get("model"))
+    if cpu.vendor and cpu.vendor.startswith("0x"):
+        part = _numbers(cpu.vendor, cpu.model)
         return Processor("ARM", *part) if part else None
-    numbers = _numbers(cpu.get("family"), cpu.get("model"))
-    return _processor(cpu.get("vendor"), numbers, _numbers(cpu.get("stepping")))
+    numbers = _numbers(cpu.family, cpu.model)
+    return _processor(cpu.vendor, numbers, _numbers(cpu.stepping))
 
 
 def _processor(

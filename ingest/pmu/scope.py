@@ -1,12 +1,15 @@
 """The scope that a PMU counts for, and its name in the kernel."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rdflib import URIRef
 
 from ingest.describe import component_ids as ids
 from ontology.iris import Iris
+
+if TYPE_CHECKING:
+    from ingest.schema.topology import Hwloc
 
 # Uncore boxes by the word in their name; all others count for a socket.
 _BOXES = {
@@ -54,7 +57,7 @@ def scope_of(pmu: str, type_: str) -> str | None:
 
 
 def counted(
-    iris: Iris, host: str, scope: str | None, topology: dict[str, Any] | None
+    iris: Iris, host: str, scope: str | None, topology: "Hwloc"
 ) -> list[URIRef]:
     """The components of a host that a PMU counts for; the host if none is known.
 
@@ -62,22 +65,22 @@ def counted(
     of one kind is the socket's value.
     """
     found: list[URIRef] = []
-    if topology and scope == "thread":
+    if scope == "thread":
         found = [
-            iris.component(host, "thread", str(thread["os_index"]))
-            for thread in topology["threads"]
+            iris.component(host, "thread", str(thread.os_index))
+            for thread in topology.threads
         ]
-    elif topology and scope == "cache":
+    elif scope == "cache":
         found = [
-            iris.component(host, "cache", ids.container("l3", cache["threads"]))
-            for cache in topology["caches"]
-            if cache["level"] == 3 and cache["threads"]
+            iris.component(host, "cache", ids.container("l3", cache.threads))
+            for cache in topology.caches
+            if cache.level == 3 and cache.threads
         ]
-    elif topology and scope not in (None, "host"):
+    elif scope not in (None, "host"):
         found = [
-            iris.component(host, "socket", ids.container("socket", socket["threads"]))
-            for socket in topology["sockets"]
-            if socket["threads"]
+            iris.component(host, "socket", ids.container("socket", socket.threads))
+            for socket in topology.sockets
+            if socket.threads
         ]
     return found or [iris.host(host)]
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from ingest.pmu.scope import scope_of
 from ingest.pmu.store import publish_models
 from ontology.iris import Iris
 from ontology.terms import PREFIXES
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import ProbedPmu
 
 
 @click.group("catalogue")
@@ -51,7 +54,7 @@ def pmu_command(names: tuple[str, ...], form: str | None, load: bool) -> None:
     settings = Settings()
     if load:
         with dataset(settings, "twin") as twin:
-            written = publish_models(twin, Iris(settings.base), models)
+            written = publish_models(twin, Iris(settings.base), map(_checked, models))
         click.echo(f"loaded in {written} triples", err=True)
     if form == "json":
         click.echo(json.dumps(models, indent=1, ensure_ascii=False))
@@ -110,8 +113,15 @@ def _code(entry: dict[str, Any]) -> str:
     return ",".join(entry["encoding"]) or "-"
 
 
+def _checked(model: dict[str, Any]) -> "ProbedPmu":
+    # Imported here because the lists need no models and should start fast.
+    from ingest.schema.schema import ProbedPmu
+
+    return ProbedPmu.model_validate(model)
+
+
 def _turtle(iris: Iris, model: dict[str, Any]) -> str:
-    graph = describe_model(iris, model).graph()
+    graph = describe_model(iris, _checked(model)).graph()
     for prefix, start in PREFIXES.items():
         graph.bind(prefix, start)
     return graph.serialize(format="turtle")
