@@ -33,6 +33,23 @@ class Processor:
     stepping: int | None = None
 
 
+@dataclass(frozen=True)
+class _ModelRow:
+    """A row of the table; None fits every model or stepping."""
+
+    family: int
+    pmus: tuple[str, ...]
+    models: list[int | str] | None = None
+    steppings: list[int | str] | None = None
+
+    def fits(self, processor: Processor) -> bool:
+        return (
+            self.family == processor.family
+            and _among(self.models, processor.model)
+            and _among(self.steppings, processor.stepping)
+        )
+
+
 def pmus_of(processor: Processor) -> list[str]:
     """The PMUs of a processor, its core's first; none if the processor is unknown.
 
@@ -40,20 +57,14 @@ def pmus_of(processor: Processor) -> list[str]:
     """
     table = _table().get(_VENDORS.get(processor.vendor, ""), [])
     for row in table:
-        if _fits(row, processor):
-            return [pmu for name in row["pmus"] for pmu in expanded(name)]
+        if row.fits(processor):
+            return list(row.pmus)
     return []
 
 
 def all_pmus() -> set[str]:
     """Every PMU of the table."""
-    return {
-        pmu
-        for rows in _table().values()
-        for row in rows
-        for name in row["pmus"]
-        for pmu in expanded(name)
-    }
+    return {pmu for rows in _table().values() for row in rows for pmu in row.pmus}
 
 
 def processors(facts: "Facts") -> list[Processor]:
@@ -113,14 +124,6 @@ def _numbers(*texts: str | None) -> list[int] | None:
         return None
 
 
-def _fits(row: dict[str, Any], processor: Processor) -> bool:
-    return (
-        row["family"] == processor.family
-        and _among(row.get("models"), processor.model)
-        and _among(row.get("steppings"), processor.stepping)
-    )
-
-
 def _among(ranges: list[int | str] | None, number: int | None) -> bool:
     if ranges is None:
         return True
@@ -133,6 +136,11 @@ def _among(ranges: list[int | str] | None, number: int | None) -> bool:
 
 
 @cache
-def _table() -> dict[str, list[dict[str, Any]]]:
-    table: dict[str, list[dict[str, Any]]] = yaml.safe_load(_FILE.read_text("utf-8"))
-    return table
+def _table() -> dict[str, list[_ModelRow]]:
+    table = yaml.safe_load(_FILE.read_text("utf-8"))
+    return {vendor: [_row(**row) for row in rows] for vendor, rows in table.items()}
+
+
+def _row(pmus: list[str], **conditions: Any) -> _ModelRow:
+    every = tuple(pmu for name in pmus for pmu in expanded(name))
+    return _ModelRow(pmus=every, **conditions)
