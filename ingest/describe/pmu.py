@@ -39,7 +39,7 @@ def describe_pmus(
     graphs = {}
     for pmu in _pmus(facts):
         name, type_ = pmu.name, pmu.type
-        scope = scope_of(name, type_ or "")
+        scope = scope_of(name, type_)
         graphs[iris.pmu_graph(name)] = describe_model(iris, pmu, name not in known)
         twin.node(
             iris.component(host, "pmu", name),
@@ -49,7 +49,7 @@ def describe_pmus(
                 ST.pmuModel: iris.pmu(name),
                 ST.isPartOf: iris.host(host),
                 ST.counts: counted(iris, host, scope, facts.hwloc),
-                ST.usable: is_usable(name, type_ or "", facts.event_sources),
+                ST.usable: is_usable(name, type_, facts.event_sources),
             },
             label=f"PMU {name}",
         )
@@ -65,7 +65,7 @@ def describe_model(iris: Iris, pmu: "ProbedPmu", with_events: bool = True) -> Tr
         {
             ST.pmuName: name,
             ST.pmuType: pmu.type,
-            ST.countScope: scope_of(name, pmu.type or ""),
+            ST.countScope: scope_of(name, pmu.type),
             ST.counterCount: pmu.counters,
             ST.fixedCounterCount: pmu.fixed_counters,
             ST.maxEncoding: pmu.max_encoding,

@@ -44,7 +44,7 @@ _NAMED = {
 _CORE = ("cpu", "armv")
 
 
-def scope_of(pmu: str, type_: str) -> str | None:
+def scope_of(pmu: str, type_: str | None) -> str | None:
     """The scope of a PMU's counters: ``thread``, ``cache``, ``memory`` …
 
     A box counts for its part of a socket: a channel, a slice of the L3 cache, a link.
@@ -53,7 +53,7 @@ def scope_of(pmu: str, type_: str) -> str | None:
         return "cache"
     if found := _BOX.search(pmu):
         return _BOXES.get(found[1], "socket")
-    return _BY_TYPE.get(type_)
+    return _BY_TYPE.get(type_ or "")
 
 
 def counted(
@@ -85,7 +85,9 @@ def counted(
     return found or [iris.host(host)]
 
 
-def is_usable(pmu: str, type_: str, event_sources: list[str] | None) -> bool | None:
+def is_usable(
+    pmu: str, type_: str | None, event_sources: list[str] | None
+) -> bool | None:
     """Whether the kernel can count with a PMU; None if unknown.
 
     libpfm4 only looks at the processor's model, which says nothing about counters in a
