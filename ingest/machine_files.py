@@ -1,8 +1,6 @@
 """Read files about other machines as probe documents."""
 
 import json
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ from ingest.host_name import check_host
 from ingest.hwloc.host import host_facts
 from ingest.hwloc.read import parse_hwloc
 from ingest.original.probe_file import parse_original
-from ingest.probe import FORMAT
+from ingest.probe import FORMAT, file_document
 from ingest.schema.check import check_document
 from ingest.schema.schema import ProbeDocument
 from ingest.sources.files import read_file
@@ -30,7 +28,7 @@ def hwloc_file(path: Path, host: str) -> ProbeDocument:
     except TopologyError as error:
         raise TopologyError(f"{path}: {error}") from error
     facts = {"hwloc": topology, **host_facts(topology)}
-    return _checked(path, host, facts, {"hwloc": gaps})
+    return _check(path, file_document(host, facts, {"hwloc": gaps}))
 
 
 def original_file(path: Path, host: str | None = None) -> ProbeDocument:
@@ -44,7 +42,7 @@ def original_file(path: Path, host: str | None = None) -> ProbeDocument:
     except ProbeDocumentError as error:
         raise ProbeDocumentError(f"{path}: {error}") from error
     name = check_host(host or facts["os"]["hostname"] or "")
-    return _checked(path, name, facts, {"original": gaps})
+    return _check(path, file_document(name, facts, {"original": gaps}))
 
 
 def probe_file(path: Path, host: str | None = None) -> ProbeDocument:
@@ -73,25 +71,6 @@ def doubts(document: ProbeDocument) -> list[str]:
         for gap in outcome.left_out
     ]
     return [f"the file disagrees with itself on {line}" for line in found] + left_out
-
-
-def _checked(
-    path: Path, host: str, facts: dict[str, Any], left_out: Mapping[str, list[str]]
-) -> ProbeDocument:
-    """Build a document of facts that all come from one file; ``left_out`` by source."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    outcome = {"ok": True, "seconds": 0.0, "reason": None}
-    document = {
-        "format": FORMAT,
-        "host": host,
-        "started": now,
-        "ended": now,
-        "sources": {
-            name: {**outcome, "left_out": left_out.get(name, [])} for name in facts
-        },
-        "facts": facts,
-    }
-    return _check(path, document)
 
 
 def _check(path: Path, document: dict[str, Any]) -> ProbeDocument:
