@@ -29,6 +29,8 @@ from ingest.load.publish import TwinStores, publish
 from ingest.machine_files import hwloc_file, probe_file
 from ingest.pmu.store import publish_roles
 from ingest.probe import probe
+from ingest.schema.check import check_document
+from ingest.schema.schema import ProbeDocument
 from ontology.iris import Iris
 from sampling.plan_file.monitor import load_monitor, plan_names
 from supertwin.stack.compaction import bytes_on_disk
@@ -129,7 +131,8 @@ def _full(
     store: TwinStores, facts: dict[str, Any], path: Path, host: str
 ) -> tuple[float, int]:
     started = time.monotonic()
-    load(store, scaled_document(facts | {"host": host}, path.read_bytes()), None)
+    document = scaled_document(facts | {"host": host}, path.read_bytes())
+    load(store, check_document(document), None)
     return time.monotonic() - started, _own(store, host)
 
 
@@ -140,15 +143,15 @@ def _own(store: TwinStores, host: str) -> int:
 
 
 def load(
-    store: TwinStores, document: dict[str, Any], known: Catalogues | None
+    store: TwinStores, document: ProbeDocument, known: Catalogues | None
 ) -> Catalogues:
     """Load a document as `supertwin ingest` does."""
     iris = Iris(Settings().base)
     if known is None:
         publish_roles(store.twin, iris)
     known = read_catalogues(store.twin, iris, known)
-    pcp = document["facts"].get("pcp") or {}
-    names = plan_names(load_monitor(), [m["name"] for m in pcp.get("metrics", [])])
+    exposed = [metric.name for metric in document.facts.metrics]
+    names = plan_names(load_monitor(), exposed)
     made = describe(document, iris, names, known.metrics, known.models)
     publish(made, store, iris, catalogues=known)
     return known

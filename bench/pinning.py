@@ -17,7 +17,6 @@ from bench.observations import observation_figures
 from bench.table import Figure
 from core.settings.settings import Settings
 from core.stores.results import read_rows
-from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
@@ -27,6 +26,7 @@ from pinning.tree import read_tree
 from queries.catalogue import saved_query
 from tests.api.servers import Api
 from tests.dashboards.synthetic_facts import topology
+from tests.ingest.documents import describe_json
 
 HOSTS, AT_ONCE, WARM_UP, ROUNDS = 1000, 50, 300, 100
 ASKED = [
@@ -58,7 +58,7 @@ def pinning_figures() -> Iterator[Figure]:
 def _fill(server: OwnFuseki) -> None:
     """Load hosts of 128 threads as N-Quads, copied from one description."""
     iris = Iris(Settings().base)
-    made = describe(hwloc_document("HOSTNAME", parse_hwloc(topology())), iris)
+    made = describe_json(hwloc_document("HOSTNAME", parse_hwloc(topology())), iris)
     lines = made.twin.graph().serialize(format="nt").splitlines()
     triples = [line[:-2] for line in lines if line.endswith(" .")]
     for first in range(0, HOSTS, AT_ONCE):
@@ -124,7 +124,7 @@ def _own_part() -> Figure:
     """Only the tree and the choice, from rows that are already available."""
     with own_store() as (server, store), httpx.Client(timeout=60) as client:
         iris = Iris(Settings().base)
-        made = describe(hwloc_document("one", parse_hwloc(topology())), iris)
+        made = describe_json(hwloc_document("one", parse_hwloc(topology())), iris)
         store.twin.put_graph(str(iris.twin_graph("one")), made.twin.graph())
         tables = [read_rows(_ask(client, server, name, "one")) for name in _TREE]
     rows = [

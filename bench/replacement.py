@@ -11,6 +11,8 @@ from bench.fleet import OwnFuseki, load, own_store
 from bench.table import Figure
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
+from ingest.schema.check import check_document
+from ingest.schema.schema import ProbeDocument
 from supertwin.stack.compaction import bytes_on_disk, compact, keep_small
 from tests.dashboards.synthetic_facts import topology
 
@@ -46,10 +48,11 @@ def replacement_figures() -> list[Figure]:
     ]  # fmt: skip
 
 
-def _with_kernel(document: dict[str, Any], number: int) -> dict[str, Any]:
+def _with_kernel(document: dict[str, Any], number: int) -> ProbeDocument:
     stamp = f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}.{number:06}Z"
     facts = document["facts"] | {"os": {"kernel": f"6.1.{number}"}}
-    return document | {"facts": facts, "started": stamp, "ended": stamp}
+    stamps = {"started": stamp, "ended": stamp}
+    return check_document(document | {"facts": facts} | stamps)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from core.stores.endpoint import Endpoint
 from ingest.description import Description, describe
 from ingest.load.publish import TwinStores, publish
 from ingest.probe import probe
+from ingest.schema.check import check_document
 from ontology.iris import Iris
 from sampling.plan_file.monitor import load_monitor, plan_names
 from shapes.validate import validate
@@ -58,7 +59,9 @@ def big_host_figures(stack: Stack) -> list[Figure]:
     document, parse = _timed(lambda: scaled_document(facts, xml))
     names = [m["name"] for m in document["facts"]["pcp"]["metrics"]]
     monitored = plan_names(load_monitor(), names)
-    description, describing = _timed(lambda: describe(document, iris, monitored))
+    description, describing = _timed(
+        lambda: describe(check_document(document), iris, monitored)
+    )
     _, validating = _timed(lambda: validate(description.union()))
     with _store(stack) as store:
         _, publishing = _timed(lambda: publish(description, store, iris))

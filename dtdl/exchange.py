@@ -11,7 +11,7 @@ from dtdl.named_graphs import METRICS, PLANS, PROBE, TWIN, GraphLocator, with_va
 from dtdl.read import DtdlDocument
 from ingest.describe.metrics import Catalogue
 from ingest.description import Description
-from ingest.hwloc.topology_file import keep_topology
+from ingest.hwloc.topology_file import keep_xml
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import publish
 from ingest.loading import open_store
@@ -32,7 +32,7 @@ def load_dtdl(
         made = description_of(read, iris, catalogues.metrics)
         published = publish(made, store, iris, confirm, catalogues=catalogues)
         if published.changed:
-            keep_topology(settings.home, {"host": read.host, "facts": {}})
+            keep_xml(settings.home, read.host, None)
     for line in published.warnings:
         progress(line)
     verb = "loaded" if published.changed else "unchanged, nothing loaded"

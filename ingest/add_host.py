@@ -15,6 +15,8 @@ from ingest.loading import load_document
 from ingest.monitoring import Monitoring
 from ingest.probe import probe
 from ingest.remote_hosts import probe_remote_host
+from ingest.schema.check import check_document
+from ingest.schema.schema import ProbeDocument
 from queries.names import LOCAL, is_ip, ssh_address
 from queries.run import saved_rows
 
@@ -47,7 +49,7 @@ def add_host(
     name = _name(settings, where, new.host)
     _check_alias(settings, new.alias, name)
     document = _probed(settings, new, name, progress)
-    host = str(document["host"])
+    host = document.host
     _check_alias(settings, new.alias, host)
     said = Registration(new.alias, where, new.partition)
     load_document(settings, monitoring, document, progress, new.confirm, said)
@@ -95,7 +97,9 @@ def _called(settings: Settings, name: str) -> list[dict[str, Any]]:
 
 def _probed(
     settings: Settings, new: NewHost, host: str | None, progress: Progress
-) -> dict[str, Any]:
+) -> ProbeDocument:
     if new.address == LOCAL:
-        return probe(host or settings.host, pmcd_address(settings), progress)
-    return probe_remote_host(settings, new.address, host, progress, new.sudo)
+        name = host or settings.host
+        return check_document(probe(name, pmcd_address(settings), progress))
+    found = probe_remote_host(settings, new.address, host, progress, new.sudo)
+    return check_document(found)

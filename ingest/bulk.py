@@ -9,7 +9,7 @@ from pathlib import Path
 from core.settings.settings import Settings
 from core.stores.datasets import Progress, writing
 from core.stores.errors import EndpointError, QuerySyntaxError, UpdateRefusedError
-from ingest.hwloc.topology_file import keep_xml, topology_of
+from ingest.hwloc.topology_file import keep_xml
 from ingest.load.bulk import LoadJob, Monitored, PreparedFile, prepared
 from ingest.load.catalogues import Catalogues, read_catalogues
 from ingest.load.fast_load import (
@@ -214,7 +214,9 @@ class _Loader:
             _refuse(file.path, error, self._outcome, self._progress)
         else:
             told += published.warnings
-            self._done(file, replace(published, warnings=told), topology_of(document))
+            self._done(
+                file, replace(published, warnings=told), document.facts.hwloc.xml
+            )
 
     def _done(self, file: MachineFile, published: Published, xml: str | None) -> None:
         for line in published.warnings:

@@ -5,7 +5,6 @@ Pure: the same document gives the same triples. Unknown values are left out.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from rdflib import Graph, URIRef
 
@@ -21,12 +20,10 @@ from ingest.describe.plan import describe_plan
 from ingest.describe.pmu import describe_pmus
 from ingest.describe.setup import describe_setup
 from ingest.describe.topology import describe_topology
-from ingest.schema.check import check_document
+from ingest.schema.schema import ProbeDocument
 from ingest.triples import Triples, digest, union
 from ontology.iris import Iris
 from ontology.terms import ST
-
-Facts = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Description:
 
 
 def describe(
-    document: Facts,
+    document: ProbeDocument,
     iris: Iris,
     monitored: Iterable[str] = (),
     catalogue: Catalogue | None = None,
@@ -72,13 +69,12 @@ def describe(
     `monitored` are the PCP metrics of the monitor plan. `catalogue` holds the metrics
     in the store: they are not described again, but a differing descriptor gets its own
     IRI. The store already has the events of `known_pmus`; these are not described
-    again. Raises DocumentError if the facts do not have a probe's format.
+    again.
     """
-    check_document(document)
-    host, facts = document["host"], document["facts"]
+    host, facts = document.host, document.facts
     node = iris.host(host)
     twin, metrics, plans = Triples(), Triples(), Triples()
-    known = describe_metrics(metrics, iris, facts.get("pcp"), catalogue or {})
+    known = describe_metrics(metrics, iris, facts.pcp, catalogue or {})
     resolved = resolve(facts, RULES)
     describe_host(twin, iris, host, facts, resolved, known.values())
     components = describe_topology(twin, iris, host, facts)
@@ -88,9 +84,9 @@ def describe(
     components |= describe_gpus(twin, iris, host, facts)
     components |= describe_pci(twin, iris, host, facts, components)
     describe_setup(twin, iris, host, facts)
-    describe_instances(twin, iris, host, facts.get("pcp"), components)
+    describe_instances(twin, iris, host, facts.pcp, components)
     pmus = describe_pmus(twin, iris, host, facts, set(known_pmus))
-    describe_plan(plans, iris, host, facts.get("pcp"), known, monitored, components)
+    describe_plan(plans, iris, host, facts.pcp, known, monitored, components)
     probe = Triples()
     describe_probe(probe, iris, document)
     describe_claims(twin, probe, iris, document, resolved.claims)

@@ -4,14 +4,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.settings.settings import Settings
 from core.stores.datasets import Progress, dataset, writing
 from core.stores.endpoint import Endpoint
 from ingest.describe.plan import MONITOR
 from ingest.host_name import check_host
-from ingest.hwloc.topology_file import keep_topology
+from ingest.hwloc.topology_file import keep_xml
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import TwinStores, publish
 from ingest.load.register import Registration
@@ -20,6 +20,9 @@ from ingest.pmu.store import publish_roles
 from ingest.probe import probe
 from ontology.iris import Iris
 from queries.run import saved_rows
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import ProbeDocument
 
 _COUNTS = ("sockets", "cores", "threads", "metrics")
 
@@ -54,9 +57,12 @@ def load_host(
     If PCP gives nothing although the stored twin has metrics, keep the stored twin with
     its plan.
     """
-    document = probe(check_host(settings.host), pcp_address, progress)
+    # Imported here because most commands write no host and should start fast.
+    from ingest.schema.check import check_document
+
+    document = check_document(probe(check_host(settings.host), pcp_address, progress))
     known = read_twin(settings, settings.host)
-    if known and known.metrics and not document["sources"]["pcp"]["ok"]:
+    if known and known.metrics and not document.sources["pcp"].ok:
         progress("PCP gave nothing, so the old twin stays, with its plan")
         return
     load_document(settings, monitoring, document, progress)
@@ -65,26 +71,22 @@ def load_host(
 def load_document(
     settings: Settings,
     monitoring: Monitoring,
-    document: dict[str, Any],
+    document: "ProbeDocument",
     progress: Progress,
     confirm: bool = False,
     registration: Registration | None = None,
 ) -> None:
     """Publish a probe document as the twin of its host, with what users say of it."""
     iris = Iris(settings.base)
-    near = document["host"] == settings.host
-    if near or _is_remote(document):
+    near = document.host == settings.host
+    # A host that was added over ssh is one that the bridge can reach, too.
+    if near or (document.address or "").startswith("ssh://"):
         document = monitoring.with_bridge(document, near)
-    with writing(settings, document["host"], progress), open_store(settings) as store:
+    with writing(settings, document.host, progress), open_store(settings) as store:
         _load(iris, store, document, monitoring, progress, confirm, registration)
-    if problem := keep_topology(settings.home, document):
+    if problem := keep_xml(settings.home, document.host, document.facts.hwloc.xml):
         progress(problem)
     monitoring.notify()
-
-
-def _is_remote(document: dict[str, Any]) -> bool:
-    """Whether the facts come from a host that the bridge can reach, too."""
-    return str(document.get("address", "")).startswith("ssh://")
 
 
 @contextmanager
@@ -97,13 +99,12 @@ def open_store(settings: Settings) -> Iterator[TwinStores]:
 def _load(
     iris: Iris,
     store: TwinStores,
-    document: dict[str, Any],
+    document: "ProbeDocument",
     monitoring: Monitoring,
     progress: Progress,
     confirm: bool,
     registration: Registration | None,
 ) -> None:
-    # Imported here because most commands write no host and should start fast.
     from ingest.description import describe
 
     started = time.monotonic()

@@ -1,8 +1,6 @@
 """Read files about other machines as probe documents."""
 
 import json
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,13 @@ from ingest.host_name import check_host
 from ingest.hwloc.host import host_facts
 from ingest.hwloc.read import parse_hwloc
 from ingest.original.probe_file import parse_original
-from ingest.probe import FORMAT
+from ingest.probe import FORMAT, file_document
 from ingest.schema.check import check_document
+from ingest.schema.schema import ProbeDocument
 from ingest.sources.files import read_file
 
 
-def hwloc_file(path: Path, host: str) -> dict[str, Any]:
+def hwloc_file(path: Path, host: str) -> ProbeDocument:
     """Read hwloc's XML as the document of a host with the given name.
 
     Raises HostNameError, SourceError and ProbeDocumentError.
@@ -29,10 +28,10 @@ def hwloc_file(path: Path, host: str) -> dict[str, Any]:
     except TopologyError as error:
         raise TopologyError(f"{path}: {error}") from error
     facts = {"hwloc": topology, **host_facts(topology)}
-    return _checked(path, host, facts, {"hwloc": gaps})
+    return _check(path, file_document(host, facts, {"hwloc": gaps}))
 
 
-def original_file(path: Path, host: str | None = None) -> dict[str, Any]:
+def original_file(path: Path, host: str | None = None) -> ProbeDocument:
     """Read a probe file of the original SuperTwin; the host name is in it unless given.
 
     Raises the errors of hwloc_file.
@@ -43,10 +42,10 @@ def original_file(path: Path, host: str | None = None) -> dict[str, Any]:
     except ProbeDocumentError as error:
         raise ProbeDocumentError(f"{path}: {error}") from error
     name = check_host(host or facts["os"]["hostname"] or "")
-    return _checked(path, name, facts, {"original": gaps})
+    return _check(path, file_document(name, facts, {"original": gaps}))
 
 
-def probe_file(path: Path, host: str | None = None) -> dict[str, Any]:
+def probe_file(path: Path, host: str | None = None) -> ProbeDocument:
     """Read one of our probe files; the host name is in it unless given.
 
     Raises the errors of hwloc_file.
@@ -63,39 +62,19 @@ def probe_file(path: Path, host: str | None = None) -> dict[str, Any]:
     return _check(path, document)
 
 
-def doubts(document: dict[str, Any]) -> list[str]:
+def doubts(document: ProbeDocument) -> list[str]:
     """Lines about contradictions in a file, and values that could not be read."""
-    found = (document["facts"].get("original") or {}).get("disagreements", [])
+    found = document.facts.original.disagreements
     left_out = [
         f"left out of {name}: {gap}"
-        for name, outcome in document["sources"].items()
-        for gap in outcome.get("left_out") or []
+        for name, outcome in document.sources.items()
+        for gap in outcome.left_out
     ]
     return [f"the file disagrees with itself on {line}" for line in found] + left_out
 
 
-def _checked(
-    path: Path, host: str, facts: dict[str, Any], left_out: Mapping[str, list[str]]
-) -> dict[str, Any]:
-    """Build a document of facts that all come from one file; ``left_out`` by source."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    outcome = {"ok": True, "seconds": 0.0, "reason": None}
-    document = {
-        "format": FORMAT,
-        "host": host,
-        "started": now,
-        "ended": now,
-        "sources": {
-            name: {**outcome, "left_out": left_out.get(name, [])} for name in facts
-        },
-        "facts": facts,
-    }
-    return _check(path, document)
-
-
-def _check(path: Path, document: dict[str, Any]) -> dict[str, Any]:
+def _check(path: Path, document: dict[str, Any]) -> ProbeDocument:
     try:
-        check_document(document)
+        return check_document(document)
     except ProbeDocumentError as error:
         raise ProbeDocumentError(f"{path}: {error}") from None
-    return document

@@ -15,6 +15,8 @@ from ingest.probe import FORMAT
 from ingest.remote.bundle import host_in
 from ingest.remote.collect import FIRST
 from ingest.remote.probe import probe_copy
+from ingest.schema.check import check_document
+from ingest.schema.schema import ProbeDocument
 from ingest.sources.files import read_file
 
 COPY = ".collected"
@@ -30,12 +32,12 @@ class MachineFile:
     kind: str
     host: str
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ProbeDocument:
         """The probe document in the file; raises IngestError."""
         if self.kind == "hwloc":
             return hwloc_file(self.path, self.host)
         if self.kind == "collected":
-            return probe_copy(self.path, self.host)
+            return check_document(probe_copy(self.path, self.host))
         return (probe_file if self.kind == "probe" else original_file)(
             self.path, self.host
         )

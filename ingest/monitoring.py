@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core.stores.datasets import Progress
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import ProbeDocument
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,6 @@ class Monitoring:
     ``notify`` makes plans be read again.
     """
 
-    metrics: Callable[[dict[str, Any], Progress], list[str]]
-    with_bridge: Callable[[dict[str, Any], bool], dict[str, Any]]
+    metrics: Callable[["ProbeDocument", Progress], list[str]]
+    with_bridge: Callable[["ProbeDocument", bool], "ProbeDocument"]
     notify: Callable[[], object]

@@ -2,11 +2,11 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.linux import pmapi
 from ingest.errors import ProbeSourceError, SourceMissingError
@@ -73,6 +73,15 @@ SOURCES: dict[str, Callable[..., Any]] = {
 _LOG = logging.getLogger(__name__)
 
 
+class SourceOutcome(NamedTuple):
+    """Whether a source succeeded, what it took, and the values that it left out."""
+
+    ok: bool = True
+    seconds: float = 0.0
+    reason: str | None = None
+    left_out: Sequence[str] = ()
+
+
 def probe(
     host: str,
     pcp_address: str | None = None,
@@ -102,20 +111,33 @@ def hwloc_document(host: str, topology: dict[str, Any]) -> dict[str, Any]:
 
     Raises HostNameError.
     """
-    outcome = {"ok": True, "seconds": 0.0, "reason": None}
     facts = {"hwloc": topology, **host_facts(topology)}
-    return _document(check_host(host), _now(), {"hwloc": outcome}, facts)
+    return _document(check_host(host), _now(), {"hwloc": SourceOutcome()}, facts)
+
+
+def file_document(
+    host: str, facts: dict[str, Any], left_out: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Build the document of facts from one file; ``left_out`` is by source."""
+    outcomes = {name: SourceOutcome(left_out=left_out.get(name, ())) for name in facts}
+    return _document(host, _now(), outcomes, facts)
 
 
 def _document(
-    host: str, started: str, outcomes: dict[str, Any], facts: dict[str, Any]
+    host: str,
+    started: str,
+    outcomes: Mapping[str, SourceOutcome],
+    facts: dict[str, Any],
 ) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "host": host,
         "started": started,
         "ended": _now(),
-        "sources": outcomes,
+        "sources": {
+            name: {**outcome._asdict(), "left_out": [*outcome.left_out]}
+            for name, outcome in outcomes.items()
+        },
         "facts": facts,
     }
 
@@ -126,7 +148,7 @@ def _now() -> str:
 
 def _ask_all(
     reads: dict[str, Read], machine: Machine, progress: Callable[[str], None]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[dict[str, SourceOutcome], dict[str, Any]]:
     pmapi.read_settings()
     with ThreadPoolExecutor(max_workers=len(reads)) as pool:
         pending: dict[Future[Any], str] = {
@@ -136,11 +158,11 @@ def _ask_all(
             progress(_line(pending[done], done.result()[0]))
         answers = {name: future.result() for future, name in pending.items()}
     outcomes = {name: outcome for name, (outcome, _) in answers.items()}
-    facts = {name: found for name, (out, found) in answers.items() if out["ok"]}
+    facts = {name: found for name, (out, found) in answers.items() if out.ok}
     return outcomes, facts
 
 
-def _ask(name: str, read: Read, machine: Machine) -> tuple[dict[str, Any], Any]:
+def _ask(name: str, read: Read, machine: Machine) -> tuple[SourceOutcome, Any]:
     begun = time.perf_counter()
     found, reason = None, None
     with collected_gaps() as gaps:
@@ -154,8 +176,8 @@ def _ask(name: str, read: Read, machine: Machine) -> tuple[dict[str, Any], Any]:
             why = _one_line(error)
             reason = f"{name} failed unexpectedly ({why}): report this defect"
     seconds = round(time.perf_counter() - begun, 4)
-    outcome = {"ok": reason is None, "seconds": seconds, "reason": reason}
-    return outcome | {"left_out": [_there(gap, machine) for gap in gaps]}, found
+    left_out = [_there(gap, machine) for gap in gaps]
+    return SourceOutcome(reason is None, seconds, reason, left_out), found
 
 
 def _there(text: str, machine: Machine) -> str:
@@ -167,10 +189,10 @@ def _one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
-def _line(name: str, outcome: dict[str, Any]) -> str:
-    if outcome["reason"]:
-        return f"{name}: {outcome['reason']}"
-    count = len(outcome["left_out"])
+def _line(name: str, outcome: SourceOutcome) -> str:
+    if outcome.reason:
+        return f"{name}: {outcome.reason}"
+    count = len(outcome.left_out)
     values = "value" if count == 1 else "values"
     left_out = f", {count} {values} left out" if count else ""
-    return f"{name}: {outcome['seconds']:.2f} s{left_out}"
+    return f"{name}: {outcome.seconds:.2f} s{left_out}"

@@ -8,14 +8,16 @@ the addresses of network cards, which can be moved.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ingest.sources.dmi import real
 
-Facts = Mapping[str, Any]
+if TYPE_CHECKING:
+    from ingest.schema.schema import Device, Facts
+
 Signs = dict[str, set[str]]
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
@@ -24,31 +26,36 @@ _UUID_OF_A_MAC = re.compile(r"0{8}-0{4}-0{4}-0{4}-([0-9a-f]{12})")
 _NOT_ITS_OWN = 0b11  # bits of multicast and locally administered addresses
 
 
-def _board_serials(facts: Facts) -> Sequence[str | None]:
-    return [_part(facts, "board").get("serial")]
+def _board_serials(facts: "Facts") -> Sequence[str | None]:
+    return [facts.board.board.serial]
 
 
-def _uuids(facts: Facts) -> Sequence[str | None]:
+def _uuids(facts: "Facts") -> Sequence[str | None]:
     uuid = _uuid(facts)
     return [] if _UUID_OF_A_MAC.fullmatch(uuid) else [uuid]
 
 
-def _machine_ids(facts: Facts) -> Sequence[str | None]:
-    return [(facts.get("os") or {}).get("machine_id")]
+def _machine_ids(facts: "Facts") -> Sequence[str | None]:
+    return [facts.os.machine_id]
 
 
-def _macs(facts: Facts) -> Sequence[str | None]:
+def _macs(facts: "Facts") -> Sequence[str | None]:
     """Addresses of permanently installed cards; USB adapters move between machines."""
-    lshw = (facts.get("lshw") or {}).get("nics") or []
-    cards = [nic for nic in facts.get("nics") or lshw if _is_card(nic)]
-    found = [_mac(nic.get("permanent_mac", nic.get("mac"))) for nic in cards]
+    cards = [nic for nic in facts.nics or facts.lshw.nics if _is_card(nic)]
+    found = [_mac(_lasting(nic)) for nic in cards]
     of_uuid = _UUID_OF_A_MAC.fullmatch(_uuid(facts))
     return sorted({mac for mac in [*found, _mac(of_uuid and of_uuid[1])] if mac})
 
 
-def _is_card(nic: Mapping[str, Any]) -> bool:
-    bus = str(nic.get("businfo") or "")
-    return nic.get("virtual") is not True and not bus.startswith("usb")
+def _is_card(nic: "Device") -> bool:
+    bus = nic.businfo or ""
+    return nic.virtual is not True and not bus.startswith("usb")
+
+
+def _lasting(nic: "Device") -> str | None:
+    """The permanent address; a source that does not know of any gives only one."""
+    stated = "permanent_mac" in nic.model_fields_set
+    return nic.permanent_mac if stated else nic.mac
 
 
 def _mac(text: str | None) -> str | None:
@@ -63,16 +70,12 @@ def _mac(text: str | None) -> str | None:
     return mac if good else None
 
 
-def _part(facts: Facts, name: str) -> Mapping[str, Any]:
-    return (facts.get("board") or {}).get(name) or {}
-
-
-def _uuid(facts: Facts) -> str:
-    return str(_part(facts, "system").get("uuid") or "").lower()
+def _uuid(facts: "Facts") -> str:
+    return (facts.board.system.uuid or "").lower()
 
 
 # The strongest first; each function returns the values in the facts.
-KINDS: dict[str, Callable[[Facts], Sequence[str | None]]] = {
+KINDS: dict[str, Callable[["Facts"], Sequence[str | None]]] = {
     "board-serial": _board_serials,
     "product-uuid": _uuids,
     "machine-id": _machine_ids,
@@ -82,7 +85,7 @@ KINDS: dict[str, Callable[[Facts], Sequence[str | None]]] = {
 TIERS = (("board-serial", "product-uuid"), ("machine-id", "mac"))
 
 
-def signs(facts: Facts) -> list[str]:
+def signs(facts: "Facts") -> list[str]:
     """Return every real sign in a probe's facts as ``kind:value``, strongest first.
 
     A probe without root sees only the weaker tier.

@@ -1,7 +1,7 @@
 """The monitor plan of hosts, in the form that loading needs."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core.settings.settings import Settings
 from core.stores.datasets import Progress
@@ -10,6 +10,9 @@ from sampling.plan_file.monitor import load_monitor, plan_names
 from sampling.plan_file.notify import notify
 from sampling.sources.local_metrics import PREFIXES, with_local
 
+if TYPE_CHECKING:
+    from ingest.schema.schema import ProbeDocument
+
 
 def monitoring(settings: Settings) -> Monitoring:
     """What hosts are sampled for as soon as they are loaded."""
@@ -17,29 +20,26 @@ def monitoring(settings: Settings) -> Monitoring:
     return Monitoring(monitored, with_bridge, tell)
 
 
-def monitored(document: dict[str, Any], progress: Progress) -> list[str]:
+def monitored(document: "ProbeDocument", progress: Progress) -> list[str]:
     """The part of the monitor set that the host exposes; reports the other part.
 
     Metrics of the bridge and of control groups are included if the host exposes them.
     """
-    metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
-    exposed, monitor = [metric["name"] for metric in metrics], load_monitor()
+    exposed = [metric.name for metric in document.facts.metrics]
+    monitor = load_monitor()
     absent = [name for name in monitor if not plan_names([name], exposed)]
     if exposed and absent:
         progress(f"of the monitor set, not on this host: {', '.join(absent)}")
     return plan_names([*monitor, *(f"{name}*" for name in PREFIXES)], exposed)
 
 
-def with_bridge(document: dict[str, Any], near: bool = True) -> dict[str, Any]:
+def with_bridge(document: "ProbeDocument", near: bool = True) -> "ProbeDocument":
     """The facts of a host that the bridge samples, with metrics of the bridge itself.
 
     On the bridge's own machine, ``near``, metrics of control groups are included.
-    Raises DocumentError if the facts do not have the form of a probe's.
     """
-    from ingest.schema.check import check_document
-
-    check_document(document)
-    facts = document["facts"]
-    if not facts.get("pcp"):
+    facts = document.facts
+    if facts.pcp is None:
         return document
-    return {**document, "facts": {**facts, "pcp": with_local(facts["pcp"], near)}}
+    facts = facts.model_copy(update={"pcp": with_local(facts.pcp, near)})
+    return document.model_copy(update={"facts": facts})

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.stores.endpoint import Endpoint
-from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ingest.pmu.pfm import list_models
+from ingest.schema.schema import Pcp
 from ontology.iris import Iris
 from sampling.counters import counters
 from sampling.plans.counters import publish_counters
 from sampling.plans.request import PlanRequest
 from sampling.plans.store import add_plan
-from tests.ingest.documents import document, synthetic
+from tests.ingest.documents import describe_json, document, synthetic
 
 IRIS = Iris("http://localhost:8000")
 MODELS = {
@@ -39,7 +39,7 @@ def publish_host(
         facts["event_sources"] = [*events]
         facts["perf"] = {"events": events, "paranoid": 0, "watchdog": False}
     known = [model["name"] for model in list_models()]
-    found = describe({**document(facts), "host": host}, IRIS, known_pmus=known)
+    found = describe_json({**document(facts), "host": host}, IRIS, known_pmus=known)
     twin.put_graph(str(IRIS.twin_graph(host)), found.twin.graph())
     for graph, triples in found.pmus.items():
         twin.put_graph(str(graph), triples.graph())
@@ -69,6 +69,6 @@ def add(twin: Endpoint, asked: PlanRequest) -> list[str]:
         },
         "pmdas": {"127": "perfevent"},
     }
-    publish_counters(asked.host, pcp, "/x/pmcd.socket", twin, IRIS)
+    publish_counters(asked.host, Pcp.model_validate(pcp), "/x/pmcd.socket", twin, IRIS)
     add_plan(asked, twin, IRIS, wanted.counts)
     return metrics

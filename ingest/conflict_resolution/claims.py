@@ -10,7 +10,8 @@ from typing import Any
 
 from rdflib import URIRef
 
-Facts = dict[str, Any]
+from ingest.schema.schema import Facts
+
 # Kind and id of a component of a host, such as ("disk", "sda"); () is the host itself.
 Component = tuple[str, ...]
 Value = str | int | float | bool

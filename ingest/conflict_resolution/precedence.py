@@ -48,16 +48,16 @@ def _plain(value: Any) -> str:
 
 
 _BOARD = {
-    ("board", "vendor"): ST.boardVendor,
-    ("board", "model"): ST.boardModel,
-    ("board", "serial"): ST.boardSerial,
-    ("system", "vendor"): ST.systemVendor,
-    ("system", "model"): ST.systemModel,
-    ("system", "serial"): ST.systemSerial,
-    ("system", "uuid"): ST.systemUuid,
-    ("bios", "vendor"): ST.biosVendor,
-    ("bios", "version"): ST.biosVersion,
-    ("bios", "date"): ST.biosDate,
+    "board.vendor": ST.boardVendor,
+    "board.model": ST.boardModel,
+    "board.serial": ST.boardSerial,
+    "system.vendor": ST.systemVendor,
+    "system.model": ST.systemModel,
+    "system.serial": ST.systemSerial,
+    "system.uuid": ST.systemUuid,
+    "bios.vendor": ST.biosVendor,
+    "bios.version": ST.biosVersion,
+    "bios.date": ST.biosDate,
 }
 _DISK = {"model": ST.model, "serial": ST.serialNumber}
 _DISK |= {"firmware": ST.firmwareVersion, "vendor": ST.vendor}
@@ -77,8 +77,8 @@ RULES: tuple[Rule, ...] = (
         Rule(
             property_,
             (
-                ("board", values.host("board", *path)),
-                ("lshw", values.host("lshw", *path)),
+                ("board", values.host(f"board.{path}")),
+                ("lshw", values.host(f"lshw.{path}")),
             ),
             same_text,
         )
@@ -86,12 +86,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         ST.memorySize,
-        (("os", values.host("os", "memory")), ("hwloc", values.hwloc_memory)),
+        (("os", values.host("os.memory")), ("hwloc", values.hwloc_memory)),
         about_equal,
     ),
     Rule(
         ST.installedMemory,
-        (("memory_banks", values.installed), ("lshw", values.host("lshw", "memory"))),
+        (("memory_banks", values.installed), ("lshw", values.host("lshw.memory"))),
     ),
     Rule(
         ST.cpuModel,
@@ -115,8 +115,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ST.memorySize,
         (
-            ("hwloc", values.numa("hwloc", "numa")),
-            ("memory", values.numa("memory", "numa")),
+            ("hwloc", values.numa("hwloc.numa")),
+            ("memory", values.numa("memory.numa")),
         ),
         about_equal,
         _TOPOLOGY,
@@ -125,8 +125,8 @@ RULES: tuple[Rule, ...] = (
         Rule(
             property_,
             (
-                ("hwloc", values.cache(values.by_hwloc, fact)),
-                ("cache_sets", values.cache(values.by_kernel, fact)),
+                ("hwloc", values.cache("hwloc.caches", fact)),
+                ("cache_sets", values.cache("cache_sets", fact)),
             ),
             elsewhere=_TOPOLOGY,
         )
@@ -150,7 +150,7 @@ RULES: tuple[Rule, ...] = (
             (
                 ("smart", values.smart(fact)),
                 ("disks", values.each("disk", "disks", fact)),
-                ("lshw", values.each("disk", "lshw", fact, "disks")),
+                ("lshw", values.each("disk", "lshw.disks", fact)),
             ),
             same_name,
         )
@@ -167,7 +167,7 @@ RULES: tuple[Rule, ...] = (
         ST.macAddress,
         (
             ("nics", values.each("nic", "nics", "mac")),
-            ("lshw", values.each("nic", "lshw", "mac", "nics")),
+            ("lshw", values.each("nic", "lshw.nics", "mac")),
         ),
         same_text,
     ),
@@ -175,7 +175,7 @@ RULES: tuple[Rule, ...] = (
         ST.linkSpeed,
         (
             ("nics", values.each("nic", "nics", "speed")),
-            ("lshw", values.each("nic", "lshw", "speed", "nics")),
+            ("lshw", values.each("nic", "lshw.nics", "speed")),
         ),
     ),
     *(
@@ -183,7 +183,7 @@ RULES: tuple[Rule, ...] = (
             property_,
             (
                 ("nics", values.each("nic", "nics", fact)),
-                ("lshw", values.each("nic", "lshw", fact, "nics")),
+                ("lshw", values.each("nic", "lshw.nics", fact)),
             ),
             same_text,
         )

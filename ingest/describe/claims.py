@@ -1,12 +1,12 @@
 """Describe claims: what each source says where sources disagree."""
 
 from collections.abc import Collection
-from typing import Any
 
 from rdflib import URIRef
 
 from ingest.conflict_resolution.claims import Claim, Resolved
 from ingest.describe.host import source_iri
+from ingest.schema.schema import ProbeDocument
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -28,19 +28,19 @@ def describe_claims(
     triples: Triples,
     probe: Triples,
     iris: Iris,
-    document: dict[str, Any],
+    document: ProbeDocument,
     claims: list[Claim],
 ) -> None:
     """Describe the claims about things that have a description.
 
     The link to the claiming source goes to `probe`, since every probe has new sources.
     """
-    host = document["host"]
+    host = document.host
     described = {subject for subject, _, _ in triples}
     for claim in claims:
         about = iris.component(host, *claim.component) if claim.component else None
         about = about or iris.host(host)
-        if about in described and claim.source in document["sources"]:
+        if about in described and claim.source in document.sources:
             iri = _claim(triples, iris, host, claim, about)
             source = source_iri(iris, document, claim.source)
             probe.link(iri, {ST.claimedBy: source})

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdflib import RDFS, URIRef
 
@@ -10,6 +10,9 @@ from ingest.triples import Triples
 from ontology.iris import Iris, series_name
 from ontology.terms import QUDT, ST
 from ontology.units import qudt_unit
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import Pcp, ProbedMetric
 
 SEMANTICS = {
     "counter": ST.Counter,
@@ -34,30 +37,29 @@ class MetricSignature(NamedTuple):
     domain: str | None
 
     @classmethod
-    def of(cls, metric: Mapping[str, Any]) -> "MetricSignature":
-        return cls(metric["type"], semantics(metric), metric["units"], metric["indom"])
+    def of(cls, metric: "ProbedMetric") -> "MetricSignature":
+        return cls(metric.type, semantics(metric), metric.units, metric.indom)
 
 
 Catalogue = Mapping[str, MetricSignature]
 
 
 def describe_metrics(
-    triples: Triples, iris: Iris, pcp: dict[str, Any] | None, catalogue: Catalogue
+    triples: Triples, iris: Iris, pcp: "Pcp | None", catalogue: Catalogue
 ) -> dict[str, URIRef]:
     """Describe the metrics that `catalogue` lacks; return the IRIs of all by name."""
     if not pcp:
         return {}
-    domains = {metric["indom"] for metric in pcp["metrics"]} - {None}
+    domains = {metric.indom for metric in pcp.metrics if metric.indom}
     for domain in sorted(domains):
         triples.node(
             iris.instance_domain(domain), ST.InstanceDomain, {ST.domainId: domain}
         )
-    pmdas = pcp.get("pmdas") or {}
     return {
-        metric["name"]: _metric(triples, iris, metric, pmdas, catalogue)
-        for metric in pcp["metrics"]
+        metric.name: _metric(triples, iris, metric, pcp.pmdas, catalogue)
+        for metric in pcp.metrics
         # a newer PCP may have semantics that no reader here knows
-        if metric["semantics"] in SEMANTICS
+        if metric.semantics in SEMANTICS
     }
 
 
@@ -65,7 +67,7 @@ def describe_instances(
     triples: Triples,
     iris: Iris,
     host: str,
-    pcp: dict[str, Any] | None,
+    pcp: "Pcp | None",
     components: Mapping[str, URIRef],
 ) -> None:
     """Describe a host's instances of each domain, and the component of each.
@@ -74,11 +76,11 @@ def describe_instances(
     resolved at each fetch.
     """
     node = iris.host(host)
-    for domain, entry in ((pcp or {}).get("indoms") or {}).items():
+    for domain, entry in pcp.indoms.items() if pcp else ():
         domain_iri = iris.instance_domain(domain)
-        if not entry["stored"]:
+        if not entry.stored:
             triples.link(node, {ST.resolvesAtFetch: domain_iri})
-        for name, _ in entry["instances"]:
+        for name, _ in entry.instances:
             triples.node(
                 iris.metric_instance(host, domain, name),
                 ST.MetricInstance,
@@ -98,40 +100,40 @@ def component_of(
     return components.get(instance.removeprefix("/dev/"), node)
 
 
-def semantics(metric: Mapping[str, Any]) -> str:
+def semantics(metric: "ProbedMetric") -> str:
     """A metric's semantics; the kernel's where PCP's are wrong."""
-    return "counter" if metric["name"] in _COUNTED else str(metric["semantics"])
+    return "counter" if metric.name in _COUNTED else metric.semantics
 
 
 def _metric(
     triples: Triples,
     iris: Iris,
-    metric: dict[str, Any],
+    metric: "ProbedMetric",
     pmdas: Mapping[str, str],
     catalogue: Catalogue,
 ) -> URIRef:
-    domain, iri = metric["indom"], _metric_iri(iris, metric, catalogue)
-    if metric["name"] in catalogue and iri == iris.metric(metric["name"]):
+    domain, iri = metric.indom, _metric_iri(iris, metric, catalogue)
+    if metric.name in catalogue and iri == iris.metric(metric.name):
         return iri
     return triples.node(
         iri,
         ST.Metric,
         {
-            ST.samplerName: metric["name"],
-            ST.dbName: series_name(metric["name"]),
+            ST.samplerName: metric.name,
+            ST.dbName: series_name(metric.name),
             ST.semantics: SEMANTICS[semantics(metric)],
-            ST.valueType: metric["type"],
-            ST.pcpUnits: metric["units"],
-            QUDT.hasUnit: qudt_unit(metric["units"]),
-            RDFS.comment: metric["help"],
-            ST.pmdaName: pmdas.get(metric["pmid"].split(".")[0]),
+            ST.valueType: metric.type,
+            ST.pcpUnits: metric.units,
+            QUDT.hasUnit: qudt_unit(metric.units),
+            RDFS.comment: metric.help,
+            ST.pmdaName: pmdas.get(metric.pmid.split(".")[0]),
             ST.instanceDomain: iris.instance_domain(domain) if domain else None,
         },
     )
 
 
-def _metric_iri(iris: Iris, metric: dict[str, Any], catalogue: Catalogue) -> URIRef:
-    name, descriptor = metric["name"], MetricSignature.of(metric)
+def _metric_iri(iris: Iris, metric: "ProbedMetric", catalogue: Catalogue) -> URIRef:
+    name, descriptor = metric.name, MetricSignature.of(metric)
     if catalogue.get(name, descriptor) == descriptor:
         return iris.metric(name)
     return variant_iri(iris, name, descriptor)

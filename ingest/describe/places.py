@@ -1,27 +1,30 @@
 """Locate parts of a machine by the containers that hold their threads."""
 
 from collections.abc import Collection
-from typing import Any
 
 from rdflib import URIRef
 
 from ingest.describe import component_ids as ids
+from ingest.schema.topology import Container, Hwloc
 from ontology.iris import Iris
 
 Held = tuple[frozenset[int], URIRef]
-
-CONTAINERS = (("sockets", "socket"), ("dies", "die"), ("cores", "core"))
 
 
 class HostTopology:
     """The host, its sockets, dies, cores and threads, from hwloc's facts."""
 
-    def __init__(self, iris: Iris, host: str, topology: dict[str, Any]) -> None:
+    def __init__(self, iris: Iris, host: str, topology: Hwloc) -> None:
         self.iris, self.host, self.topology = iris, host, topology
-        everything = frozenset(t["os_index"] for t in topology["threads"])
+        self.containers = (
+            ("socket", topology.sockets),
+            ("die", topology.dies),
+            ("core", topology.cores),
+        )
+        everything = frozenset(t.os_index for t in topology.threads)
         self._levels: list[list[Held]] = [[(everything, iris.host(host))]]
-        for kind, name in CONTAINERS:
-            self._levels.append([self._held(name, e) for e in topology[kind]])
+        for name, entries in self.containers:
+            self._levels.append([self._held(name, entry) for entry in entries])
 
     def parent(self, threads: Collection[int], depth: int | None = None) -> URIRef:
         """The smallest container of some threads; the host if there are none.
@@ -35,9 +38,9 @@ class HostTopology:
                     return iri
         return self.iris.host(self.host)
 
-    def container(self, name: str, entry: dict[str, Any]) -> URIRef:
+    def container(self, name: str, entry: Container) -> URIRef:
         """The IRI of a socket, die or core."""
-        return self.component(name, ids.container(name, entry["threads"]))
+        return self.component(name, ids.container(name, entry.threads))
 
     def component(self, kind: str, id_: str) -> URIRef:
         """The IRI of any component of this host."""
@@ -53,9 +56,9 @@ class HostTopology:
         if not wanted:
             return []
         known = [
-            (frozenset(domain["threads"]), domain["os_index"])
-            for domain in self.topology["numa"]
-            if domain["threads"]
+            (frozenset(domain.threads), domain.os_index)
+            for domain in self.topology.numa
+            if domain.threads
         ]
         around = [(held, index) for held, index in known if wanted <= held]
         smallest = min((len(held) for held, _ in around), default=0)
@@ -65,8 +68,8 @@ class HostTopology:
             nearest = within
         return [self.component("numa", str(index)) for _, index in nearest]
 
-    def _held(self, name: str, entry: dict[str, Any]) -> Held:
-        threads = frozenset(entry["threads"])
+    def _held(self, name: str, entry: Container) -> Held:
+        threads = frozenset(entry.threads)
         return threads, self.container(name, entry) if threads else URIRef("")
 
 

@@ -1,7 +1,7 @@
 """Describe a host's plans and the series that they sample, first the monitor plan."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdflib import URIRef
 
@@ -9,6 +9,9 @@ from ingest.describe.metrics import component_of
 from ingest.triples import Triples
 from ontology.iris import Iris, series_name
 from ontology.terms import ST
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import Pcp
 
 MONITOR = "monitor"
 MONITOR_PERIOD = 1.0
@@ -27,21 +30,21 @@ def describe_plan(
     triples: Triples,
     iris: Iris,
     host: str,
-    pcp: dict[str, Any] | None,
+    pcp: "Pcp | None",
     metrics: Mapping[str, URIRef],
     monitored: Iterable[str],
     components: Mapping[str, URIRef],
 ) -> None:
     """Describe one plan node for each monitored metric that the host exposes."""
-    domains = {
-        metric["name"]: metric["indom"] for metric in (pcp or {}).get("metrics", [])
-    }
+    if pcp is None:
+        return
+    domains = {metric.name: metric.indom for metric in pcp.metrics}
     node = iris.host(host)
     for name in monitored:
         if name in metrics:
             instances = {
                 instance: component_of(instance or "", components, node)
-                for instance in _instances(pcp or {}, domains[name])
+                for instance in _instances(pcp, domains[name])
             }
             describe_sampling(
                 triples,
@@ -102,9 +105,9 @@ def describe_sampling(
     return plan
 
 
-def _instances(pcp: dict[str, Any], domain: str | None) -> list[str | None]:
+def _instances(pcp: "Pcp", domain: str | None) -> list[str | None]:
     """Instance names of a domain; none if it is resolved at each fetch."""
     if domain is None:
         return [None]
-    entry = pcp["indoms"].get(domain) or {"instances": []}
-    return [name for name, _ in entry["instances"]]
+    entry = pcp.indoms.get(domain)
+    return [name for name, _ in entry.instances] if entry else []

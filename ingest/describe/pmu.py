@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rdflib import RDFS, URIRef
 
@@ -15,7 +15,10 @@ from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
 
-Pmu = dict[str, Any]
+if TYPE_CHECKING:
+    from ingest.schema.schema import Facts, Mask, ProbedEvent, ProbedPmu
+
+_Event = TypeVar("_Event", bound="Mask")
 
 # libpfm4's name for the kernel's own events, which it finds on every machine.
 _KERNEL = "perf"
@@ -25,7 +28,7 @@ def describe_pmus(
     twin: Triples,
     iris: Iris,
     host: str,
-    facts: dict[str, Any],
+    facts: "Facts",
     known: Collection[str] = (),
 ) -> dict[URIRef, Triples]:
     """Describe a host's PMUs in `twin`; return a graph for each model.
@@ -35,10 +38,9 @@ def describe_pmus(
     """
     graphs = {}
     for pmu in _pmus(facts):
-        name, type_ = pmu["name"], pmu.get("type")
-        scope = scope_of(name, type_ or "")
-        events = [] if name in known else pmu.get("events") or []
-        graphs[iris.pmu_graph(name)] = describe_model(iris, {**pmu, "events": events})
+        name, type_ = pmu.name, pmu.type
+        scope = scope_of(name, type_)
+        graphs[iris.pmu_graph(name)] = describe_model(iris, pmu, name not in known)
         twin.node(
             iris.component(host, "pmu", name),
             ST.Pmu,
@@ -46,51 +48,53 @@ def describe_pmus(
                 ST.pmuName: name,
                 ST.pmuModel: iris.pmu(name),
                 ST.isPartOf: iris.host(host),
-                ST.counts: counted(iris, host, scope, facts.get("hwloc")),
-                ST.usable: is_usable(name, type_ or "", facts.get("event_sources")),
+                ST.counts: counted(iris, host, scope, facts.hwloc),
+                ST.usable: is_usable(name, type_, facts.event_sources),
             },
             label=f"PMU {name}",
         )
     return graphs
 
 
-def describe_model(iris: Iris, pmu: Pmu) -> Triples:
+def describe_model(iris: Iris, pmu: "ProbedPmu", with_events: bool = True) -> Triples:
     """Describe a PMU model and its events."""
-    triples, name = Triples(), pmu["name"]
-    modifiers = pmu.get("modifiers") or {}
+    triples, name = Triples(), pmu.name
     triples.node(
         iris.pmu(name),
         ST.PmuModel,
         {
             ST.pmuName: name,
-            ST.pmuType: pmu.get("type"),
-            ST.countScope: scope_of(name, pmu.get("type") or ""),
-            ST.counterCount: pmu.get("counters"),
-            ST.fixedCounterCount: pmu.get("fixed_counters"),
-            ST.maxEncoding: pmu.get("max_encoding"),
-            ST.eventCount: pmu.get("event_count"),
-            ST.eventModifier: [f"{k}: {text}" for k, text in modifiers.items()],
+            ST.pmuType: pmu.type,
+            ST.countScope: scope_of(name, pmu.type),
+            ST.counterCount: pmu.counters,
+            ST.fixedCounterCount: pmu.fixed_counters,
+            ST.maxEncoding: pmu.max_encoding,
+            ST.eventCount: pmu.event_count,
+            ST.eventModifier: [f"{k}: {text}" for k, text in pmu.modifiers.items()],
         },
-        label=pmu.get("description") or name,
+        label=pmu.description or name,
     )
-    for event in _once(pmu.get("events") or []):
+    for event in _once(pmu.events if with_events else []):
         _event(triples, iris, name, event)
     return triples
 
 
 def describe_role_events(triples: Triples, iris: Iris) -> None:
     """Describe the events that roles use, each with its PMU model's name."""
+    # Imported here because commands that need no event should start fast.
+    from ingest.schema.schema import Mask
+
     for pmu, events in _role_events().items():
         triples.node(iris.pmu(pmu), ST.PmuModel, {ST.pmuName: pmu})
         for name, encoding in events:
             whole = name.partition(":")[0]
             umask_of = iris.pmu_event(pmu, whole) if whole != name else None
             iri = iris.pmu_event(pmu, name)
-            _event_node(
-                triples, iris.pmu(pmu), iri, name, {"encoding": encoding}, umask_of
-            )
+            event = Mask(name=name, encoding=encoding)
+            _event_node(triples, iris.pmu(pmu), iri, name, event, umask_of)
             if umask_of:
-                _event_node(triples, iris.pmu(pmu), umask_of, whole, {}, None)
+                event = Mask(name=whole)
+                _event_node(triples, iris.pmu(pmu), umask_of, whole, event, None)
 
 
 def _role_events() -> dict[str, list[tuple[str, list[str]]]]:
@@ -114,22 +118,28 @@ def _known_encoding(pmu: str, event: str) -> list[str]:
     return [code] if code else []
 
 
-def _pmus(facts: dict[str, Any]) -> Iterator[Pmu]:
+def _pmus(facts: "Facts") -> Iterator["ProbedPmu"]:
     """Yield libpfm4's PMUs; else those of the processor models, as known here.
 
     The kernel's own PMU is then added if the event sources are known, even without any
     other.
     """
-    if found := (facts.get("pfm") or {}).get("pmus"):
-        yield from found
+    if facts.pfm.pmus:
+        yield from facts.pfm.pmus
         return
     named = [name for each in processors(facts) for name in pmus_of(each)]
-    named += [_KERNEL] if facts.get("event_sources") else []
+    named += [_KERNEL] if facts.event_sources else []
     yield from (_known_model(name) for name in dict.fromkeys(named))
 
 
 @lru_cache(maxsize=512)
-def _known_model(name: str) -> Pmu:
+def _known_model(name: str) -> "ProbedPmu":
+    from ingest.schema.schema import ProbedPmu
+
+    return ProbedPmu.model_validate(_model_facts(name))
+
+
+def _model_facts(name: str) -> dict[str, Any]:
     """A model from this machine's libpfm4, without the events of uncore boxes."""
     try:
         models = {model["name"]: model for model in _models()}
@@ -144,21 +154,21 @@ def _known_model(name: str) -> Pmu:
 
 
 @lru_cache(maxsize=1)
-def _models() -> list[Pmu]:
+def _models() -> list[dict[str, Any]]:
     return list_models()
 
 
-def _once(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _once(entries: list[_Event]) -> list[_Event]:
     """Drop repeated names: libpfm4 encodes the first entry of a name."""
-    return list({entry["name"]: entry for entry in reversed(entries)}.values())[::-1]
+    return list({entry.name: entry for entry in reversed(entries)}.values())[::-1]
 
 
-def _event(triples: Triples, iris: Iris, pmu: str, event: dict[str, Any]) -> None:
-    name = event["name"]
+def _event(triples: Triples, iris: Iris, pmu: str, event: "ProbedEvent") -> None:
+    name = event.name
     whole = iris.pmu_event(pmu, name)
     _event_node(triples, iris.pmu(pmu), whole, name, event, None)
-    for umask in _once(event.get("umasks") or []):
-        full = f"{name}:{umask['name']}"
+    for umask in _once(event.umasks):
+        full = f"{name}:{umask.name}"
         iri = iris.pmu_event(pmu, full)
         _event_node(triples, iris.pmu(pmu), iri, full, umask, whole)
 
@@ -168,7 +178,7 @@ def _event_node(
     pmu: URIRef,
     iri: URIRef,
     name: str,
-    entry: dict[str, Any],
+    entry: "Mask",
     umask_of: URIRef | None,
 ) -> None:
     triples.node(
@@ -178,9 +188,9 @@ def _event_node(
             ST.ofPmu: pmu,
             ST.pmuName: name,
             ST.umaskOf: umask_of,
-            ST.eventCode: entry.get("code"),
-            ST.eventFlag: entry.get("flags"),
-            ST.eventEncoding: ",".join(entry.get("encoding") or []),
-            RDFS.comment: entry.get("description"),
+            ST.eventCode: entry.code,
+            ST.eventFlag: entry.flags,
+            ST.eventEncoding: ",".join(entry.encoding),
+            RDFS.comment: entry.description,
         },
     )

@@ -1,12 +1,12 @@
 """Describe sockets, dies, cores and their kinds, threads, caches and Groups."""
 
-from typing import Any
-
 from rdflib import URIRef
 
 from ingest.describe import component_ids as ids
 from ingest.describe.memory import describe_memory
-from ingest.describe.places import CONTAINERS, Held, HostTopology, span
+from ingest.describe.places import Held, HostTopology, span
+from ingest.schema.schema import CpuModel, Facts, ThreadClock
+from ingest.schema.topology import Cache, Container, CoreKind, Hwloc, HwlocGroup
 from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -19,6 +19,7 @@ _CACHE_TYPES = {
     "instruction": ST.InstructionCache,
     "unified": ST.UnifiedCache,
 }
+_UNKNOWN = CpuModel()
 # Arm's names in hwloc for the numbers that /proc/cpuinfo has.
 _ARM = {
     "CPUVendor": "CPUImplementer",
@@ -29,35 +30,25 @@ _ARM = {
 
 
 def describe_topology(
-    triples: Triples, iris: Iris, host: str, facts: dict[str, Any]
+    triples: Triples, iris: Iris, host: str, facts: Facts
 ) -> Components:
     """Describe the hwloc topology; return components by PCP instance name.
 
     `cpu3` is a thread and `node1` a NUMA domain in every instance domain of PCP.
     """
-    topology = facts.get("hwloc")
-    if not topology:
-        return {}
-    return _Topology(triples, iris, host, facts, topology).describe()
+    return _Topology(triples, iris, host, facts).describe()
 
 
 class _Topology:
     """One pass over a topology, from the largest container to the threads."""
 
-    def __init__(
-        self,
-        triples: Triples,
-        iris: Iris,
-        host: str,
-        facts: dict[str, Any],
-        topology: dict[str, Any],
-    ) -> None:
-        self.triples, self.facts, self.topology = triples, facts, topology
-        self.places = HostTopology(iris, host, topology)
+    def __init__(self, triples: Triples, iris: Iris, host: str, facts: Facts) -> None:
+        self.triples, self.facts, self.topology = triples, facts, facts.hwloc
+        self.places = HostTopology(iris, host, facts.hwloc)
 
     def describe(self) -> Components:
-        for depth, (kind, name) in enumerate(CONTAINERS, start=1):
-            self._containers(kind, name, depth)
+        for depth, (name, entries) in enumerate(self.places.containers, start=1):
+            self._containers(name, entries, depth)
         self._sockets_facts()
         self._clocks()
         groups = self._groups()
@@ -66,99 +57,98 @@ class _Topology:
         self._threads(caches, domains, groups, self._kinds())
         return self._instance_names()
 
-    def _containers(self, kind: str, name: str, depth: int) -> None:
+    def _containers(self, name: str, entries: list[Container], depth: int) -> None:
         """Describe all objects of one kind; each is part of one of a larger kind."""
-        for entry in self.topology[kind]:
-            threads = entry["threads"]
+        for entry in entries:
+            threads = entry.threads
             if threads:
                 self.triples.node(
                     self.places.container(name, entry),
                     _CLASSES[name],
                     {
-                        ST.osIndex: entry["os_index"],
+                        ST.osIndex: entry.os_index,
                         ST.isPartOf: self.places.parent(threads, depth),
                     },
                     label=f"{name} of {span(threads)}",
                 )
 
     def _sockets_facts(self) -> None:
-        stated = (self.facts.get("cpu") or {}).get("sockets") or {}
-        for entry in self.topology["sockets"]:
-            if not entry["threads"]:
+        for entry in self.topology.sockets:
+            if not entry.threads:
                 continue
-            info = _named_as_on_x86(entry.get("info") or {})
-            cpu = stated.get(str(entry["os_index"])) or {}
+            info = _named_as_on_x86(entry.info)
+            cpu = self.facts.cpu.sockets.get(str(entry.os_index), _UNKNOWN)
             iri = self.places.container("socket", entry)
             self.triples.link(
                 iri,
                 {
-                    ST.cpuModel: cpu.get("name") or info.get("CPUModel"),
-                    ST.cpuVendor: cpu.get("vendor") or info.get("CPUVendor"),
-                    ST.cpuFamily: cpu.get("family") or info.get("CPUFamilyNumber"),
-                    ST.cpuModelNumber: cpu.get("model") or info.get("CPUModelNumber"),
-                    ST.stepping: cpu.get("stepping") or info.get("CPUStepping"),
-                    ST.microcode: cpu.get("microcode"),
-                    ST.cpuFlag: cpu.get("flags"),
+                    ST.cpuModel: cpu.name or info.get("CPUModel"),
+                    ST.cpuVendor: cpu.vendor or info.get("CPUVendor"),
+                    ST.cpuFamily: cpu.family or info.get("CPUFamilyNumber"),
+                    ST.cpuModelNumber: cpu.model or info.get("CPUModelNumber"),
+                    ST.stepping: cpu.stepping or info.get("CPUStepping"),
+                    ST.microcode: cpu.microcode,
+                    ST.cpuFlag: cpu.flags,
                 },
             )
 
     def _clocks(self) -> None:
         """A core has the clocks of its lowest thread that has any."""
-        clocks = self.facts.get("clocks") or _kinds_clocks(self.topology)
-        for entry in self.topology["cores"]:
-            stated = (clocks.get(str(thread)) for thread in entry["threads"])
+        clocks = self.facts.clocks or _kinds_clocks(self.topology)
+        for entry in self.topology.cores:
+            stated = (clocks.get(str(thread)) for thread in entry.threads)
             clock = next(filter(None, stated), None)
             if clock:
                 self.triples.link(
                     self.places.container("core", entry),
                     {
-                        ST.baseFrequency: clock.get("base"),
-                        ST.minFrequency: clock.get("min"),
-                        ST.maxFrequency: clock.get("max"),
-                        ST.frequencyGovernor: clock.get("governor"),
+                        ST.baseFrequency: clock.base,
+                        ST.minFrequency: clock.min,
+                        ST.maxFrequency: clock.max,
+                        ST.frequencyGovernor: clock.governor,
                     },
                 )
 
     def _groups(self) -> list[Held]:
         return [
-            (frozenset(entry["threads"]), self._group(entry))
-            for entry in self.topology["groups"]
-            if entry["threads"]
+            (frozenset(entry.threads), self._group(entry))
+            for entry in self.topology.groups
+            if entry.threads
         ]
 
-    def _group(self, entry: dict[str, Any]) -> URIRef:
+    def _group(self, entry: HwlocGroup) -> URIRef:
         return self.triples.node(
-            self._iri("group", ids.group(entry["level"], entry["threads"])),
+            self._iri("group", ids.group(entry.level, entry.threads)),
             ST.Group,
             {
-                ST.isPartOf: self.places.parent(entry["threads"]),
-                ST.groupKind: entry.get("subtype"),
+                ST.isPartOf: self.places.parent(entry.threads),
+                ST.groupKind: entry.subtype,
             },
-            label=f"group of {span(entry['threads'])}",
+            label=f"group of {span(entry.threads)}",
         )
 
     def _caches(self) -> list[Held]:
         found = []
-        for entry in self.topology["caches"]:
-            threads = frozenset(entry["threads"])
+        for entry in self.topology.caches:
+            threads = frozenset(entry.threads)
             if threads:
                 found.append((threads, self._cache(entry, threads)))
         return found
 
-    def _cache(self, entry: dict[str, Any], threads: frozenset[int]) -> URIRef:
-        level = ids.cache_level(entry["level"], entry["type"])
+    def _cache(self, entry: Cache, threads: frozenset[int]) -> URIRef:
+        level = ids.cache_level(entry.level, entry.type)
         iri = self._iri("cache", ids.container(level.lower(), threads))
         return self.triples.node(
             iri,
             ST.Cache,
             {
-                ST.cacheLevel: entry["level"],
-                ST.cacheType: _CACHE_TYPES[entry["type"]],
-                ST.cacheSize: entry["size"],
-                ST.lineSize: entry["line"] or None,
-                ST.associativity: entry["ways"],
-                ST.cacheSets: entry["sets"],
-                ST.inclusive: entry["inclusive"],
+                ST.cacheLevel: entry.level,
+                ST.cacheType: _CACHE_TYPES[entry.type],
+                ST.cacheSize: entry.size,
+                ST.lineSize: entry.line or None,
+                ST.associativity: entry.ways,
+                ST.cacheSets: entry.sets,
+                ST.inclusive: entry.inclusive,
                 ST.isPartOf: self.places.parent(threads),
             },
             label=f"{level} of {span(threads)}",
@@ -166,24 +156,24 @@ class _Topology:
 
     def _kinds(self) -> list[Held]:
         """The kinds of cores of a hybrid machine; empty if all cores are alike."""
-        kinds = self.topology.get("kinds") or []
+        kinds = self.topology.kinds
         return [
-            (frozenset(kind["threads"]), self._kind(number, kind))
+            (frozenset(kind.threads), self._kind(number, kind))
             for number, kind in enumerate(kinds)
             if len(kinds) > 1
         ]
 
-    def _kind(self, number: int, kind: dict[str, Any]) -> URIRef:
+    def _kind(self, number: int, kind: CoreKind) -> URIRef:
         return self.triples.node(
             self._iri("kind", str(number)),
             ST.CpuKind,
             {
                 ST.kindNumber: number,
-                ST.coreType: kind.get("core_type"),
-                ST.performanceRank: kind.get("rank"),
-                ST.cpuCapacity: kind.get("efficiency"),
+                ST.coreType: kind.core_type,
+                ST.performanceRank: kind.rank,
+                ST.cpuCapacity: kind.efficiency,
             },
-            label=f"cores of {span(kind['threads'])}",
+            label=f"cores of {span(kind.threads)}",
         )
 
     def _threads(
@@ -193,14 +183,14 @@ class _Topology:
         groups: list[Held],
         kinds: list[Held],
     ) -> None:
-        for entry in self.topology["threads"]:
-            index = entry["os_index"]
+        for entry in self.topology.threads:
+            index = entry.os_index
             self.triples.node(
                 self._iri("thread", str(index)),
                 ST.HardwareThread,
                 {
                     ST.osIndex: index,
-                    ST.allowed: entry["allowed"],
+                    ST.allowed: entry.allowed,
                     ST.isPartOf: self.places.parent([index]),
                     ST.usesCache: [iri for held, iri in caches if index in held],
                     ST.inNumaDomain: [iri for held, iri in domains if index in held],
@@ -212,11 +202,11 @@ class _Topology:
 
     def _instance_names(self) -> Components:
         names = {
-            f"cpu{t['os_index']}": self._iri("thread", str(t["os_index"]))
-            for t in self.topology["threads"]
+            f"cpu{t.os_index}": self._iri("thread", str(t.os_index))
+            for t in self.topology.threads
         }
-        for numa in self.topology["numa"]:
-            index = numa["os_index"]
+        for numa in self.topology.numa:
+            index = numa.os_index
             names[f"node{index}"] = self._iri("numa", str(index))
         return names
 
@@ -230,10 +220,10 @@ def _named_as_on_x86(info: dict[str, str]) -> dict[str, str]:
     return {**named, **info}
 
 
-def _kinds_clocks(topology: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _kinds_clocks(topology: Hwloc) -> dict[str, ThreadClock | None]:
     """hwloc's clocks, used if no other source gives any."""
     return {
-        str(thread): {"base": kind.get("base"), "max": kind.get("max")}
-        for kind in topology.get("kinds") or []
-        for thread in kind["threads"]
+        str(thread): ThreadClock(base=kind.base, max=kind.max)
+        for kind in topology.kinds
+        for thread in kind.threads
     }

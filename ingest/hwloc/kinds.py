@@ -1,6 +1,7 @@
 """The kinds of cores of a hybrid machine, from hwloc's XML (2.4 and later)."""
 
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from ingest.gaps import report_gap
 from ingest.hwloc.xml import Topology, cpus, infos
@@ -19,26 +20,37 @@ def find_kinds(topology: Topology) -> list[dict[str, Any]]:
     hwloc's own ranking. Raises TopologyError.
     """
     kinds = [_kind(element) for element in topology.element.findall("cpukind")]
-    found = [kind for kind in kinds if kind["threads"]]
+    found = [kind for kind in kinds if kind.threads]
+    ranks = _ranks(found)
     return [
-        {**kind, "rank": rank} for kind, rank in zip(found, _ranks(found), strict=True)
+        {**kind._asdict(), "rank": rank}
+        for kind, rank in zip(found, ranks, strict=True)
     ]
 
 
-def _kind(element: Any) -> dict[str, Any]:
+class _Kind(NamedTuple):
+    efficiency: int | None
+    threads: list[int]
+    core_type: str | None
+    max: int | None
+    base: int | None
+    info: dict[str, str]
+
+
+def _kind(element: Any) -> _Kind:
     info = infos(element)
-    return {
-        "efficiency": _number("forced_efficiency", element.get("forced_efficiency")),
-        "threads": cpus(element, "cpuset"),
-        "core_type": info.get("CoreType"),
-        "max": _hertz("FrequencyMaxMHz", info),
-        "base": _hertz("FrequencyBaseMHz", info),
-        "info": info,
-    }
+    return _Kind(
+        efficiency=_number("forced_efficiency", element.get("forced_efficiency")),
+        threads=cpus(element, "cpuset"),
+        core_type=info.get("CoreType"),
+        max=_hertz("FrequencyMaxMHz", info),
+        base=_hertz("FrequencyBaseMHz", info),
+        info=info,
+    )
 
 
-def _ranks(kinds: list[dict[str, Any]]) -> list[int | None]:
-    for compared in (_efficiency, _intel, _clock):
+def _ranks(kinds: list[_Kind]) -> list[int | None]:
+    for compared in (attrgetter("efficiency"), _intel, attrgetter("max")):
         keys = [compared(kind) for kind in kinds]
         known = [key for key in keys if key is not None]
         if len(set(known)) == len(kinds):
@@ -47,19 +59,8 @@ def _ranks(kinds: list[dict[str, Any]]) -> list[int | None]:
     return [None] * len(kinds)
 
 
-def _efficiency(kind: dict[str, Any]) -> int | None:
-    found: int | None = kind["efficiency"]
-    return found
-
-
-def _intel(kind: dict[str, Any]) -> int | None:
-    known = kind["core_type"] in _INTEL
-    return _INTEL.index(kind["core_type"]) if known else None
-
-
-def _clock(kind: dict[str, Any]) -> int | None:
-    found: int | None = kind["max"]
-    return found
+def _intel(kind: _Kind) -> int | None:
+    return _INTEL.index(kind.core_type) if kind.core_type in _INTEL else None
 
 
 def _number(name: str, text: str | None) -> int | None:

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 from ontology.iris import encode_id
 
@@ -10,17 +9,6 @@ from ontology.iris import encode_id
 def topology_path(home: Path, host: str) -> Path:
     """The file of one host in the state folder; raises IdError."""
     return home / "topology" / f"{encode_id(host)}.xml"
-
-
-def topology_of(document: dict[str, Any]) -> str | None:
-    """The XML in a probe document."""
-    xml = (document["facts"].get("hwloc") or {}).get("xml")
-    return xml if isinstance(xml, str) else None
-
-
-def keep_topology(home: Path, document: dict[str, Any]) -> str:
-    """Keep the XML in a probe document, as keep_xml does."""
-    return keep_xml(home, document["host"], topology_of(document))
 
 
 def keep_xml(home: Path, host: str, xml: str | None) -> str:

@@ -13,20 +13,19 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
 from multiprocessing import get_context
-from typing import Any
 
 from ingest.description import Description, describe
-from ingest.hwloc.topology_file import topology_of
 from ingest.load.catalogues import Catalogues, held_nodes
 from ingest.load.fast_load import PackedHost, pack
 from ingest.load.register import signs_of
 from ingest.machine_files import doubts
 from ingest.machine_folder import MachineFile
+from ingest.schema.schema import ProbeDocument
 from ontology.iris import Iris
 from shapes.validate import is_valid
 
 Tell = Callable[[str], None]
-Monitored = Callable[[dict[str, Any], Tell], list[str]]
+Monitored = Callable[[ProbeDocument, Tell], list[str]]
 _AHEAD = 3  # files per process: prepared files are held in memory
 
 
@@ -39,7 +38,7 @@ class LoadJob:
     new: frozenset[str]
     monitored: Monitored
 
-    def described(self, document: dict[str, Any], tell: Tell) -> Description:
+    def described(self, document: ProbeDocument, tell: Tell) -> Description:
         """Describe a document and report doubts about it with `tell`."""
         for line in doubts(document):
             tell(line)
@@ -108,7 +107,7 @@ def _prepare(file: MachineFile) -> PreparedFile:
 
 def _describe(job: LoadJob, ready: PreparedFile) -> None:
     document = ready.file.document()
-    if document["host"] not in job.new or _adds_metrics(job, document):
+    if document.host not in job.new or _adds_metrics(job, document):
         return
     told: list[str] = []
     description = job.described(document, told.append)
@@ -117,13 +116,13 @@ def _describe(job: LoadJob, ready: PreparedFile) -> None:
         return
     ready.packed = pack(description, job.iris, adds)
     ready.signs, ready.told = signs_of(description), told
-    ready.xml = topology_of(document)
+    ready.xml = document.facts.hwloc.xml
 
 
-def _adds_metrics(job: LoadJob, document: dict[str, Any]) -> bool:
+def _adds_metrics(job: LoadJob, document: ProbeDocument) -> bool:
     """Whether PCP has a metric that the catalogue lacks, known before describing."""
-    metrics = (document["facts"].get("pcp") or {}).get("metrics", [])
-    return any(metric["name"] not in job.catalogues.metrics for metric in metrics)
+    known = job.catalogues.metrics
+    return any(metric.name not in known for metric in document.facts.metrics)
 
 
 def _is_valid(description: Description) -> bool:

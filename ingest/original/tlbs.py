@@ -5,6 +5,7 @@ from typing import Any
 
 from ingest.gaps import report_gap
 from ingest.original.values import malformed
+from ingest.sources.tlb import TlbFacts
 
 _PAGE_SIZES = "[0-9]+[KMG](?:/[0-9]+[KMG])*"
 _TYPE = re.compile(rf"(data|instruction|L2) TLB: ({_PAGE_SIZES})(?: pages)?")
@@ -14,7 +15,7 @@ _PAGES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _PLACE = "the file.cpu.tlb"
 
 
-def tlbs(listed: Any) -> list[dict[str, Any]]:
+def tlbs(listed: Any) -> list[TlbFacts]:
     """Facts in the form of parse_tlbs; unreadable entries are reported.
 
     Raises DocumentError if it is not a list of objects.
@@ -23,7 +24,7 @@ def tlbs(listed: Any) -> list[dict[str, Any]]:
     is_list = isinstance(entries, list) and all(isinstance(e, dict) for e in entries)
     if not is_list:
         raise malformed(_PLACE, "a list of TLBs")
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    found: dict[tuple[Any, ...], TlbFacts] = {}
     for entry in entries:
         tlb = _tlb(entry)
         key = (tlb["level"], tlb["type"], *tlb["page_sizes"]) if tlb else ()
@@ -34,7 +35,7 @@ def tlbs(listed: Any) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _tlb(entry: dict[str, Any]) -> dict[str, Any] | None:
+def _tlb(entry: dict[str, Any]) -> TlbFacts | None:
     kind = _TYPE.fullmatch(str(entry.get("type", "")))
     ways = _WAYS.fullmatch(str(entry.get("association", "")))
     entries = _ENTRIES.fullmatch(str(entry.get("size", "")))

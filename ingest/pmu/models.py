@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import CpuModel, Facts
 
 _FILE = Path(__file__).with_suffix(".yaml")
 _VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd", "ARM": "arm"}
@@ -30,6 +33,23 @@ class Processor:
     stepping: int | None = None
 
 
+@dataclass(frozen=True)
+class _ModelRow:
+    """A row of the table; None fits every model or stepping."""
+
+    family: int
+    pmus: tuple[str, ...]
+    models: list[int | str] | None = None
+    steppings: list[int | str] | None = None
+
+    def fits(self, processor: Processor) -> bool:
+        return (
+            self.family == processor.family
+            and _among(self.models, processor.model)
+            and _among(self.steppings, processor.stepping)
+        )
+
+
 def pmus_of(processor: Processor) -> list[str]:
     """The PMUs of a processor, its core's first; none if the processor is unknown.
 
@@ -37,30 +57,21 @@ def pmus_of(processor: Processor) -> list[str]:
     """
     table = _table().get(_VENDORS.get(processor.vendor, ""), [])
     for row in table:
-        if _fits(row, processor):
-            return [pmu for name in row["pmus"] for pmu in expanded(name)]
+        if row.fits(processor):
+            return list(row.pmus)
     return []
 
 
 def all_pmus() -> set[str]:
     """Every PMU of the table."""
-    return {
-        pmu
-        for rows in _table().values()
-        for row in rows
-        for name in row["pmus"]
-        for pmu in expanded(name)
-    }
+    return {pmu for rows in _table().values() for row in rows for pmu in row.pmus}
 
 
-def processors(facts: dict[str, Any]) -> list[Processor]:
+def processors(facts: "Facts") -> list[Processor]:
     """The distinct processors in a probe's facts, in order."""
     described = [
-        *(_of_hwloc(s.get("info") or {}) for s in _sockets(facts)),
-        *(
-            _of_cpu(cpu)
-            for cpu in ((facts.get("cpu") or {}).get("sockets") or {}).values()
-        ),
+        *(_of_hwloc(socket.info) for socket in facts.hwloc.sockets),
+        *(_of_cpu(cpu) for cpu in facts.cpu.sockets.values()),
     ]
     found = [processor for processor in described if processor]
     # The kernel knows the stepping; older hwloc files do not.
@@ -78,10 +89,6 @@ def expanded(name: str) -> Iterator[str]:
         yield f"{name[: found.start()]}{number}"
 
 
-def _sockets(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    return (facts.get("hwloc") or {}).get("sockets") or []
-
-
 def _of_hwloc(info: dict[str, str]) -> Processor | None:
     if "CPUImplementer" in info:
         numbers = _numbers(info.get("CPUImplementer"), info.get("CPUPart"))
@@ -91,13 +98,13 @@ def _of_hwloc(info: dict[str, str]) -> Processor | None:
     return _processor(info.get("CPUVendor"), numbers, stepping)
 
 
-def _of_cpu(cpu: dict[str, Any]) -> Processor | None:
+def _of_cpu(cpu: "CpuModel") -> Processor | None:
     # Arm: the family is the version of the instruction set, so it is not used.
-    if str(cpu.get("vendor")).startswith("0x"):
-        part = _numbers(cpu["vendor"], cpu.get("model"))
+    if cpu.vendor and cpu.vendor.startswith("0x"):
+        part = _numbers(cpu.vendor, cpu.model)
         return Processor("ARM", *part) if part else None
-    numbers = _numbers(cpu.get("family"), cpu.get("model"))
-    return _processor(cpu.get("vendor"), numbers, _numbers(cpu.get("stepping")))
+    numbers = _numbers(cpu.family, cpu.model)
+    return _processor(cpu.vendor, numbers, _numbers(cpu.stepping))
 
 
 def _processor(
@@ -117,14 +124,6 @@ def _numbers(*texts: str | None) -> list[int] | None:
         return None
 
 
-def _fits(row: dict[str, Any], processor: Processor) -> bool:
-    return (
-        row["family"] == processor.family
-        and _among(row.get("models"), processor.model)
-        and _among(row.get("steppings"), processor.stepping)
-    )
-
-
 def _among(ranges: list[int | str] | None, number: int | None) -> bool:
     if ranges is None:
         return True
@@ -137,6 +136,11 @@ def _among(ranges: list[int | str] | None, number: int | None) -> bool:
 
 
 @cache
-def _table() -> dict[str, list[dict[str, Any]]]:
-    table: dict[str, list[dict[str, Any]]] = yaml.safe_load(_FILE.read_text("utf-8"))
-    return table
+def _table() -> dict[str, list[_ModelRow]]:
+    table = yaml.safe_load(_FILE.read_text("utf-8"))
+    return {vendor: [_row(**row) for row in rows] for vendor, rows in table.items()}
+
+
+def _row(pmus: list[str], **conditions: Any) -> _ModelRow:
+    every = tuple(pmu for name in pmus for pmu in expanded(name))
+    return _ModelRow(pmus=every, **conditions)

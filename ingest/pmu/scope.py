@@ -1,12 +1,15 @@
 """The scope that a PMU counts for, and its name in the kernel."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rdflib import URIRef
 
 from ingest.describe import component_ids as ids
 from ontology.iris import Iris
+
+if TYPE_CHECKING:
+    from ingest.schema.topology import Hwloc
 
 # Uncore boxes by the word in their name; all others count for a socket.
 _BOXES = {
@@ -41,7 +44,7 @@ _NAMED = {
 _CORE = ("cpu", "armv")
 
 
-def scope_of(pmu: str, type_: str) -> str | None:
+def scope_of(pmu: str, type_: str | None) -> str | None:
     """The scope of a PMU's counters: ``thread``, ``cache``, ``memory`` …
 
     A box counts for its part of a socket: a channel, a slice of the L3 cache, a link.
@@ -50,11 +53,11 @@ def scope_of(pmu: str, type_: str) -> str | None:
         return "cache"
     if found := _BOX.search(pmu):
         return _BOXES.get(found[1], "socket")
-    return _BY_TYPE.get(type_)
+    return _BY_TYPE.get(type_ or "")
 
 
 def counted(
-    iris: Iris, host: str, scope: str | None, topology: dict[str, Any] | None
+    iris: Iris, host: str, scope: str | None, topology: "Hwloc"
 ) -> list[URIRef]:
     """The components of a host that a PMU counts for; the host if none is known.
 
@@ -62,27 +65,29 @@ def counted(
     of one kind is the socket's value.
     """
     found: list[URIRef] = []
-    if topology and scope == "thread":
+    if scope == "thread":
         found = [
-            iris.component(host, "thread", str(thread["os_index"]))
-            for thread in topology["threads"]
+            iris.component(host, "thread", str(thread.os_index))
+            for thread in topology.threads
         ]
-    elif topology and scope == "cache":
+    elif scope == "cache":
         found = [
-            iris.component(host, "cache", ids.container("l3", cache["threads"]))
-            for cache in topology["caches"]
-            if cache["level"] == 3 and cache["threads"]
+            iris.component(host, "cache", ids.container("l3", cache.threads))
+            for cache in topology.caches
+            if cache.level == 3 and cache.threads
         ]
-    elif topology and scope not in (None, "host"):
+    elif scope not in (None, "host"):
         found = [
-            iris.component(host, "socket", ids.container("socket", socket["threads"]))
-            for socket in topology["sockets"]
-            if socket["threads"]
+            iris.component(host, "socket", ids.container("socket", socket.threads))
+            for socket in topology.sockets
+            if socket.threads
         ]
     return found or [iris.host(host)]
 
 
-def is_usable(pmu: str, type_: str, event_sources: list[str] | None) -> bool | None:
+def is_usable(
+    pmu: str, type_: str | None, event_sources: list[str] | None
+) -> bool | None:
     """Whether the kernel can count with a PMU; None if unknown.
 
     libpfm4 only looks at the processor's model, which says nothing about counters in a

@@ -1,7 +1,7 @@
 """Read and publish PMU models and roles in the store."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rdflib import DCTERMS, Graph, Literal
 
@@ -14,6 +14,9 @@ from ingest.triples import Triples
 from ontology.iris import Iris
 from ontology.terms import ST
 from shapes.validate import validate
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import ProbedPmu
 
 
 def stored_models(twin: Endpoint) -> set[str]:
@@ -30,7 +33,7 @@ def stored_models(twin: Endpoint) -> set[str]:
     return {str(name) for name, events, count in rows if events >= count}
 
 
-def publish_models(twin: Endpoint, iris: Iris, models: Iterable[dict[str, Any]]) -> int:
+def publish_models(twin: Endpoint, iris: Iris, models: Iterable["ProbedPmu"]) -> int:
     """Add PMU models with all their events; return the number of triples.
 
     An existing event is replaced; one that this libpfm4 lacks stays. Raises
@@ -39,8 +42,8 @@ def publish_models(twin: Endpoint, iris: Iris, models: Iterable[dict[str, Any]])
     written = 0
     for model in models:
         described = describe_model(iris, model)
-        _check(f"PMU {model['name']}", described.graph())
-        graph = iris.pmu_graph(model["name"])
+        _check(f"PMU {model.name}", described.graph())
+        graph = iris.pmu_graph(model.name)
         twin.update(_merged(str(graph), described))
         written += len(described)
     return written

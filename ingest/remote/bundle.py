@@ -24,7 +24,7 @@ from ingest.errors import BundleError, ProbeSourceError
 from ingest.remote.collect import FIRST, LAST, MAX_OUTPUT, MAX_TOTAL
 from ingest.remote.tar import TarEntry, read_entries
 from ingest.sources.files import read_value
-from ingest.sources.machine import Machine
+from ingest.sources.machine import Machine, ToolOutcome
 
 _MOST = MAX_TOTAL + 2 * MAX_OUTPUT
 _MOST_ENTRIES = 500_000
@@ -257,14 +257,14 @@ def _copied(folder: Path, texts: dict[str, dict[str, Any]]) -> MachineCopy:
     )
 
 
-def _outcomes(tools: Any) -> dict[str, dict[str, Any]]:
+def _outcomes(tools: Any) -> dict[str, ToolOutcome]:
     """The outcome of each tool; a malformed one counts as a tool that was not run."""
     found = tools.items() if isinstance(tools, dict) else ()
     return {
-        name: {
-            "reason": printable(str(outcome["reason"])) if outcome["reason"] else None,
-            "missing": outcome.get("missing") is True,
-        }
+        name: ToolOutcome(
+            printable(str(outcome["reason"])) if outcome["reason"] else "",
+            outcome.get("missing") is True,
+        )
         for name, outcome in found
         if isinstance(outcome, dict) and "reason" in outcome and "/" not in name
     }

@@ -27,15 +27,19 @@ _EXPECTED = {
 }
 
 
-def check_document(document: Any) -> None:
-    """Raise ProbeDocumentError with place and reason for the first invalid value."""
+def check_document(document: Any) -> ProbeDocument:
+    """Return the models of a document.
+
+    Raises ProbeDocumentError with place and reason for the first invalid value.
+    """
     try:
-        ProbeDocument.model_validate(document)
+        checked = ProbeDocument.model_validate(document)
     except ValidationError as error:
         raise ProbeDocumentError(f"{_first(error)}: {_CURE}") from None
     topology = document["facts"].get("hwloc")
     if topology and (finding := contradiction(topology)):
         raise ProbeDocumentError(f"facts.hwloc: {finding}: {_CURE}")
+    return checked
 
 
 def _first(error: ValidationError) -> str:

@@ -4,11 +4,20 @@ Unknown keys are ignored. Values that the shapes check (a size of -1) are left t
 values that cannot be described at all are refused here.
 """
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from ingest.schema import setup
-from ingest.schema.topology import Distance, Hwloc
-from ingest.schema.types import Name, Number, Text, Time, Truth, Whole
+from ingest.schema.topology import NO_TOPOLOGY, Distance, Hwloc
+from ingest.schema.types import (
+    AnyText,
+    Name,
+    Number,
+    OrDefault,
+    Text,
+    Time,
+    Truth,
+    Whole,
+)
 
 
 class SourceReport(BaseModel):
@@ -44,9 +53,9 @@ class HardwarePart(BaseModel):
 class Board(BaseModel):
     """``board``."""
 
-    board: HardwarePart = HardwarePart()
-    system: HardwarePart = HardwarePart()
-    bios: HardwarePart = HardwarePart()
+    board: OrDefault[HardwarePart] = HardwarePart()
+    system: OrDefault[HardwarePart] = HardwarePart()
+    bios: OrDefault[HardwarePart] = HardwarePart()
 
 
 class CpuModel(BaseModel):
@@ -59,7 +68,7 @@ class CpuModel(BaseModel):
     name: Text | None = None
     microcode: Text | None = None
     other_microcode: dict[Text, Text] = {}
-    flags: list[Text] | None = None
+    flags: OrDefault[list[Text]] = []
 
 
 class Cpu(BaseModel):
@@ -101,7 +110,7 @@ class Pcp(BaseModel):
 
     metrics: list[ProbedMetric]
     indoms: dict[Name, InstanceDomain]
-    pmdas: dict[Text, Name] | None = None
+    pmdas: OrDefault[dict[Text, Name]] = {}
 
 
 class Device(BaseModel):
@@ -116,10 +125,10 @@ class Device(BaseModel):
     virtual: Truth | None = None
     duplex: Text | None = None
     mtu: Whole | None = None
-    queue: setup.Queue | None = None
+    queue: OrDefault[setup.Queue] = setup.Queue()
     driver: Text | None = None
     ipv4: Text | None = None
-    ipv6: list[Text] | None = None
+    ipv6: OrDefault[list[Text]] = []
     permanent_mac: Text | None = None
     businfo: Text | None = None
     model: Text | None = None
@@ -150,10 +159,10 @@ class Lshw(Board):
     """``lshw``."""
 
     memory: Whole | None = None
-    cpus: list[CpuModel] | None = None
-    memory_banks: list[Bank] | None = None
-    disks: list[Device] | None = None
-    nics: list[Device] | None = None
+    cpus: OrDefault[list[CpuModel]] = []
+    memory_banks: OrDefault[list[Bank]] = []
+    disks: OrDefault[list[Device]] = []
+    nics: OrDefault[list[Device]] = []
 
 
 class Mask(BaseModel):
@@ -190,49 +199,65 @@ class ProbedPmu(BaseModel):
 class Pfm(BaseModel):
     """``pfm``."""
 
-    pmus: list[ProbedPmu] | None = None
+    pmus: OrDefault[list[ProbedPmu]] = []
 
 
 class Perf(BaseModel):
     """``perf``."""
 
-    events: dict[Text, list[Text]] = Field(default_factory=dict)
+    events: dict[Text, list[Text]] = {}
     paranoid: Whole | None = None
     watchdog: Truth | None = None
 
 
-class Facts(BaseModel):
-    """The facts of each source; a failed one is absent."""
+class Original(BaseModel):
+    """``original``: notes on a probe file of the original SuperTwin."""
 
-    os: System | None = None
-    board: Board | None = None
-    cpu: Cpu | None = None
-    hwloc: Hwloc | None = None
-    clocks: dict[Text, ThreadClock | None] | None = None
-    numa_distances: list[Distance] | None = None
+    disagreements: list[Text] = []
+
+
+class Facts(BaseModel):
+    """The facts of each source; those of a failed source are empty.
+
+    ``pcp`` and ``event_sources`` are None if nothing gave them.
+    """
+
+    os: OrDefault[System] = System()
+    board: OrDefault[Board] = Board()
+    cpu: OrDefault[Cpu] = Cpu()
+    hwloc: OrDefault[Hwloc] = NO_TOPOLOGY
+    clocks: OrDefault[dict[Text, ThreadClock | None]] = {}
+    numa_distances: OrDefault[list[Distance]] = []
     pcp: Pcp | None = None
-    disks: list[NamedDevice] | None = None
-    nics: list[NamedDevice] | None = None
-    lshw: Lshw | None = None
-    pfm: Pfm | None = None
+    disks: OrDefault[list[NamedDevice]] = []
+    nics: OrDefault[list[NamedDevice]] = []
+    lshw: OrDefault[Lshw] = Lshw()
+    pfm: OrDefault[Pfm] = Pfm()
     event_sources: list[Text] | None = None
-    perf: Perf | None = None
-    memory_banks: list[setup.MemorySlot] | None = None
-    gpus: setup.Gpus | None = None
-    smart: list[setup.Smart] | None = None
-    tlbs: setup.Tlbs | None = None
-    cpu_state: setup.CpuState | None = None
-    memory: setup.Memory | None = None
-    cgroups: setup.Cgroups | None = None
-    kernel_options: list[Text] | None = None
-    cache_sets: list[setup.KernelCache] | None = None
+    perf: OrDefault[Perf] = Perf()
+    memory_banks: OrDefault[list[setup.MemorySlot]] = []
+    gpus: OrDefault[setup.Gpus] = setup.Gpus()
+    smart: OrDefault[list[setup.Smart]] = []
+    tlbs: OrDefault[setup.Tlbs] = setup.Tlbs()
+    cpu_state: OrDefault[setup.CpuState] = setup.CpuState()
+    memory: OrDefault[setup.Memory] = setup.Memory()
+    cgroups: OrDefault[setup.Cgroups] = setup.Cgroups()
+    kernel_options: OrDefault[list[Text]] = []
+    cache_sets: OrDefault[list[setup.KernelCache]] = []
+    original: OrDefault[Original] = Original()
+
+    @property
+    def metrics(self) -> list[ProbedMetric]:
+        """PCP's metrics; empty without PCP."""
+        return self.pcp.metrics if self.pcp else []
 
 
 class ProbeDocument(BaseModel):
-    """A whole probe."""
+    """A whole probe; ``address`` is that of a remote machine."""
 
     host: Name
     started: Time
     ended: Time
     sources: dict[Name, SourceReport]
     facts: Facts
+    address: AnyText = None

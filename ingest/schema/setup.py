@@ -2,7 +2,16 @@
 
 from pydantic import BaseModel
 
-from ingest.schema.types import CacheType, Index, Name, Number, Text, Truth, Whole
+from ingest.schema.types import (
+    CacheType,
+    Index,
+    Name,
+    Number,
+    OrDefault,
+    Text,
+    Truth,
+    Whole,
+)
 
 
 class MemorySlot(BaseModel):
@@ -10,7 +19,7 @@ class MemorySlot(BaseModel):
 
     slot: Name | None = None
     bank: Text | None = None
-    empty: Truth = False
+    empty: Truth | None = None
     size: Whole | None = None
     form_factor: Text | None = None
     type: Text | None = None
@@ -139,8 +148,8 @@ class CpuState(BaseModel):
     """``cpu_state``."""
 
     lists: dict[Text, list[Index]] = {}
-    smt: Smt | None = None
-    scaling: Scaling | None = None
+    smt: OrDefault[Smt] = Smt()
+    scaling: OrDefault[Scaling] = Scaling()
 
 
 class Pool(BaseModel):

@@ -5,7 +5,17 @@ from typing import Annotated
 from annotated_types import Len
 from pydantic import BaseModel, Field
 
-from ingest.schema.types import CacheType, Hex, Index, Name, Text, Truth, Whole
+from ingest.schema.types import (
+    AnyText,
+    CacheType,
+    Hex,
+    Index,
+    Name,
+    OrDefault,
+    Text,
+    Truth,
+    Whole,
+)
 
 
 class Thread(BaseModel):
@@ -20,7 +30,7 @@ class Container(BaseModel):
 
     os_index: Whole | None
     threads: list[Index]
-    info: dict[Text, Text] | None = None
+    info: OrDefault[dict[Text, Text]] = {}
 
 
 class HwlocGroup(BaseModel):
@@ -50,7 +60,7 @@ class Numa(BaseModel):
     os_index: Index
     threads: list[Index]
     memory: Whole | None
-    near: list[Index] | None = None
+    near: OrDefault[list[Index]] = []
     subtype: Text | None = None
     tier: Whole | None = None
 
@@ -127,7 +137,7 @@ class PciDevice(BaseModel):
 
 
 class Hwloc(BaseModel):
-    """``hwloc``."""
+    """``hwloc``; ``xml`` is the file itself, for drawing."""
 
     threads: list[Thread]
     cores: list[Container]
@@ -143,3 +153,16 @@ class Hwloc(BaseModel):
     pci: list[PciDevice] = []
     os_devices: list[OsDevice] = []
     info: dict[Text, Text] = {}
+    xml: AnyText = None
+
+
+NO_TOPOLOGY = Hwloc(
+    threads=[],
+    cores=[],
+    dies=[],
+    sockets=[],
+    groups=[],
+    caches=[],
+    numa=[],
+    distances=[],
+)

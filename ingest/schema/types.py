@@ -4,10 +4,10 @@ import math
 import re
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import PlainValidator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, PlainValidator
+from pydantic_core import PydanticCustomError, PydanticUseDefault
 
 from ingest.hwloc.xml import MAX_CPUS
 from ontology.iris import IdError, encode_id
@@ -19,6 +19,7 @@ _TIME = re.compile(
     r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
 _HEX = re.compile(r"[0-9a-fA-F]{1,8}")
+_T = TypeVar("_T")
 
 
 def _of(expected: str, fits: Callable[[Any], bool]) -> PlainValidator:
@@ -28,6 +29,12 @@ def _of(expected: str, fits: Callable[[Any], bool]) -> PlainValidator:
         return value
 
     return PlainValidator(check)
+
+
+def _default_for_null(value: Any) -> Any:
+    if value is None:
+        raise PydanticUseDefault
+    return value
 
 
 def _is_whole(value: Any) -> bool:
@@ -73,7 +80,12 @@ Whole = Annotated[int, _of("a whole number", _is_whole)]
 Index = Annotated[int, _of(f"a whole number from 0 to {MAX_CPUS - 1}", _is_index)]
 Number = Annotated[float, _of("a number", _is_number)]
 Truth = Annotated[bool, _of("true or false", lambda value: isinstance(value, bool))]
-
+# A text that is not checked; any other value counts as unknown.
+AnyText = Annotated[
+    str | None, PlainValidator(lambda value: value if _is_text(value) else None)
+]
+# A part that may be null, which means the same as a missing key: its default.
+OrDefault = Annotated[_T, BeforeValidator(_default_for_null)]
 
 CacheType = Annotated[
     str,

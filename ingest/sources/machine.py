@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from ingest.errors import ProbeSourceError, SourceMissingError, SourceRefusedError
 from ingest.remote.collect import CALLS, TOOLS, targets
@@ -17,6 +17,13 @@ from ingest.sources.tool import run_tool
 
 # hwloc can read a copy of /sys and /proc.
 _READS_COPIES = {"lstopo"}
+
+
+class ToolOutcome(NamedTuple):
+    """Why a tool gave nothing, empty if it did; and whether it is not installed."""
+
+    reason: str = ""
+    is_missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class Machine:
 
     root: Path = Path("/")
     tools: Path | None = None
-    outcomes: Mapping[str, Mapping[str, Any]] | None = None
+    outcomes: Mapping[str, ToolOutcome] | None = None
 
     @property
     def is_here(self) -> bool:
@@ -75,9 +82,9 @@ class Machine:
         outcome = (self.outcomes or {}).get(key)
         if self.tools is None or outcome is None:
             raise SourceMissingError(f"{key} was not asked: collect the machine again")
-        if reason := outcome.get("reason"):
-            missing = outcome.get("missing")
-            raise (SourceMissingError if missing else SourceRefusedError)(str(reason))
+        if outcome.reason:
+            error = SourceMissingError if outcome.is_missing else SourceRefusedError
+            raise error(outcome.reason)
         return read_file(self.tools / key)
 
 

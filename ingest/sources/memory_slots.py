@@ -9,7 +9,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-Entry = dict[str, Any]
+from ingest.schema.schema import Bank, Facts
+from ingest.schema.setup import MemorySlot
+
 # lshw's model is the part number, and its clock the configured speed.
 _DMIDECODE = {"model": "part", "clock": "configured_speed"}
 
@@ -20,47 +22,54 @@ class SlotReadings:
 
     name: str
     label: str
-    table: Entry
-    lshw: Entry
+    table: MemorySlot
+    lshw: Bank
 
     @property
     def empty(self) -> bool:
         """Whether the slot has no module, as far as known."""
-        return bool(self.table.get("empty", not self.lshw.get("size")))
+        empty = self.table.empty
+        return not self.lshw.size if empty is None else empty
 
     def says(self, source: str, fact: str) -> Any:
         """A fact by lshw's key, from lshw or from dmidecode (`memory_banks`)."""
         if source == "lshw":
-            return self.lshw.get(fact)
-        value = self.table.get(_DMIDECODE.get(fact, fact))
-        return value or (self.table.get("speed") if fact == "clock" else None)
+            return getattr(self.lshw, fact)
+        value = getattr(self.table, _DMIDECODE.get(fact, fact))
+        return value or (self.table.speed if fact == "clock" else None)
 
 
-def memory_slots(facts: dict[str, Any]) -> list[SlotReadings]:
+def memory_slots(facts: Facts) -> list[SlotReadings]:
     """Every slot of the board, from lshw if dmidecode has none."""
-    tables = facts.get("memory_banks") or []
-    banks = (facts.get("lshw") or {}).get("memory_banks") or []
-    left = list(banks)
+    tables, banks = facts.memory_banks, facts.lshw.memory_banks
+    if tables:
+        return _merged(tables, list(banks))
+    names = _names([(bank.slot, None) for bank in banks])
+    return [
+        SlotReadings(name, bank.slot or name, MemorySlot(), bank)
+        for name, bank in zip(names, banks, strict=True)
+    ]
+
+
+def _merged(tables: list[MemorySlot], left: list[Bank]) -> list[SlotReadings]:
+    """The slots of dmidecode, each with the next bank of lshw that has its name."""
     found = []
-    names = _names(tables or banks)
-    for name, entry in zip(names, tables or banks, strict=True):
-        label = entry.get("slot") or name
-        if not tables:
-            found.append(SlotReadings(name, label, {}, entry))
-            continue
-        other = next((bank for bank in left if bank.get("slot") == label), None)
-        if other is not None:
-            left.remove(other)
-        found.append(SlotReadings(name, label, entry, other or {}))
+    names = _names([(table.slot, table.bank) for table in tables])
+    for name, table in zip(names, tables, strict=True):
+        label = table.slot or name
+        bank = next((bank for bank in left if bank.slot == label), None)
+        if bank is not None:
+            left.remove(bank)
+        found.append(SlotReadings(name, label, table, bank or Bank()))
     return found
 
 
-def _names(entries: list[Entry]) -> list[str]:
-    """A unique name for each slot that is stable when modules are removed."""
-    plain = [entry.get("slot") or f"bank-{n}" for n, entry in enumerate(entries)]
+def _names(slots: list[tuple[str | None, str | None]]) -> list[str]:
+    """A unique name for each slot and bank that is stable when modules are removed."""
+    plain = [slot or f"bank-{n}" for n, (slot, _) in enumerate(slots)]
     longer = [
-        f"{entry['bank']} {name}" if entry.get("bank") else name
-        for name, entry in zip(plain, entries, strict=True)
+        f"{bank} {name}" if bank else name
+        for name, (_, bank) in zip(plain, slots, strict=True)
     ]
     once, once_longer = Counter(plain), Counter(longer)
     taken: set[str] = set()

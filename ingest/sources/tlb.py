@@ -9,7 +9,7 @@ Programmer's Manual, volume 3, appendix E.4).
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TypedDict
 
 from ingest.errors import MalformedSourceError, ProbeSourceError, SourceMissingError
 from ingest.sources.cpuid import (
@@ -36,10 +36,26 @@ _SIZE_IN_CPUINFO = re.compile(
     r"^TLB size\s*: ([0-9]{1,9}) 4K pages$", re.MULTILINE | re.ASCII
 )
 
-Tlb = dict[str, Any]
+
+class TlbFacts(TypedDict):
+    """One TLB of a core, as a probe writes it."""
+
+    level: int
+    type: str | None
+    page_sizes: list[int]
+    entries: int
+    ways: int | None
+    fully: bool
 
 
-def read_tlbs(machine: Machine = HERE) -> dict[str, Any]:
+class CoreTlbFacts(TypedDict):
+    """The TLBs of a core."""
+
+    core_type: str | None
+    tlbs: list[TlbFacts]
+
+
+def read_tlbs(machine: Machine = HERE) -> CoreTlbFacts:
     """Read the TLBs of a core from CPUID, else /proc/cpuinfo; raises
     ProbeSourceError.
     """
@@ -59,7 +75,7 @@ def _no_source(architecture: str | None) -> str:
     return f"no TLB is known: {architecture} has no CPUID, which x86-64 names them by"
 
 
-def parse_tlbs(output: bytes) -> dict[str, Any]:
+def parse_tlbs(output: bytes) -> CoreTlbFacts:
     """Parse the TLBs of one core, from ``cpuid -r -1``; page sizes in bytes.
 
     ``ways`` is None if unknown; ``fully`` means fully associative; ``core_type`` is the
@@ -76,7 +92,7 @@ def parse_tlbs(output: bytes) -> dict[str, Any]:
     return {"core_type": core_type(leaves), "tlbs": tlbs}
 
 
-def parse_tlb_size(text: str) -> dict[str, Any] | None:
+def parse_tlb_size(text: str) -> CoreTlbFacts | None:
     """Parse AMD's TLB in /proc/cpuinfo; None without one.
 
     Linux adds up the entries of the second-level data and instruction TLBs.
@@ -93,7 +109,7 @@ def _tlb(
     pages: list[int],
     entries: int,
     ways: int | None = None,
-) -> Tlb:
+) -> TlbFacts:
     if ways and ways > entries:  # as some hypervisors report it
         ways = None
     fully = ways == entries
@@ -107,7 +123,7 @@ def _tlb(
     }
 
 
-def _intel(leaves: Leaves) -> Iterator[Tlb]:
+def _intel(leaves: Leaves) -> Iterator[TlbFacts]:
     described = list(_leaf_18(leaves))
     if described:
         yield from described
@@ -125,7 +141,7 @@ def _descriptors(registers: Registers) -> Iterator[int]:
             yield from (code for code in codes if code and code != LEAF_18)
 
 
-def _leaf_18(leaves: Leaves) -> Iterator[Tlb]:
+def _leaf_18(leaves: Leaves) -> Iterator[TlbFacts]:
     last = min(leaves.get((0x18, 0), NOTHING).eax, _MOST_SUBLEAVES)
     for number in range(last + 1):
         one = leaves.get((0x18, number), NOTHING)
@@ -139,7 +155,7 @@ def _leaf_18(leaves: Leaves) -> Iterator[Tlb]:
             yield _tlb(level, type_, pages, entries, entries if fully else ways)
 
 
-def _amd(leaves: Leaves) -> Iterator[Tlb]:
+def _amd(leaves: Leaves) -> Iterator[TlbFacts]:
     first = leaves.get((0x80000005, 0), NOTHING)
     for register, page in ((first.eax, 2 * _MIB), (first.ebx, 4 * _KIB)):
         for type_, half in (("instruction", register), ("data", register >> 16)):
@@ -157,7 +173,7 @@ def _amd(leaves: Leaves) -> Iterator[Tlb]:
     yield from _amd_pair(2, "instruction", _GIB, large.ebx)
 
 
-def _amd_pair(level: int, lower: str, page: int, register: int) -> Iterator[Tlb]:
+def _amd_pair(level: int, lower: str, page: int, register: int) -> Iterator[TlbFacts]:
     """A data TLB in the upper half, another TLB in the lower one."""
     for type_, half in ((lower, register & 0xFFFF), ("data", register >> 16)):
         code, entries = half >> 12, half & 0xFFF

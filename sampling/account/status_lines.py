@@ -7,7 +7,7 @@ from typing import Any
 
 from core.settings.state import read_json
 from ontology.iris import encode_id
-from sampling.account.losses import losing_line
+from sampling.account.bridge_status import BridgeStatus
 
 _FIGURES = (
     *("started", "stopped", "host", "last_tick_ms", "expected", "carried", "fetched"),
@@ -44,7 +44,7 @@ def read_sampled(state: Path, own: str) -> SamplingStatus:
     process = read_json(state / "status.json") or {}
     others = [name for name in process.get("hosts") or {} if name != own]
     accounts = {name: _account(state, name) for name in (own, *others)}
-    losing = [name for name, account in accounts.items() if is_losing(account)]
+    losing = [name for name, account in accounts.items() if _losing_reasons(account)]
     return SamplingStatus(
         accounts.pop(own),
         accounts,
@@ -62,10 +62,10 @@ def sampled_lines(sampled: SamplingStatus) -> list[str]:
         return []
 
 
-def is_losing(account: Mapping[str, Any]) -> bool:
-    """Whether a host loses points, or its log takes or gives none."""
-    lost = (account.get("losing") or {}).get("points")
-    return bool(lost or (account.get("queue") or {}).get("reason"))
+def _losing_reasons(account: dict[str, Any]) -> list[str]:
+    """Why the log of a host takes or gives no points, and which points it loses."""
+    status = BridgeStatus(account)
+    return list(filter(None, (status.log_reason, status.losing_reason)))
 
 
 def _account(state: Path, host: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _all_lines(sampled: SamplingStatus) -> Iterator[str]:
         yield f"the last ticks of {count} hosts began within {spread:.1f} ms"
 
 
-def _host_lines(host: str, account: Mapping[str, Any]) -> Iterator[str]:
+def _host_lines(host: str, account: dict[str, Any]) -> Iterator[str]:
     if not account:
         yield f"{host}: nothing is known of it yet"
         return
@@ -99,20 +99,7 @@ def _host_lines(host: str, account: Mapping[str, Any]) -> Iterator[str]:
     )
     if reason := account["pcp"]["reason"]:
         yield f"  {reason}"
-    yield from _queue_lines(host, queue)
-    yield from _losing_lines(account)
-
-
-def _queue_lines(host: str, queue: Mapping[str, Any]) -> Iterator[str]:
-    """Why no points get through the log of a host, if that is so."""
-    if reason := queue.get("reason"):
-        yield f"  points of {host} do not reach the store: {reason}"
-
-
-def _losing_lines(account: Mapping[str, Any]) -> Iterator[str]:
-    """What was lost in the last seconds, if anything."""
-    if account.get("losing", {}).get("points"):
-        yield f"  {losing_line(account['host'], account['losing'])}"
+    yield from (f"  {reason}" for reason in _losing_reasons(account))
 
 
 def _in_step(account: Mapping[str, Any]) -> str:
@@ -125,7 +112,7 @@ def _in_step(account: Mapping[str, Any]) -> str:
     return f"{step}, clock {ahead:+.1f} ms (within {uncertainty:.1f})"
 
 
-def _lines(account: Mapping[str, Any]) -> Iterator[str]:
+def _lines(account: dict[str, Any]) -> Iterator[str]:
     missing = {why: n for why, n in account["reasons"].items() if n}
     queue = account["queue"]
     yield (
@@ -136,8 +123,7 @@ def _lines(account: Mapping[str, Any]) -> Iterator[str]:
     if missing:
         listed = ", ".join(f"{points:,} {why}" for why, points in missing.items())
         yield f"  missing: {listed}"
-    yield from _queue_lines(account["host"], queue)
-    yield from _losing_lines(account)
+    yield from (f"  {reason}" for reason in _losing_reasons(account))
     yield (
         f"  fetch {_times(account['fetch_seconds'])}, write "
         f"{_times(account['write_seconds'])}{_in_step(account)}; "

@@ -1,9 +1,10 @@
 """The counters of a host's plans: its agent counts what all of them ask for."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.errors import UserError
 from core.linux.signals import ended_in_order
@@ -25,6 +26,9 @@ from sampling.plans.counters import (
 )
 from sampling.plans.instances import PlanMetric, sampled
 from sampling.plans.request import PlanRequest
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import Pcp
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,7 @@ def _published(
     iris = Iris(settings.base)
     with _counted(settings, host, prepared, twin, progress) as (socket, socket_path):
         names = prepared.metrics if prepared else []
-        pcp = read_pcp(address=f"unix://{socket}", names=names) if names else None
+        pcp = _read_facts(socket, names) if names else None
         before = read_counters(host, twin, iris)
         publish_counters(host, pcp and only_counters(pcp), socket_path, twin, iris)
         try:
@@ -198,6 +202,13 @@ def _published(
         except BaseException:
             restore_counters(host, before, twin, iris)
             raise
+
+
+def _read_facts(socket: Path, names: Sequence[str]) -> "Pcp":
+    # Imported here because commands that count no event should start fast.
+    from ingest.schema.schema import Pcp
+
+    return Pcp.model_validate(read_pcp(address=f"unix://{socket}", names=names))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ It is not part of the probe: the agent counts what plans ask for, and changes wi
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rdflib import Literal, URIRef
 
@@ -18,6 +18,9 @@ from ontology.iris import Iris
 from ontology.terms import ST
 from queries.catalogue import saved_query
 from sampling.plans.instances import GraphMetric
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import Pcp
 
 # PCP's agent of PMU events, and the prefix of its metrics.
 _AGENT = "perfevent"
@@ -39,12 +42,12 @@ class CounterPurpose:
     event: str = ""
 
 
-def only_counters(pcp: dict[str, Any]) -> dict[str, Any]:
+def only_counters(pcp: "Pcp") -> "Pcp":
     """PCP's facts, limited to those of its perfevent agent."""
-    metrics = [m for m in pcp["metrics"] if m["name"].startswith(COUNTERS)]
-    held = {metric["indom"] for metric in metrics}
-    indoms = {name: entry for name, entry in pcp["indoms"].items() if name in held}
-    return {**pcp, "metrics": metrics, "indoms": indoms}
+    metrics = [one for one in pcp.metrics if one.name.startswith(COUNTERS)]
+    held = {metric.indom for metric in metrics}
+    indoms = {name: entry for name, entry in pcp.indoms.items() if name in held}
+    return pcp.model_copy(update={"metrics": metrics, "indoms": indoms})
 
 
 def read_counters(host: str, twin: Endpoint, iris: Iris) -> str:
@@ -98,7 +101,7 @@ def uncounted_metrics(
 
 
 def publish_counters(
-    host: str, pcp: dict[str, Any] | None, socket: str, twin: Endpoint, iris: Iris
+    host: str, pcp: "Pcp | None", socket: str, twin: Endpoint, iris: Iris
 ) -> None:
     """Replace the description of a host's counters, in one transaction.
 

@@ -1,13 +1,16 @@
 """What is sampled besides PCP, as facts like PCP's: the bridge and control groups."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sampling.sources.cgroup_metrics import CGROUP_METRICS
 from sampling.sources.cgroup_metrics import DOMAIN as CGROUP_DOMAIN
 from sampling.sources.cgroup_metrics import PREFIX as CGROUP
 from sampling.sources.own_metrics import DOMAINS, OWN_METRICS, OwnMetric
 from sampling.sources.own_metrics import PREFIX as BRIDGE
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import InstanceDomain, Pcp, ProbedMetric
 
 PREFIXES = (BRIDGE, CGROUP)
 
@@ -17,7 +20,7 @@ def is_local(metric: str) -> bool:
     return metric.startswith(PREFIXES)
 
 
-def with_local(pcp: dict[str, Any], cgroups: bool) -> dict[str, Any]:
+def with_local(pcp: "Pcp", cgroups: bool) -> "Pcp":
     """The facts of a PMCD, plus those of what the bridge itself can give.
 
     Control groups are those of the bridge's machine; each fetch finds out which.
@@ -26,19 +29,30 @@ def with_local(pcp: dict[str, Any], cgroups: bool) -> dict[str, Any]:
     domains = {name: _domain(instances) for name, instances in DOMAINS.items()}
     if cgroups:
         domains[CGROUP_DOMAIN] = _domain((), False)
-    return {
-        **pcp,
-        "metrics": [*pcp["metrics"], *map(_fact, metrics)],
-        "indoms": {**pcp["indoms"], **domains},
+    added = {
+        "metrics": [*pcp.metrics, *map(_fact, metrics)],
+        "indoms": {**pcp.indoms, **domains},
     }
+    return pcp.model_copy(update=added)
 
 
-def _domain(instances: Iterable[str], stored: bool = True) -> dict[str, Any]:
-    named = [[one, at] for at, one in enumerate(instances)]
-    return {"stored": stored, "instances": named}
+def _domain(instances: Iterable[str], stored: bool = True) -> "InstanceDomain":
+    # Imported here because commands that only list plans should start fast.
+    from ingest.schema.schema import InstanceDomain
+
+    named = [(one, at) for at, one in enumerate(instances)]
+    return InstanceDomain(stored=stored, instances=named)
 
 
-def _fact(metric: OwnMetric) -> dict[str, Any]:
-    found = metric._asdict()
-    number = "512" if metric.name.startswith(BRIDGE) else "513"
-    return {**found, "indom": found.pop("domain"), "pmid": number}
+def _fact(metric: OwnMetric) -> "ProbedMetric":
+    from ingest.schema.schema import ProbedMetric
+
+    return ProbedMetric(
+        name=metric.name,
+        pmid="512" if metric.name.startswith(BRIDGE) else "513",
+        type=metric.type,
+        semantics=metric.semantics,
+        units=metric.units,
+        indom=metric.domain,
+        help=metric.help,
+    )

@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +15,9 @@ from ingest.pmu.scope import scope_of
 from ingest.pmu.store import publish_models
 from ontology.iris import Iris
 from ontology.terms import PREFIXES
+
+if TYPE_CHECKING:
+    from ingest.schema.schema import Mask, ProbedEvent, ProbedPmu
 
 
 @click.group("catalogue")
@@ -47,14 +50,18 @@ def pmus_command(as_json: bool) -> None:
 )
 def pmu_command(names: tuple[str, ...], form: str | None, load: bool) -> None:
     """Print every event and unit mask of PMU models, whether they are here or not."""
-    models = read_models(list(dict.fromkeys(names)))
+    # Imported here because the lists need no models and should start fast.
+    from ingest.schema.schema import ProbedPmu
+
+    found = read_models(list(dict.fromkeys(names)))
+    models = [ProbedPmu.model_validate(model) for model in found]
     settings = Settings()
     if load:
         with dataset(settings, "twin") as twin:
             written = publish_models(twin, Iris(settings.base), models)
         click.echo(f"loaded in {written} triples", err=True)
     if form == "json":
-        click.echo(json.dumps(models, indent=1, ensure_ascii=False))
+        click.echo(json.dumps(found, indent=1, ensure_ascii=False))
     elif form == "turtle":
         for model in models:
             click.echo(_turtle(Iris(settings.base), model), nl=False)
@@ -83,34 +90,34 @@ def roles_command(as_json: bool) -> None:
         click.echo(f"{role:<22}" + " ".join(f"{mark:>6}" for mark in marks))
 
 
-def _summary(model: dict[str, Any]) -> list[str]:
-    events = model["events"]
-    masks = sum(len(event["umasks"]) for event in events)
-    scope = scope_of(model["name"], model["type"])
+def _summary(model: "ProbedPmu") -> list[str]:
+    events = model.events
+    masks = sum(len(event.umasks) for event in events)
+    scope = scope_of(model.name, model.type)
     return [
-        f"{model['name']}: {model['description']}",
-        f"  counts for each {scope}; {model['counters']} counters, "
-        f"{model['fixed_counters']} fixed; {len(events)} events, {masks} unit masks",
-        *(f"  modifier {name}: {text}" for name, text in model["modifiers"].items()),
+        f"{model.name}: {model.description}",
+        f"  counts for each {scope}; {model.counters} counters, "
+        f"{model.fixed_counters} fixed; {len(events)} events, {masks} unit masks",
+        *(f"  modifier {name}: {text}" for name, text in model.modifiers.items()),
         *(line for event in events for line in _lines(event)),
     ]
 
 
-def _lines(event: dict[str, Any]) -> list[str]:
+def _lines(event: "ProbedEvent") -> list[str]:
     return [
-        f"  {event['name']:<40} {_code(event)}  {event['description']}".rstrip(),
+        f"  {event.name:<40} {_code(event)}  {event.description}".rstrip(),
         *(
-            f"    :{mask['name']:<37} {_code(mask)}  {mask['description']}".rstrip()
-            for mask in event["umasks"]
+            f"    :{mask.name:<37} {_code(mask)}  {mask.description}".rstrip()
+            for mask in event.umasks
         ),
     ]
 
 
-def _code(entry: dict[str, Any]) -> str:
-    return ",".join(entry["encoding"]) or "-"
+def _code(entry: "Mask") -> str:
+    return ",".join(entry.encoding) or "-"
 
 
-def _turtle(iris: Iris, model: dict[str, Any]) -> str:
+def _turtle(iris: Iris, model: "ProbedPmu") -> str:
     graph = describe_model(iris, model).graph()
     for prefix, start in PREFIXES.items():
         graph.bind(prefix, start)

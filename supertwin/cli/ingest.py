@@ -16,6 +16,7 @@ from ingest.loading import load_document, read_twin
 from ingest.probe import probe
 from ingest.remote.probe import probe_copy
 from ingest.remote_hosts import probe_remote_host
+from ingest.schema.check import check_document
 from sampling.monitoring import monitored, monitoring
 from supertwin.cli.host import CONFIRM_OPTION, HOST
 from supertwin.cli.out_file import hand_out
@@ -132,14 +133,15 @@ def ingest_command(
     elif probe_file:
         document = files.probe_file(probe_file, host)
     elif collected_file:
-        document = probe_copy(collected_file, host, _progress)
+        document = check_document(probe_copy(collected_file, host, _progress))
     else:
-        document = probe(check_host(settings.host), pmcd_address(settings), _progress)
+        host = check_host(settings.host)
+        document = check_document(probe(host, pmcd_address(settings), _progress))
     for line in files.doubts(document):
         _progress(line)
     load_document(settings, monitoring(settings), document, _progress, confirm)
-    _note(settings, document["host"])
-    if twin := read_twin(settings, document["host"]):
+    _note(settings, document.host)
+    if twin := read_twin(settings, document.host):
         click.echo(twin_line(twin))
 
 

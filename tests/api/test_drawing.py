@@ -9,14 +9,14 @@ from xml.etree.ElementTree import Element, fromstring
 import httpx
 import pytest
 
-from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
-from ingest.hwloc.topology_file import keep_topology, topology_path
+from ingest.hwloc.topology_file import keep_xml, topology_path
 from ingest.hwloc.xml import parse_topology
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
 from ontology.terms import ST
 from tests.api.servers import Api
+from tests.ingest.documents import describe_json
 from tests.servers import Fuseki
 
 BASE = "http://twin.example:8000"
@@ -44,7 +44,7 @@ class Site:
 
     def put(self, document: dict[str, Any]) -> None:
         """Store what `supertwin ingest` stores, without its checks."""
-        body = describe(document, IRIS).twin.ntriples().encode()
+        body = describe_json(document, IRIS).twin.ntriples().encode()
         graph = f"{self.fuseki}/twin/data"
         params = {"graph": str(IRIS.twin_graph(document["host"]))}
         headers = {"Content-Type": "application/n-triples"}
@@ -52,7 +52,8 @@ class Site:
             graph, params=params, content=body, headers=headers, timeout=120
         )
         assert sent.is_success, sent.text
-        assert keep_topology(self.home, document) == ""
+        xml = document["facts"]["hwloc"]["xml"]
+        assert keep_xml(self.home, document["host"], xml) == ""
 
     def get(self, path: str, accept: str = "*/*") -> httpx.Response:
         return httpx.get(self.url + path, headers={"Accept": accept}, timeout=120)
@@ -228,8 +229,7 @@ def test_a_new_topology_is_drawn_again(site: Site) -> None:
 
 def test_a_box_that_the_graph_does_not_know_is_plain(site: Site) -> None:
     site.add("shrunk", lstopo("pack:1 core:2 pu:1"))
-    larger = hwloc_document("shrunk", parse_hwloc(lstopo("pack:2 core:2 pu:1")))
-    keep_topology(site.home, larger)
+    keep_xml(site.home, "shrunk", lstopo("pack:2 core:2 pu:1").decode())
     found = boxes(site.drawing("shrunk"))
     assert len(found["thread"]) == 2 and len(found["socket"]) == 1
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.stores.endpoint import Endpoint
-from ingest.description import describe
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import TwinStores, publish
 from ontology.iris import Iris, series_name
 from ontology.selectors import escaped
 from sampling.plan_file.monitor import load_monitor, plan_names
 from tests.dashboards.synthetic_facts import big_document, topology
+from tests.ingest.documents import describe_json
 
 Values = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def publish_document(fuseki_url: str, base: str, document: dict[str, Any]) -> No
     ):
         monitored = plan_names(load_monitor(), names)
         known = read_catalogues(twin, iris)
-        description = describe(document, iris, monitored, known.metrics)
+        description = describe_json(document, iris, monitored, known.metrics)
         publish(description, TwinStores(twin, history), iris, confirm=True)
 
 

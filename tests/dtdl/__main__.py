@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from ingest.description import describe
 from ingest.probe import probe
 from tests.dtdl.parser import Verdict, verdicts
 from tests.dtdl.twins import IRIS, VERSIONS, Twin, everything, large, machines
+from tests.ingest.documents import describe_json
 
 HEADER = ("machine", "triples", "version", "MB", "export s", "parser s", "errors")
 Row = tuple[str, ...]
@@ -44,7 +44,7 @@ def main(files: list[str]) -> int:
 
 def here() -> Twin:
     """This machine, without facts that only a running PMCD provides."""
-    made = describe(probe("this-machine", None, lambda line: None), IRIS)
+    made = describe_json(probe("this-machine", None, lambda line: None), IRIS)
     return Twin(made.host, [triple for part in made.graphs for triple in part])
 
 

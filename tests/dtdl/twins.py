@@ -12,9 +12,11 @@ from dtdl.export import document, export
 from dtdl.nodes import Triple
 from ingest.description import describe
 from ingest.machine_files import hwloc_file, original_file
+from ingest.schema.schema import ProbeDocument
 from ontology.iris import Iris
 from ontology.terms import ST
 from tests.dashboards.synthetic_facts import big_document, topology
+from tests.ingest.documents import describe_json
 
 BASE = "http://localhost:8000"
 IRIS = Iris(BASE)
@@ -51,7 +53,7 @@ def everything() -> Twin:
 def large(threads: str = "pack:2 numa:4 l3:2 l2:12 l1d:1 core:1 pu:2") -> Twin:
     """A host of 384 threads with the whole monitor plan: some 40,000 triples."""
     document = big_document("large", topology(threads))
-    found = describe(document, IRIS, _monitored(document))
+    found = describe_json(document, IRIS, _monitored(document))
     return Twin("large", [triple for part in found.graphs for triple in part])
 
 
@@ -84,7 +86,7 @@ def machines(pattern: str = "*") -> Iterator[tuple[str, Twin]]:
         yield path.stem, _twin(original_file(path))
 
 
-def _twin(document: dict[str, Any]) -> Twin:
+def _twin(document: ProbeDocument) -> Twin:
     found = describe(document, IRIS)
     return Twin(found.host, [triple for part in found.graphs for triple in part])
 

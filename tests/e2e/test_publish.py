@@ -10,12 +10,12 @@ import pytest
 from rdflib import Graph, Literal
 
 from core.stores.endpoint import Endpoint
-from ingest.description import describe
 from ingest.errors import NotConformingError, OtherMachineError
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import TwinStores, publish
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
+from tests.ingest.documents import describe_json
 from tests.stack import Stack
 
 pytestmark = pytest.mark.e2e
@@ -64,7 +64,7 @@ def facts(
 def load(store: TwinStores, iris: Iris, document: dict[str, Any], **more: Any) -> bool:
     names = ["test.published.metric"]
     known = read_catalogues(store.twin, iris)
-    description = describe(document, iris, names, known.metrics, known.models)
+    description = describe_json(document, iris, names, known.metrics, known.models)
     return publish(description, store, iris, **more).changed
 
 

@@ -3,7 +3,9 @@
 import subprocess
 from typing import Any
 
+from ingest.description import Description, describe
 from ingest.hwloc.read import parse_hwloc
+from ingest.schema.check import check_document
 from ontology.iris import Iris
 
 IRIS = Iris("http://localhost:8000")
@@ -31,6 +33,13 @@ def document(facts: dict[str, Any], host: str = "n1") -> dict[str, Any]:
         },
         "facts": facts,
     }
+
+
+def describe_json(
+    document: dict[str, Any], iris: Iris, *more: Any, **named: Any
+) -> Description:
+    """Describe a document that is still JSON."""
+    return describe(check_document(document), iris, *more, **named)
 
 
 PCP: dict[str, Any] = {

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from core.stores.endpoint import Endpoint
-from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ingest.load.publish import TwinStores
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
 from tests.agreement import KINDS, MACHINES, compare, groups, host_name, judge, table
-from tests.ingest.documents import IRIS, synthetic
+from tests.ingest.documents import IRIS, describe_json, synthetic
 from tests.ingest.test_hwloc_tools import calculated
 
 # Machines of all levels, one with two kinds of memory, one numbered out of order.
@@ -24,7 +23,7 @@ SYNTHETIC = (
 
 def load(twin: Endpoint, xml: bytes, host: str) -> None:
     """Load only the twin, without validation: the shapes have tests of their own."""
-    described = describe(hwloc_document(host, parse_hwloc(xml)), Iris(IRIS.base))
+    described = describe_json(hwloc_document(host, parse_hwloc(xml)), Iris(IRIS.base))
     twin.put_graph(str(IRIS.twin_graph(host)), described.twin.graph())
 
 

@@ -13,19 +13,19 @@ from ingest.conflict_resolution.precedence import (
     same_number,
     same_text,
 )
-from ingest.description import describe
 from ingest.load.publish import _record_unchanged
+from ingest.schema.schema import Facts
 from ingest.sources.memory_slots import memory_slots
 from ontology.load import ontology_graph
 from ontology.terms import ST
 from shapes.validate import validate
-from tests.ingest.documents import IRIS, document
+from tests.ingest.documents import IRIS, describe_json, document
 from tests.ingest.server import server
 
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    return describe(server(), IRIS).union()
+    return describe_json(server(), IRIS).union()
 
 
 def claimed(graph: Graph, about: URIRef, property_: URIRef) -> dict[str, Any]:
@@ -123,27 +123,28 @@ def test_a_claim_about_what_is_not_described_is_not_made() -> None:
         "smart": [{"device": "sdz", "model": "A"}],
         "lshw": {"disks": [{"name": "sdz", "model": "B"}]},
     }
-    described = describe(document(facts), IRIS).union()
+    described = describe_json(document(facts), IRIS).union()
     assert not list(described.subjects(RDF.type, ST.Claim))
 
 
 def test_a_source_that_was_not_asked_makes_no_claim() -> None:
     facts = server()
     facts["sources"].pop("lshw")
-    described = describe(facts, IRIS).union()
+    described = describe_json(facts, IRIS).union()
     assert validate(described).lines == []
     assert not claimed(described, part("nic", "eno1"), ST.linkSpeed).get("lshw")
 
 
 def test_what_only_a_later_source_knows() -> None:
-    facts = {"lshw": {"bios": {"version": "2.0"}}, "hwloc": None}
+    found = {"lshw": {"bios": {"version": "2.0"}}, "hwloc": None}
+    facts = Facts.model_validate(found)
     assert resolve(facts, RULES).of() == {ST.biosVersion: "2.0"}
     assert resolve(facts, RULES).claims == []
 
 
 def test_seeing_the_same_machine_again_leaves_one_claimant_to_a_claim() -> None:
-    first = describe(server(), IRIS)
-    later = describe({**server(), "started": "2027-01-01T00:00:00Z"}, IRIS)
+    first = describe_json(server(), IRIS)
+    later = describe_json({**server(), "started": "2027-01-01T00:00:00Z"}, IRIS)
     assert first.digest == later.digest
     store = Dataset(default_union=True)
     twin = store.graph(IRIS.twin_graph("n1"))
@@ -189,14 +190,16 @@ def test_spellings_of_equal_values(
 
 def test_slots_keep_their_names_when_a_module_goes() -> None:
     facts = server()["facts"]
-    names = [slot.name for slot in memory_slots(facts)]
+    names = [slot.name for slot in memory_slots(Facts.model_validate(facts))]
     assert names == ["P0 CHANNEL A DIMM 0", "P0 CHANNEL B DIMM 0", "DIMM 1"]
     facts["memory_banks"][0] |= {"empty": True, "size": None}
-    assert [slot.name for slot in memory_slots(facts)] == names
+    slots = memory_slots(Facts.model_validate(facts))
+    assert [slot.name for slot in slots] == names
 
 
 def test_slots_that_nothing_tells_apart() -> None:
     banks = [{"slot": "DIMM", "size": 1}, {"slot": "DIMM", "size": None}, {"size": 2}]
-    slots = memory_slots({"lshw": {"memory_banks": banks}})
+    facts = {"lshw": {"memory_banks": banks}}
+    slots = memory_slots(Facts.model_validate(facts))
     assert [slot.name for slot in slots] == ["DIMM", "DIMM-1", "bank-2"]
     assert [slot.empty for slot in slots] == [False, True, False]

@@ -12,12 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ingest import machine_files as files
-from ingest.description import describe
 from ingest.errors import IngestError
 from ingest.hwloc.read import parse_hwloc
 from ingest.original.probe_file import parse_original
+from ingest.probe import hwloc_document
+from ingest.schema.schema import ProbeDocument
 from ontology.iris import Iris
 from shapes.validate import validate
+from tests.ingest.documents import describe_json
 
 OWN = Path(__file__).parent / "machines"
 MACHINES = Path(__file__).parents[3] / "shared/machines"
@@ -26,11 +28,15 @@ ORIGINAL = OWN / "original.json"
 PLACES = 50
 IRIS = Iris("http://localhost:8000")
 
-Ingest = Callable[[Path], dict[str, Any]]
+Ingest = Callable[[Path], ProbeDocument]
 
 
-def from_hwloc(path: Path) -> dict[str, Any]:
+def from_hwloc(path: Path) -> ProbeDocument:
     return files.hwloc_file(path, "n1")
+
+
+def document_of(path: Path) -> dict[str, Any]:
+    return hwloc_document("n1", parse_hwloc(path.read_bytes()))
 
 
 def ingest_of(path: Path) -> Ingest:
@@ -62,7 +68,7 @@ def test_files_cut_short_at_fifty_places(tmp_path: Path, source: Path) -> None:
 
 
 def test_our_own_probe_file_cut_short_at_fifty_places(tmp_path: Path) -> None:
-    content = json.dumps(from_hwloc(XML)).encode()
+    content = json.dumps(document_of(XML)).encode()
     path = tmp_path / "cut.json"
     for place in range(PLACES):
         path.write_bytes(content[: len(content) * place // PLACES])
@@ -227,7 +233,7 @@ def test_changed_files_of_the_original(changes: list[tuple[list[int], Any]]) -> 
 @given(changes=CHANGES)
 @BOUNDED
 def test_changed_probe_files(changes: list[tuple[list[int], Any]]) -> None:
-    facts = from_hwloc(XML)["facts"]
+    facts = document_of(XML)["facts"]
     for path, new in changes:
         facts = replaced(facts, path, new)
     judged(facts)
@@ -244,7 +250,7 @@ def judged(facts: Any) -> None:
         "facts": facts,
     }
     try:
-        description = describe(document, IRIS)
+        description = describe_json(document, IRIS)
     except IngestError as error:
         assert "\n" not in str(error)
         return

@@ -5,15 +5,16 @@ from typing import Any
 from rdflib import RDF, Literal
 
 from ingest.describe.metrics import MetricSignature
-from ingest.description import Description, describe
+from ingest.description import Description
 from ingest.hwloc.read import parse_hwloc
+from ingest.schema.schema import Pcp
 from ontology.terms import QUDT, ST, UNIT
-from tests.ingest.documents import IRIS, PCP, document, synthetic
+from tests.ingest.documents import IRIS, PCP, describe_json, document, synthetic
 
 
 def two_threads(**facts: Any) -> Description:
     topology = parse_hwloc(synthetic("pack:1 l2:1 core:1 pu:2"))
-    return describe(
+    return describe_json(
         document({"hwloc": topology, "pcp": PCP, **facts}),
         IRIS,
         [metric["name"] for metric in PCP["metrics"]],
@@ -57,21 +58,24 @@ def test_units_and_semantics_of_a_metric() -> None:
 def test_a_differing_descriptor_gets_an_iri_of_its_own() -> None:
     same = two_threads()
     known = {m: d._replace(units="byte") for m, d in _descriptors().items()}
-    other = describe(document({"pcp": PCP}), IRIS, [], known)
+    other = describe_json(document({"pcp": PCP}), IRIS, [], known)
     names = {str(s) for s, _, o in other.metrics if o == ST.Metric}
     assert not names & {str(s) for s, _, o in same.metrics if o == ST.Metric}
     assert all("~~" in name for name in names)
-    assert len(describe(document({"pcp": PCP}), IRIS, [], _descriptors()).metrics) > 0
+    assert (
+        len(describe_json(document({"pcp": PCP}), IRIS, [], _descriptors()).metrics) > 0
+    )
 
 
 def _descriptors() -> dict[str, Any]:
-    return {metric["name"]: MetricSignature.of(metric) for metric in PCP["metrics"]}
+    metrics = Pcp.model_validate(PCP).metrics
+    return {metric.name: MetricSignature.of(metric) for metric in metrics}
 
 
 def test_a_metric_of_semantics_unknown_here_is_left_out() -> None:
     odd = {**PCP["metrics"][0], "name": "odd.metric", "semantics": "unknown"}
     pcp = {**PCP, "metrics": [*PCP["metrics"], odd]}
-    graph = describe(document({"pcp": pcp}), IRIS, ["odd.metric"]).union()
+    graph = describe_json(document({"pcp": pcp}), IRIS, ["odd.metric"]).union()
     assert len(set(graph.subjects(RDF.type, ST.Metric))) == 3
     assert not list(graph.subjects(RDF.type, ST.SamplingPlan))
 
@@ -80,6 +84,6 @@ def test_what_the_kernel_counts_is_a_counter_whatever_pcp_says() -> None:
     instant = {**PCP["metrics"][0], "semantics": "instant"}
     names = ["proc.psinfo.nvctxsw", "proc.psinfo.rss"]
     pcp = {**PCP, "metrics": [{**instant, "name": name} for name in names]}
-    graph = describe(document({"pcp": pcp}), IRIS, []).metrics.graph()
+    graph = describe_json(document({"pcp": pcp}), IRIS, []).metrics.graph()
     found = [graph.value(IRIS.metric(name), ST.semantics) for name in names]
     assert found == [ST.Counter, ST.Instant]

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from rdflib import RDF, Graph, Literal, URIRef
 
-from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ontology.terms import ST
-from tests.ingest.documents import IRIS, document
+from tests.ingest.documents import IRIS, describe_json, document
 
 FACTS = parse_hwloc((Path(__file__).parent / "machines/everything.v3.xml").read_bytes())
 GPU = {
@@ -23,7 +22,7 @@ GPU = {
 
 def graph(**more: Any) -> Graph:
     facts = {"hwloc": FACTS, **more}
-    return describe(document(facts), IRIS).twin.graph()
+    return describe_json(document(facts), IRIS).twin.graph()
 
 
 def iri(kind: str, name: str) -> URIRef:
@@ -84,7 +83,7 @@ def test_what_is_a_gpu(
     facts: dict[str, Any] = {"hwloc": {**FACTS, "pci": [device]}}
     if driver:
         facts["gpus"] = {"driver": "1", "cuda": None, "gpus": [GPU]}
-    found = describe(document(facts), IRIS).twin.graph()
+    found = describe_json(document(facts), IRIS).twin.graph()
     described = list(found.subjects(RDF.type, ST.Gpu))
     assert len(described) == gpus
     for gpu in described:
@@ -95,14 +94,14 @@ def test_what_is_a_gpu(
 def test_a_bridge_that_is_none_is_not_the_container(parent: str | None) -> None:
     [gpu] = [pci for pci in FACTS["pci"] if pci["busid"] == "0000:01:00.0"]
     facts = {**FACTS, "pci": [{**gpu, "parent": parent}]}
-    found = describe(document({"hwloc": facts}), IRIS).twin.graph()
+    found = describe_json(document({"hwloc": facts}), IRIS).twin.graph()
     device = iri("pci", "0000:01:00.0")
     assert found.value(device, ST.isPartOf) == IRIS.host("n1")
 
 
 def test_a_machine_of_one_kind_of_cores_has_no_kinds() -> None:
     alone = {**FACTS, "kinds": FACTS["kinds"][:1]}
-    found = describe(document({"hwloc": alone}), IRIS).twin.graph()
+    found = describe_json(document({"hwloc": alone}), IRIS).twin.graph()
     assert not list(found.subjects(RDF.type, ST.CpuKind))
     assert not list(found.objects(None, ST.ofCpuKind))
 
@@ -119,5 +118,5 @@ def test_a_large_machine_stays_small() -> None:
     nothing: dict[str, Any] = dict.fromkeys(FACTS, [])
     facts = {**nothing, "threads": threads, "pci": many, "info": {}, "xml": None}
     facts |= {"version": "3.0", "numa": [{**FACTS["numa"][0], "threads": everywhere}]}
-    twin = describe(document({"hwloc": facts}), IRIS).twin
+    twin = describe_json(document({"hwloc": facts}), IRIS).twin
     assert len(twin) < 384 * 6 + 200 * 22 + 50

@@ -5,6 +5,7 @@ from rdflib import Literal
 
 from ingest.describe.pmu import describe_model, describe_pmus
 from ingest.pmu.pfm import read_models
+from ingest.schema.schema import Facts, ProbedPmu
 from ingest.triples import Triples
 from ontology.terms import ST
 from shapes.validate import validate
@@ -16,7 +17,7 @@ from tests.ingest.documents import IRIS
 )
 def test_a_model_conforms(name: str) -> None:
     (model,) = read_models([name])
-    graph = describe_model(IRIS, model).graph()
+    graph = describe_model(IRIS, ProbedPmu.model_validate(model)).graph()
     assert validate(graph).conforms
     events = set(graph.subjects(ST.ofPmu, IRIS.pmu(name)))
     masks = [m for event in model["events"] for m in event["umasks"]]
@@ -28,7 +29,7 @@ def test_an_event_that_stands_twice_is_the_one_that_its_name_encodes() -> None:
     (model,) = read_models(["hswep_unc_ha0"])
     name = "UNC_H_SBO0_CREDIT_OCCUPANCY"
     assert [e["code"] for e in model["events"] if e["name"] == name] == ["0x6a", "0x6b"]
-    graph = describe_model(IRIS, model).graph()
+    graph = describe_model(IRIS, ProbedPmu.model_validate(model)).graph()
     assert validate(graph).conforms
     event = IRIS.pmu_event("hswep_unc_ha0", name)
     assert list(graph.objects(event, ST.eventCode)) == [Literal("0x6a")]
@@ -51,6 +52,6 @@ def test_a_machine_elsewhere_has_the_kernels_pmu_whatever_its_processor(
 ) -> None:
     cpu = {"vendor": "AuthenticAMD", "family": family, "model": "17", "stepping": "1"}
     facts = {"cpu": {"sockets": {"0": cpu}}, "event_sources": sources}
-    describe_pmus(twin := Triples(), IRIS, "n1", facts)
+    describe_pmus(twin := Triples(), IRIS, "n1", Facts.model_validate(facts))
     found = twin.graph().objects(None, ST.pmuName)
     assert sorted(map(str, found)) == pmus

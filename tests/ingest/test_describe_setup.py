@@ -5,18 +5,17 @@ from typing import Any
 import pytest
 from rdflib import RDF, Graph, URIRef
 
-from ingest.description import describe
 from ingest.errors import ProbeDocumentError
 from ingest.schema.check import check_document
 from ontology.terms import ST
 from shapes.validate import validate
-from tests.ingest.documents import IRIS, document
+from tests.ingest.documents import IRIS, describe_json, document
 from tests.ingest.server import server
 
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    return describe(server(), IRIS).union()
+    return describe_json(server(), IRIS).union()
 
 
 def part(kind: str, name: str) -> URIRef:
@@ -47,7 +46,7 @@ def test_filled_and_empty_memory_slots(graph: Graph) -> None:
 def test_banks_that_only_lshw_reports() -> None:
     facts = server()
     facts["facts"].pop("memory_banks")
-    found = describe(facts, IRIS).union()
+    found = describe_json(facts, IRIS).union()
     bank = part("memory", "DIMM 0")
     known = (ST.memoryType, ST.formFactor, ST.memorySize)
     assert says(found, bank, *known) == ["DDR5", "DIMM", 32 << 30]
@@ -87,7 +86,7 @@ def test_each_socket_has_its_tlbs(graph: Graph) -> None:
 
 def test_tlbs_of_a_host_without_sockets() -> None:
     tlbs = server()["facts"]["tlbs"]
-    found = describe(document({"tlbs": tlbs}), IRIS).union()
+    found = describe_json(document({"tlbs": tlbs}), IRIS).union()
     assert set(found.objects(None, ST.isPartOf)) == {IRIS.host("n1")}
     assert validate(found).lines == []
 

@@ -9,11 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, Graph, Literal, URIRef
 
-from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ontology.terms import ST
 from queries.catalogue import saved_query
-from tests.ingest.documents import IRIS, document, synthetic
+from tests.ingest.documents import IRIS, describe_json, document, synthetic
 
 HWLOC_OBJECTS = {
     ("L1", ST.DataCache): "L1d:all",
@@ -71,7 +70,9 @@ def test_cache_groups_are_hwlocs(
     path.write_bytes(
         synthetic(f"pack:{pack} numa:1 l3:{l3} l2:{l2} core:{core} l1d:1 pu:{pu}")
     )
-    description = describe(document({"hwloc": parse_hwloc(path.read_bytes())}), IRIS)
+    description = describe_json(
+        document({"hwloc": parse_hwloc(path.read_bytes())}), IRIS
+    )
     graph = description.union()
     for (level, kind), objects in HWLOC_OBJECTS.items():
         assert groups(graph, int(level[1]), kind) == hwloc_groups(path, objects)
@@ -79,7 +80,7 @@ def test_cache_groups_are_hwlocs(
 
 def test_every_thread_is_part_of_a_core_a_socket_and_the_host() -> None:
     topology = parse_hwloc(synthetic("pack:2 numa:2 l3:2 l2:2 core:2 pu:2"))
-    graph = describe(document({"hwloc": topology}), IRIS).union()
+    graph = describe_json(document({"hwloc": topology}), IRIS).union()
     threads = list(graph.subjects(RDF.type, ST.HardwareThread))
     assert len(threads) == 64
     for thread in threads:
@@ -90,7 +91,7 @@ def test_every_thread_is_part_of_a_core_a_socket_and_the_host() -> None:
 
 def test_caches_and_numa_domains_are_never_parents() -> None:
     topology = parse_hwloc(synthetic("pack:2 numa:2 l3:2 l2:2 core:2 pu:2"))
-    graph = describe(document({"hwloc": topology}), IRIS).union()
+    graph = describe_json(document({"hwloc": topology}), IRIS).union()
     parents = {graph.value(node, RDF.type) for node in graph.objects(None, ST.isPartOf)}
     assert parents == {ST.ComputeNode, ST.Socket, ST.Core}
 
@@ -99,7 +100,7 @@ def test_os_indexes_that_repeat_give_cores_of_their_own() -> None:
     topology = parse_hwloc(synthetic("pack:2 core:2 pu:2"))
     for core in topology["cores"]:
         core["os_index"] %= 2
-    graph = describe(document({"hwloc": topology}), IRIS).union()
+    graph = describe_json(document({"hwloc": topology}), IRIS).union()
     assert len(set(graph.subjects(RDF.type, ST.Core))) == 4
 
 
@@ -119,7 +120,7 @@ def test_cache_facts(level: int, type_: str, name: str) -> None:
         "threads": [0, 1],
     }
     topology = parse_hwloc(synthetic("pack:1 core:1 pu:2")) | {"caches": [cache]}
-    graph = describe(document({"hwloc": topology}), IRIS).union()
+    graph = describe_json(document({"hwloc": topology}), IRIS).union()
     iri = IRIS.component("n1", "cache", name)
     assert graph.value(iri, ST.cacheSize) == Literal(49152)
     assert graph.value(iri, ST.associativity) == Literal(12)
@@ -135,7 +136,7 @@ def test_clocks_stand_on_cores_and_the_saved_query_finds_them() -> None:
         "4": clock,
     }
     topology = parse_hwloc(synthetic("pack:2 core:2 pu:2"))
-    graph = describe(document({"hwloc": topology, "clocks": clocks}), IRIS).union()
+    graph = describe_json(document({"hwloc": topology, "clocks": clocks}), IRIS).union()
     rows = graph.query(saved_query("inventory/cpu").bind({}))
     assert [[term and term.toPython() for term in row][7:] for row in rows] == [
         [800_000_000, 2_000_000_000, 3_500_000_000, "performance powersave"],
@@ -156,6 +157,6 @@ def test_a_socket_of_arm_has_the_numbers_that_hwloc_read() -> None:
     text = synthetic("pack:1 core:2 pu:1").decode()
     text = re.sub(r'(<object type="Package"[^>]*>)', rf"\1{info}", text)
     facts = {"hwloc": parse_hwloc(text.encode())}
-    graph = describe(document(facts), IRIS).union()
+    graph = describe_json(document(facts), IRIS).union()
     for value, term in numbers.values():
         assert [str(found) for found in graph.objects(None, term)] == [value]

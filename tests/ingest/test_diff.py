@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.stores.results import TermRows
-from ingest.description import describe
 from ingest.history.changes import changes
 from ingest.history.diff import difference
 from ingest.history.states import HostState
 from queries.natural_order import natural
-from tests.ingest.documents import IRIS
+from tests.ingest.documents import IRIS, describe_json
 from tests.ingest.test_history import BANKS, HOST, probed
 
 PROBES = st.lists(
@@ -27,7 +26,7 @@ PROBES = st.lists(
 def test_a_diff_says_what_two_descriptions_do(seen: list[tuple[str, set[int]]]) -> None:
     """Compares the last state with the first; the facts give the expected result."""
     described = [
-        describe(
+        describe_json(
             probed(os={"kernel": kernel}, banks=[BANKS[number] for number in banks]),
             IRIS,
         ).twin

@@ -11,7 +11,7 @@ from ingest.errors import (
     SourceRefusedError,
 )
 from ingest.sources.dmidecode import parse_memory_banks, read_memory_banks
-from ingest.sources.machine import Machine
+from ingest.sources.machine import Machine, ToolOutcome
 from tests.ingest.tree import copied
 
 HEAD = "# dmidecode 3.5\nGetting SMBIOS data from sysfs.\nSMBIOS 3.5.0 present.\n\n"
@@ -196,6 +196,6 @@ def test_no_tables_to_look_at(
     tmp_path: Path, complaint: str, error: type[Exception], why: str
 ) -> None:
     reason = f"dmidecode failed with status 1 ({complaint}): run `dmidecode` by hand"
-    machine = Machine(tmp_path, tmp_path, {"dmidecode": {"reason": reason}})
+    machine = Machine(tmp_path, tmp_path, {"dmidecode": ToolOutcome(reason)})
     with pytest.raises(error, match=why):
         read_memory_banks(machine)

@@ -12,11 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib import Graph
 
-from ingest.description import describe
 from ingest.errors import ProbeDocumentError
 from ingest.schema.check import check_document
 from shapes.validate import validate
-from tests.ingest.documents import IRIS, whole
+from tests.ingest.documents import IRIS, describe_json, whole
 
 WHOLE = whole()
 OTHER = st.recursive(
@@ -91,7 +90,9 @@ def mutations(draw: st.DrawFn) -> dict[str, Any]:
 
 def test_the_whole_document_is_described_and_valid() -> None:
     check_document(WHOLE)
-    description = describe(WHOLE, IRIS, ["mem.util.free", "kernel.percpu.cpu.user"])
+    description = describe_json(
+        WHOLE, IRIS, ["mem.util.free", "kernel.percpu.cpu.user"]
+    )
     assert validate(description.union()).lines == []
 
 
@@ -101,7 +102,7 @@ def test_any_change_is_refused_in_one_line_or_described(
     document: dict[str, Any],
 ) -> None:
     try:
-        description = describe(document, IRIS, ["mem.util.free"])
+        description = describe_json(document, IRIS, ["mem.util.free"])
     except ProbeDocumentError as error:
         assert len(str(error).splitlines()) == 1, error
         assert str(error).isprintable()
@@ -119,14 +120,14 @@ def test_every_text_and_key_may_be_unfit_for_an_iri() -> None:
             documents.append(changed(path, partial(renamed, unfit)))
         for document in documents:
             with suppress(ProbeDocumentError):
-                describe(document, IRIS, ["mem.util.free"])
+                describe_json(document, IRIS, ["mem.util.free"])
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutations())
 def test_what_is_described_is_judged_by_the_shapes(document: dict[str, Any]) -> None:
     try:
-        description = describe(document, IRIS, ["mem.util.free"])
+        description = describe_json(document, IRIS, ["mem.util.free"])
     except ProbeDocumentError:
         return
     report = validate(description.union())
@@ -176,6 +177,20 @@ def test_the_line_says_where_what_and_what_instead(
     assert said in str(caught.value)
     cure = "write it again with `supertwin probe --out FILE`"
     assert str(caught.value).endswith(cure)
+
+
+@pytest.mark.parametrize("xml", [None, 7, "<topology/>"])
+def test_any_value_in_place_of_the_xml_counts_as_none(xml: Any) -> None:
+    document = replaced(("facts", "hwloc", "xml"), xml)
+    kept = check_document(document).facts.hwloc.xml
+    assert kept == (xml if isinstance(xml, str) else None)
+
+
+def test_a_failed_source_has_the_facts_of_a_missing_one() -> None:
+    null = {"facts": dict.fromkeys(WHOLE["facts"])}
+    missing = check_document(WHOLE | {"facts": {}}).facts
+    assert check_document(WHOLE | null).facts == missing
+    assert missing.hwloc.threads == missing.metrics == missing.disks == []
 
 
 def test_a_missing_key_is_named() -> None:

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from rdflib import Graph, Literal, URIRef
 
-from ingest.description import Description, describe
+from ingest.description import Description
 from ingest.errors import NotConformingError
 from ingest.load.catalogues import read_catalogues
 from ingest.load.fast_load import hosts_with_mixed_graphs, pack, send, unknown_hosts
 from ingest.load.publish import TwinStores, publish
 from ingest.triples import Triples, insertion, quads
 from ontology.terms import PROV, ST
-from tests.ingest.documents import IRIS, PCP, document
+from tests.ingest.documents import IRIS, PCP, describe_json, document
 
 GRAPHS = [URIRef("urn:g:1"), URIRef("http://localhost:8000/graph/twin/n1")]
 TEXTS = ["", "plain", 'quo"te', "back\\slash", "two\nlines", "tab\tand\rmore", "é😀'"]
@@ -49,7 +49,7 @@ def test_both_spellings_mean_the_same(store: TwinStores) -> None:
 def described(day: int, host: str = "n1", **facts: Any) -> Description:
     stamps = {"started": f"2026-11-{day:02}T00:00:00Z"}
     stamps["ended"] = stamps["started"]
-    return describe(
+    return describe_json(
         document({"os": {"kernel": f"6.{day}"}, **facts}, host) | stamps, IRIS
     )
 
@@ -101,7 +101,7 @@ def test_metrics_that_the_store_holds_are_not_judged_again(store: TwinStores) ->
     assert read_catalogues(store.twin, IRIS, known) is known
     faulty = {"pcp": PCP, "disks": [{"name": "sda", "size": -1}]}
     facts = document(faulty, "n2")
-    second = describe(facts, IRIS, [], known.metrics, known.models)
+    second = describe_json(facts, IRIS, [], known.metrics, known.models)
     assert not [s for s, _, o in second.metrics if o == ST.Metric]
     assert second.held == {s for s, _, o in first.metrics if o == ST.Metric}
     with pytest.raises(NotConformingError) as caught:
@@ -115,7 +115,7 @@ def test_an_unknown_metric_is_a_fault_still(store: TwinStores) -> None:
     publish(described(1, pcp=PCP), store, IRIS)
     known = read_catalogues(store.twin, IRIS)
     facts = document({"pcp": PCP}, "n2")
-    made = describe(facts, IRIS, [], known.metrics, known.models)
+    made = describe_json(facts, IRIS, [], known.metrics, known.models)
     store.twin.update(f"DROP GRAPH <{IRIS.metrics_graph}>")
     nothing = Graph()
     assert store.twin.get_graph(IRIS.metrics_graph).isomorphic(nothing)

@@ -15,6 +15,7 @@ from ingest.hwloc.read import parse_hwloc
 from ingest.machine_files import doubts, hwloc_file, original_file
 from ingest.original.probe_file import parse_original
 from ingest.probe import probe
+from ingest.schema.schema import ProbeDocument
 from ingest.sources.addresses import parse_ipv6
 from ingest.sources.dmidecode import parse_memory_banks
 from ingest.sources.files import read_number
@@ -55,7 +56,7 @@ def topology() -> bytes:
     return synthetic("pack:2 numa:1 core:1 pu:1")
 
 
-def left_out(document: dict[str, Any]) -> set[str]:
+def left_out(document: ProbeDocument) -> set[str]:
     described = describe(document, IRIS)
     report = validate(described.union())
     assert report.conforms, report.lines
@@ -143,8 +144,8 @@ def test_tlbs_of_the_original_are_described(tmp_path: Path) -> None:
     assert labels == {"4", "64", "8", "1536"}
     # Each of two sockets has all five.
     assert len(list(twin.subjects(ST.tlbLevel))) == 2 * len(TLBS)
-    (second,) = (tlb for tlb in document["facts"]["tlbs"]["tlbs"] if tlb["level"] == 2)
-    assert second["page_sizes"] == [4096, 2 << 20] and second["ways"] == 6
+    (second,) = (tlb for tlb in document.facts.tlbs.tlbs if tlb.level == 2)
+    assert second.page_sizes == [4096, 2 << 20] and second.ways == 6
 
 
 @pytest.mark.parametrize(

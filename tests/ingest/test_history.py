@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingest.description import Description, describe
+from ingest.description import Description
 from ingest.errors import NoSuchStateError, OtherMachineError
 from ingest.history.changes import TwinChange, changes, deltas_query
 from ingest.history.history import archive, forget, keep_whole
@@ -13,7 +13,7 @@ from ingest.history.states import HostState, find_state, pair, read_states, stat
 from ingest.load.publish import TwinStores, publish
 from ingest.load.register import Registration, registration_delete
 from ontology.terms import PROV, ST
-from tests.ingest.documents import IRIS, document
+from tests.ingest.documents import IRIS, describe_json, document
 
 HOST = "n1"
 BANKS = [{"slot": f"DIMM_{letter}1", "size": 2**34} for letter in "ABCD"]
@@ -32,7 +32,7 @@ def probed(day: int = 1, host: str = HOST, **facts: Any) -> dict[str, Any]:
 
 
 def load(store: TwinStores, facts: dict[str, Any], **more: Any) -> Description:
-    description = describe(facts, IRIS)
+    description = describe_json(facts, IRIS)
     publish(description, store, IRIS, **more)
     return description
 
@@ -130,9 +130,9 @@ def test_an_older_file_ends_no_state_before_it_began(store: TwinStores) -> None:
 def test_a_crash_before_the_twin_was_replaced(store: TwinStores, again: int) -> None:
     """History is written first; a state that never became current is dropped."""
     load(store, probed(1))
-    lost = describe(probed(2, os={"kernel": "lost"}), IRIS)
+    lost = describe_json(probed(2, os={"kernel": "lost"}), IRIS)
     old = states(store)[0]
-    digest = describe(probed(1), IRIS).digest
+    digest = describe_json(probed(1), IRIS).digest
     for _ in range(again):
         archive(store.twin, store.history, IRIS, lost, digest)
     assert len(states(store)) == 2
@@ -157,7 +157,7 @@ def test_a_twin_put_back_from_a_copy_costs_no_history(store: TwinStores) -> None
 
 
 def test_a_crash_in_the_first_probe(store: TwinStores) -> None:
-    first = describe(probed(1), IRIS)
+    first = describe_json(probed(1), IRIS)
     archive(store.twin, store.history, IRIS, first, None)
     load(store, probed(1))
     assert [(s.number, s.probes) for s in states(store)] == [(1, 1)]
@@ -258,7 +258,7 @@ def test_a_second_name_is_said(
         return probed(1, host, os=system, board={"board": {"serial": serial}})
 
     load(store, named("first", "WM1", "1"))
-    description = describe(named("second", serial, machine), IRIS)
+    description = describe_json(named("second", serial, machine), IRIS)
     found = publish(description, store, IRIS).warnings
     assert any("known as first" in line for line in found) == warned
 

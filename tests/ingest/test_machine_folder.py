@@ -56,7 +56,7 @@ def test_a_copy_is_read(tmp_path: Path) -> None:
     path.write_bytes(copy(file("root/proc/sys/kernel/osrelease", b"6.1\n")))
     found = recognise(path)
     assert found
-    assert found.document()["host"] == "n1"
+    assert found.document().host == "n1"
 
 
 @pytest.mark.parametrize(

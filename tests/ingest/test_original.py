@@ -11,6 +11,7 @@ from ingest.description import describe
 from ingest.errors import ProbeDocumentError
 from ingest.machine_files import original_file
 from ingest.original.probe_file import parse_original
+from ingest.schema.schema import Facts
 from ingest.sign import signs
 from ontology.iris import Iris
 from shapes.validate import validate
@@ -103,13 +104,13 @@ def test_what_it_counts_and_does_not_list_is_said() -> None:
 
 
 def test_a_uuid_of_zeros_does_not_identify_a_machine_but_an_address_does() -> None:
-    assert signs(FACTS) == ["mac:00:00:5e:00:53:01"]
+    assert signs(Facts.model_validate(FACTS)) == ["mac:00:00:5e:00:53:01"]
 
 
 def test_its_twin_conforms() -> None:
     document = original_file(FILE)
-    assert document["host"] == "made-up"
-    assert original_file(FILE, "other")["host"] == "other"
+    assert document.host == "made-up"
+    assert original_file(FILE, "other").host == "other"
     report = validate(describe(document, Iris("http://localhost:8000")).union())
     assert report.lines == []
 
@@ -120,14 +121,14 @@ def test_real_files(path: Path | None) -> None:
         print("no probe files of the original next to the checkout: nothing compared")
         return
     document = original_file(path)
-    facts = document["facts"]["hwloc"]
-    l3 = [cache for cache in facts["caches"] if cache["level"] == 3]
-    kinds = (facts["sockets"], facts["cores"], facts["threads"], l3, facts["numa"])
+    facts = document.facts.hwloc
+    l3 = [cache for cache in facts.caches if cache.level == 3]
+    kinds = (facts.sockets, facts.cores, facts.threads, l3, facts.numa)
     assert tuple(map(len, kinds)) == REAL[path.stem]
     report = validate(describe(document, Iris("http://localhost:8000")).union())
     assert report.conforms
     # The EPYC's UUID is all zeros; its cards have addresses.
-    assert any(sign.startswith("mac:") for sign in signs(document["facts"]))
+    assert any(sign.startswith("mac:") for sign in signs(document.facts))
 
 
 BAD: dict[str, tuple[bytes, str]] = {

@@ -4,6 +4,7 @@ import pytest
 
 from ingest.describe.places import HostTopology
 from ingest.hwloc.read import parse_hwloc
+from ingest.schema.topology import Hwloc
 from tests.ingest.documents import IRIS, synthetic
 
 DIVIDED = "pack:2 group:2 [numa] core:2 pu:1"
@@ -32,7 +33,8 @@ WHOLE = "pack:2 [numa] core:2 pu:1"
 def test_the_nearest_domains(
     machine: str, threads: list[int], domains: list[str]
 ) -> None:
-    places = HostTopology(IRIS, "n1", parse_hwloc(synthetic(machine)))
+    topology = Hwloc.model_validate(parse_hwloc(synthetic(machine)))
+    places = HostTopology(IRIS, "n1", topology)
     assert places.domains(threads) == [
         IRIS.component("n1", "numa", number) for number in domains
     ]

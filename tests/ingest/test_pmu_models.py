@@ -1,10 +1,14 @@
 """Which PMUs a processor has, by its family and model numbers."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from ingest.pmu.models import Processor, all_pmus, pmus_of, processors
 from ingest.pmu.pfm import list_models
 from ingest.pmu.scope import is_usable, kernel_name, scope_of
+from ingest.schema.schema import Facts
+from ingest.schema.topology import NO_TOPOLOGY
 from ingest.sources.procfs import read_cpu
 
 # PMUs of the host as a whole, the common part of 32-bit processors, and an old name.
@@ -23,7 +27,7 @@ def test_table_knows_every_model_of_the_library() -> None:
 
 def test_this_machine_as_libpfm4_sees_it() -> None:
     """libpfm4 omits what the kernel does not offer; the table does not."""
-    (processor,) = processors({"cpu": read_cpu()})
+    (processor,) = processors(Facts.model_validate({"cpu": read_cpu()}))
     ours = set(pmus_of(processor))
     models = {m["name"]: m for m in list_models()}
     present = {name for name, m in models.items() if m["present"]}
@@ -63,6 +67,16 @@ def test_an_unknown_processor_has_none() -> None:
     assert pmus_of(Processor("Nobody", 6, 85)) == []
 
 
+def seen(
+    infos: Sequence[dict[str, str] | None], cpus: Sequence[dict[str, str]] = ()
+) -> list[Processor]:
+    """The processors of hwloc's sockets and of the kernel's."""
+    sockets = [{"os_index": 0, "threads": [], "info": info} for info in infos]
+    hwloc = NO_TOPOLOGY.model_dump() | {"sockets": sockets}
+    models = {"sockets": {str(number): cpu for number, cpu in enumerate(cpus)}}
+    return processors(Facts.model_validate({"hwloc": hwloc, "cpu": models}))
+
+
 def test_hwloc_and_the_kernel_name_one_processor() -> None:
     info = {
         "CPUVendor": "GenuineIntel",
@@ -70,21 +84,14 @@ def test_hwloc_and_the_kernel_name_one_processor() -> None:
         "CPUModelNumber": "85",
     }
     cpu = {"vendor": "GenuineIntel", "family": "6", "model": "85", "stepping": "7"}
-    facts = {
-        "hwloc": {"sockets": [{"info": info}, {"info": None}]},
-        "cpu": {"sockets": {"0": cpu, "1": cpu}},
-    }
-    assert processors(facts) == [Processor("GenuineIntel", 6, 85, 7)]
-    assert processors({"hwloc": facts["hwloc"]}) == [Processor("GenuineIntel", 6, 85)]
+    assert seen([info, None], [cpu, cpu]) == [Processor("GenuineIntel", 6, 85, 7)]
+    assert seen([info, None]) == [Processor("GenuineIntel", 6, 85)]
     arm = {"CPUImplementer": "0x41", "CPUPart": "0xd0c"}
-    assert processors({"hwloc": {"sockets": [{"info": arm}]}}) == [
-        Processor("ARM", 0x41, 0xD0C)
-    ]
+    assert seen([arm]) == [Processor("ARM", 0x41, 0xD0C)]
     probed = {"vendor": "0x41", "family": "8", "model": "0xd0c", "stepping": "1"}
-    facts = {"hwloc": {"sockets": [{"info": arm}]}, "cpu": {"sockets": {"36": probed}}}
-    assert processors(facts) == [Processor("ARM", 0x41, 0xD0C)]
-    assert processors({"hwloc": {"sockets": [{"info": {"CPUVendor": "x"}}]}}) == []
-    assert processors({}) == []
+    assert seen([arm], [probed]) == [Processor("ARM", 0x41, 0xD0C)]
+    assert seen([{"CPUVendor": "x"}]) == []
+    assert processors(Facts()) == []
 
 
 @pytest.mark.parametrize(

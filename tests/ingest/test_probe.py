@@ -111,7 +111,7 @@ def test_a_machine_known_by_its_topology_only() -> None:
     assert document["host"] == "n2"
     assert document["facts"] == {"hwloc": {"threads": []}}
     assert document["sources"] == {
-        "hwloc": {"ok": True, "seconds": 0.0, "reason": None}
+        "hwloc": {"ok": True, "seconds": 0.0, "reason": None, "left_out": []}
     }
     with pytest.raises(HostNameError):
         hwloc_document("a/b", {})

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from core.stores.endpoint import Endpoint
-from ingest.description import Description, describe
+from ingest.description import Description
 from ingest.load.fast_load import graphs_of
 from ingest.load.publish import TwinStores, publish
 from ingest.load.replace import read_current, replace
 from ontology.terms import ST
-from tests.ingest.documents import IRIS, PCP, document
+from tests.ingest.documents import IRIS, PCP, describe_json, document
 from tests.servers import Fuseki
 
 HOST = "n1"
@@ -38,7 +38,7 @@ def described(day: int, **facts: Any) -> Description:
     own = {"os": {"kernel": f"6.{day}"}, "pcp": PCP, **facts}
     stamps = {"started": stamp, "ended": stamp}
     monitored = [metric["name"] for metric in PCP["metrics"]]
-    return describe(document(own, HOST) | stamps, IRIS, monitored)
+    return describe_json(document(own, HOST) | stamps, IRIS, monitored)
 
 
 def assert_stands(store: TwinStores, description: Description) -> None:
@@ -69,7 +69,7 @@ def test_what_others_planned_stays(store: TwinStores) -> None:
 
 def test_another_machine_is_written_whole(store: TwinStores, told: Told) -> None:
     publish(described(1), store, IRIS)
-    small = describe(document({}, HOST), IRIS)
+    small = describe_json(document({}, HOST), IRIS)
     publish(small, TwinStores(told, store.history), IRIS, confirm=True)
     assert any("DROP" in update for update in told.updates)
     assert_stands(store, small)

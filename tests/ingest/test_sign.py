@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.schema.schema import Facts
 from ingest.sign import KINDS, TIERS, SignMatch, by_kind, judge, signs, unseen_signs
 
 BOARD = {"board": {"serial": "WM19S002834"}, "system": {"uuid": "11-22"}, "bios": {}}
@@ -44,7 +45,7 @@ OF_CARD = "mac:3c:ec:ef:47:98:6e"
     ],
 )
 def test_signs(facts: dict[str, Any], expected: list[str]) -> None:
-    assert signs(facts) == expected
+    assert signs(Facts.model_validate(facts)) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,12 +63,13 @@ def test_signs(facts: dict[str, Any], expected: list[str]) -> None:
     ],
 )
 def test_addresses_that_tell_no_machine(change: dict[str, Any]) -> None:
-    assert signs({"nics": [CARD | change]}) == []
+    assert signs(Facts.model_validate({"nics": [CARD | change]})) == []
 
 
 def test_the_permanent_address_goes_before_the_one_of_a_bond() -> None:
     card = CARD | {"mac": "3c:ec:ef:00:00:01", "permanent_mac": CARD["mac"]}
-    assert signs({"nics": [card, card | {"name": "eno2"}]}) == [OF_CARD]
+    facts = {"nics": [card, card | {"name": "eno2"}]}
+    assert signs(Facts.model_validate(facts)) == [OF_CARD]
 
 
 @pytest.mark.parametrize(

@@ -1,38 +1,32 @@
 """hwloc's XML is stored together with the twin that it describes, or not at all."""
 
 from pathlib import Path
-from typing import Any
 
-from ingest.hwloc.topology_file import keep_topology, topology_path
-
-
-def document(xml: Any, host: str = "node1") -> dict[str, Any]:
-    return {"host": host, "facts": {"hwloc": {"xml": xml}}}
+from ingest.hwloc.topology_file import keep_xml, topology_path
 
 
 def test_it_is_kept_whole(tmp_path: Path) -> None:
-    assert keep_topology(tmp_path, document("<a>é</a>")) == ""
+    assert keep_xml(tmp_path, "node1", "<a>é</a>") == ""
     path = topology_path(tmp_path, "node1")
     assert path == tmp_path / "topology/node1.xml"
     assert path.read_text("utf-8") == "<a>é</a>"
-    assert keep_topology(tmp_path, document("<b/>")) == ""
+    assert keep_xml(tmp_path, "node1", "<b/>") == ""
     assert path.read_text("utf-8") == "<b/>"
     assert [found.name for found in path.parent.iterdir()] == ["node1.xml"]
 
 
 def test_a_description_without_it_ends_the_old_one(tmp_path: Path) -> None:
-    for facts in ({}, {"hwloc": None}, {"hwloc": {"xml": None}}, {"hwloc": {"xml": 7}}):
-        keep_topology(tmp_path, document("<a/>"))
-        assert keep_topology(tmp_path, {"host": "node1", "facts": facts}) == ""
-        assert not topology_path(tmp_path, "node1").exists()
+    keep_xml(tmp_path, "node1", "<a/>")
+    assert keep_xml(tmp_path, "node1", None) == ""
+    assert not topology_path(tmp_path, "node1").exists()
 
 
 def test_where_it_cannot_be_kept_one_line_says_so(tmp_path: Path) -> None:
     (tmp_path / "topology").write_text("a file, where a folder should be")
-    line = keep_topology(tmp_path, document("<a/>"))
+    line = keep_xml(tmp_path, "node1", "<a/>")
     assert str(tmp_path) in line and "no drawing" in line and "\n" not in line
-    assert "no drawing" in keep_topology(tmp_path, document("<a/>", "x" * 253))
-    assert "no drawing" in keep_topology(tmp_path / "other", document("\ud800"))
+    assert "no drawing" in keep_xml(tmp_path, "x" * 253, "<a/>")
+    assert "no drawing" in keep_xml(tmp_path / "other", "node1", "\ud800")
     assert list((tmp_path / "other/topology").iterdir()) == []
 
 

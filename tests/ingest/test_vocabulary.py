@@ -4,11 +4,11 @@ import pytest
 from rdflib import RDF, SKOS, Graph, URIRef
 
 from api.vocabulary.usage import shapes_by_term
-from ingest.description import describe
 from ingest.probe import probe
 from ontology.iris import Iris
 from ontology.load import ontology_graph
 from ontology.terms import ST
+from tests.ingest.documents import describe_json
 
 # Terms without a shape, each with the reason: no value of theirs could be wrong.
 UNCHECKED: set[str] = set()
@@ -16,7 +16,7 @@ UNCHECKED: set[str] = set()
 
 @pytest.fixture(scope="module")
 def twin(pmcd: str) -> Graph:
-    return describe(probe("n1", pmcd), Iris("http://localhost:8000")).union()
+    return describe_json(probe("n1", pmcd), Iris("http://localhost:8000")).union()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ingest.sources.machine import Machine
+from ingest.sources.machine import Machine, ToolOutcome
 
 
 def plant(root: Path, files: dict[str, str]) -> Path:
@@ -19,4 +19,4 @@ def copied(root: Path, printed: dict[str, str] | None = None) -> Machine:
     if printed is None:
         return Machine(root)
     plant(root / "printed", printed)
-    return Machine(root, root / "printed", dict.fromkeys(printed, {}))
+    return Machine(root, root / "printed", dict.fromkeys(printed, ToolOutcome()))

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from core.stores.endpoint import Endpoint
-from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
@@ -27,7 +26,7 @@ from pinning.policy import Policy, read_policy
 from pinning.tree import Tree, read_tree
 from queries.catalogue import saved_query
 from tests.agreement import MACHINES, ROOT, host_name
-from tests.ingest.documents import synthetic
+from tests.ingest.documents import describe_json, synthetic
 from tests.pinning.hwloc import Machine, read_machine, readable
 from tests.pinning.limits import alike, limit
 from tests.pinning.policies import POLICIES, policies, promised
@@ -143,7 +142,9 @@ def _faults(one: Judged, policy: Policy, count: int, cpus: list[int]) -> list[st
 
 def load(twin: Endpoint, path: Path, host: str) -> None:
     """Load only the twin, without validation: the shapes have tests of their own."""
-    described = describe(hwloc_document(host, parse_hwloc(path.read_bytes())), IRIS)
+    described = describe_json(
+        hwloc_document(host, parse_hwloc(path.read_bytes())), IRIS
+    )
     twin.put_graph(str(IRIS.twin_graph(host)), described.twin.graph())
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from core.stores.endpoint import Endpoint
-from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc, read_file
 from ingest.pmu.store import publish_roles, stored_models
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
+from tests.ingest.documents import describe_json
 from tests.servers import Fuseki
 
 MACHINES = Path(__file__).parents[3] / "shared" / "machines" / "hwloc"
@@ -34,7 +34,7 @@ def machines(endpoint: Endpoint) -> Endpoint:
     assert publish_roles(endpoint, IRIS)
     for host, file in FILES.items():
         document = hwloc_document(host, parse_hwloc(read_file(MACHINES / file)))
-        described = describe(document, IRIS, known_pmus=stored_models(endpoint))
+        described = describe_json(document, IRIS, known_pmus=stored_models(endpoint))
         graphs = {IRIS.twin_graph(host): described.twin, **described.pmus}
         for graph, triples in graphs.items():
             endpoint.put_graph(str(graph), triples.graph())

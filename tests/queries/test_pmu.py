@@ -3,6 +3,7 @@
 from core.stores.endpoint import Endpoint
 from ingest.pmu.pfm import read_models
 from ingest.pmu.store import publish_models, publish_roles, stored_models
+from ingest.schema.schema import ProbedPmu
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 
@@ -49,7 +50,7 @@ def test_models_are_loaded_whole_and_merged(endpoint: Endpoint) -> None:
         f"INSERT DATA {{ GRAPH <{IRIS.pmu_graph('skx_unc_imc0')}> {{ {old} }} }}"
     )
     for _ in range(2):
-        publish_models(endpoint, IRIS, [box])
+        publish_models(endpoint, IRIS, [ProbedPmu.model_validate(box)])
         names = _rows(endpoint, "pmu/events", pmu="skx_unc_imc0", text="CAS_COUNT")
         assert len(names) == 12
         assert len({row["event"] for row in names}) == 12

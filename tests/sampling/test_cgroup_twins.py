@@ -11,13 +11,14 @@ from ingest.describe.cgroup import cgroup_iri
 from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ingest.load.publish import TwinStores, publish
+from ingest.schema.check import check_document
 from ontology.terms import ST
 from queries.catalogue import saved_query
 from sampling.cgroup_twins import CgroupTwins
+from sampling.monitoring import with_bridge
 from sampling.plans.request import PlanRequest
 from sampling.plans.store import add_plan, plan_names
 from sampling.sources.cgroup_metrics import DOMAIN, PREFIX
-from sampling.sources.local_metrics import with_local
 from shapes.validate import validate
 from tests.ingest.documents import IRIS, PCP, document, synthetic
 
@@ -37,8 +38,8 @@ def listed(running: list[CgroupLife], ended: list[CgroupLife] | None = None) -> 
 
 @pytest.fixture
 def twins(store: TwinStores) -> CgroupTwins:
-    facts = {"pcp": with_local(PCP, cgroups=True), "hwloc": hwloc()}
-    described = describe(document(facts, HOST), IRIS, [USAGE, PIDS])
+    read = check_document(document({"pcp": PCP, "hwloc": hwloc()}, HOST))
+    described = describe(with_bridge(read), IRIS, [USAGE, PIDS])
     publish(described, store, IRIS)
     return CgroupTwins(store.twin, IRIS, HOST, DOMAIN)
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from ingest.hwloc.topology_file import keep_topology
+from ingest.hwloc.topology_file import keep_xml
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.web.conftest import Open
 from tests.web.site import BIG, HOSTILE, QUIET, Site
@@ -24,7 +24,8 @@ def kept(site: Site) -> Iterator[None]:
     home = Path(site.api.env["SUPERTWIN_HOME"])
     quiet = big_document(QUIET, topology("pack:1 l2:2 l1d:1 core:1 pu:2"))
     for document in (big_document(BIG, topology()), quiet):
-        assert keep_topology(home, document) == ""
+        xml = document["facts"]["hwloc"]["xml"]
+        assert keep_xml(home, document["host"], xml) == ""
     yield
 
 

@@ -2,16 +2,26 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 _MOUNTS = Path("proc/self/mountinfo")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 # Options of a v1 mount that are not controllers.
 _OPTIONS = re.compile(r"rw|ro|xattr|clone_children|noprefix|release_agent=.*|name=.*")
 
-Hierarchy = dict[str, Any]
 # The device, and the folder of it that is mounted.
 Folders = tuple[str, str]
+
+
+class Hierarchy(TypedDict):
+    """A mounted hierarchy, as a probe writes it; only ``ingest`` finds the last two."""
+
+    path: str
+    version: int
+    name: str | None
+    controllers: list[str]
+    enabled: list[str]
+    delegated: list[str]
 
 
 def read_mounts(root: Path = Path("/")) -> list[Hierarchy]:
