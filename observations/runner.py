@@ -305,7 +305,7 @@ class CommandRun:
             self._looked_at = True
         else:
             self._held = False
-            self._cancel_for("its observer let go")
+            self._cancel_for("SuperTwin cancelled it or disconnected")
 
     def _has_ended(self) -> bool:
         """Whether the command is over; it stays a zombie until it is reaped."""
