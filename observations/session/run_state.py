@@ -43,21 +43,23 @@ class State(StrEnum):
 
 
 class Event(StrEnum):
-    """What changes a state, by the thread that causes it."""
+    """What changes a state; the comments name the threads that cause it."""
 
-    # The thread of the request (POST).
+    # The request (POST).
     WAIT = "wait"
     OPEN = "open"  # or the start of the API, which resumes a run
-    # The thread that follows the runner, or that of a report (POST …/events).
+    # The follower of the runner, or the client's report (POST …/events).
     START = "start"
     NEXT = "next"
-    REFUSE = "refuse"  # or the thread of the request
-    END = "end"  # or the thread that records an interruption or lost contact
-    # Any other thread, at any time.
-    CANCEL = "cancel"  # the thread of a request (DELETE)
-    LOSE = "lose"  # the maintenance of the API, or the thread that follows the runner
-    INTERRUPT = "interrupt"  # the stop or the start of the API
-    # The thread that records the runs of the host.
+    REFUSE = "refuse"  # or the request
+    END = "end"  # or the maintenance, or the start or stop of the API
+    # At any time: the user's request (DELETE),
+    CANCEL = "cancel"
+    # the maintenance, or the follower of the runner,
+    LOSE = "lose"
+    # the start or stop of the API.
+    INTERRUPT = "interrupt"
+    # The recorder of the host.
     RECORD = "record"
 
 
