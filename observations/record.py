@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from rdflib import XSD, Literal
@@ -13,9 +14,16 @@ from observations.environment import is_secret
 from observations.launch import RunnerEvent
 from observations.statistics import Span, Statistics
 
-COMPLETED, FAILED, KILLED = "completed", "failed", "killed"
-TIMED_OUT, CANCELLED, BROKE_OFF = "timed out", "cancelled", "broke off"
-OUTCOMES = (COMPLETED, FAILED, KILLED, TIMED_OUT, CANCELLED, BROKE_OFF)
+
+class Outcome(StrEnum):
+    """How a command ended; without a report of its end it broke off."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    KILLED = "killed"
+    TIMED_OUT = "timed out"
+    CANCELLED = "cancelled"
+    BROKE_OFF = "broke off"
 
 
 @dataclass(frozen=True)
@@ -100,27 +108,26 @@ class DerivedFigure:
 class Run:
     """What happened to a command, according to its runner's events.
 
-    ``broken`` says why the end is missing; the span then ends at the last sign of life.
+    If the end is missing, the span ends at the last sign of life.
     """
 
     started: RunnerEvent
     span: Span
     ended: RunnerEvent | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
-    broken: str = ""
 
     @property
-    def outcome(self) -> str:
-        """One of OUTCOMES."""
+    def outcome(self) -> Outcome:
+        """How the command ended."""
         if self.ended is None:
-            return BROKE_OFF
+            return Outcome.BROKE_OFF
         if self.ended["timed_out"]:
-            return TIMED_OUT
+            return Outcome.TIMED_OUT
         if self.ended["cancelled"]:
-            return CANCELLED
+            return Outcome.CANCELLED
         if self.ended["signal"] is not None:
-            return KILLED
-        return FAILED if self.ended["exit"] else COMPLETED
+            return Outcome.KILLED
+        return Outcome.FAILED if self.ended["exit"] else Outcome.COMPLETED
 
 
 @dataclass(frozen=True)
@@ -135,7 +142,7 @@ class Observation:
     derived: Sequence[DerivedFigure] = ()
 
 
-def run_of(events: Sequence[RunnerEvent], broken: str = "") -> Run:
+def run_of(events: Sequence[RunnerEvent]) -> Run:
     """Build a run from all events of its runner; the first event is its start."""
     started = events[0]
     named = {event["event"]: event for event in events}
@@ -143,7 +150,7 @@ def run_of(events: Sequence[RunnerEvent], broken: str = "") -> Run:
     last = ended["end_ns"] if ended else named.get("alive", {}).get("ns")
     span = Span(started["start_ns"] / 1e6, (last or started["exec_ns"]) / 1e6)
     about = {k: v for k, v in named.get("about", {}).items() if k != "event"}
-    return Run(started, span, ended, about, broken)
+    return Run(started, span, ended, about)
 
 
 def at(ms: float) -> datetime:

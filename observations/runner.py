@@ -300,7 +300,7 @@ class CommandRun:
             self._looked_at = True
         else:
             self._held = False
-            self._cancel("its observer let go")
+            self._cancel("SuperTwin cancelled it or disconnected")
 
     def _has_ended(self) -> bool:
         """Whether the command is over; it stays a zombie until it is reaped."""

@@ -28,7 +28,7 @@ from api.web import pages
 from api.web.pages import Links, RenderedTerm
 from api.web.query_form import FormField, Option, fields
 from core.errors import ApiError
-from observations.record import OUTCOMES
+from observations.record import Outcome
 from pinning.policy import WORDS
 from queries.binding import Param
 
@@ -47,7 +47,7 @@ _LABELS = {
     "numa": "NUMA domains",
 }
 _SUGGESTED: Mapping[str, Sequence[Option]] = {
-    "ended": [Option(outcome, "") for outcome in OUTCOMES],
+    "ended": [Option(outcome, "") for outcome in Outcome],
     "pinned": [Option(word, about) for word, about in WORDS.items()],
 }
 

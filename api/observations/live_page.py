@@ -48,7 +48,7 @@ async def live_page(
 async def _chart(services: Services, session: "RunSession") -> Dashboard | None:
     """Return the chart of what it samples, while it samples."""
     spec = session.run_request.spec
-    if session.state == "over" or not session.run_request.samples:
+    if session.state.is_over or not session.run_request.samples:
         return None
     return await find_chart(services, spec.host, "plan", plan_of(session.id))
 

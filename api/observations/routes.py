@@ -132,7 +132,7 @@ async def say(
         return session.program()
 
     more = await to_thread.run_sync(heard)
-    answer = {"cancel": session.is_cancelled, "program": more and more.decode()}
+    answer = {"cancel": session.is_unwanted, "program": more and more.decode()}
     return Response(
         orjson.dumps({**session_document(services.iris, session), **answer}),
         media_type=formats.JSON,
@@ -150,7 +150,7 @@ async def cancel(request: Request, services: Use, id_: Id) -> Response:
     """Its command is ended, and what was sampled until then recorded."""
     manager = await services.observing.manager()
     session = _found(manager, id_)
-    await to_thread.run_sync(manager.cancel, session)
+    await to_thread.run_sync(session.cancel)
     audit.record(
         request, "run.cancelled", f"{session.run_request.spec.host} {session.id}"
     )
@@ -179,12 +179,12 @@ def _check_order(
 ) -> None:
     from observations.events import check_order
 
-    known = 0 if first is None else max(session.count - first, 0)
+    known = 0 if first is None else max(session.repetitions.event_count - first, 0)
     # A session that has ended ignores further events.
-    if session.state == "over":
+    if session.state.is_over:
         return
     try:
-        check_order(session.last, said[known:])
+        check_order(session.repetitions.last_event, said[known:])
     except RunnerEventError as error:
         raise refused(f"{error}: send what the program printed, in order") from None
 
@@ -194,8 +194,8 @@ async def _stream(
 ) -> AsyncIterator[bytes]:
     at, quiet = first, 0.0
     while True:
-        is_over = session.state == "over"
-        for number, event in session.since(at):
+        is_over = session.state.is_over
+        for number, event in session.repetitions.events_since(at):
             at, quiet = number, 0.0
             yield _event(at, event)
         if is_over:

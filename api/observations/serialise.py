@@ -19,16 +19,16 @@ def session_document(iris: Iris, session: "RunSession") -> dict[str, Any]:
         "id": session.id,
         "host": spec.host,
         "command": spec.command,
-        "state": session.state,
+        "state": "over" if session.state.is_over else "running",
         "began": session.began,
         "elapsed": round((session.ended or time.time()) - session.began, 3),
         "repeat": spec.repeat,
         "runs": [
             _run(str(iris.observation(id_)), run)
-            for id_, run in zip(session.ids, session.runs, strict=False)
+            for id_, run in zip(session.repetitions.ids, session.runs, strict=False)
         ],
-        "events": session.count,
-        "problem": session.problem or None,
+        "events": session.repetitions.event_count,
+        "problem": session.status.problem or None,
         "notes": session.notes,
     }
 
@@ -38,7 +38,8 @@ def recorded(iris: Iris, home: Path, session: "RunSession") -> list[str]:
     from observations.session.repetition import RECORDED
 
     folder = home / "observations"
-    done = (id_ for id_ in session.ids if (folder / id_ / RECORDED).exists())
+    ids = session.repetitions.ids
+    done = (id_ for id_ in ids if (folder / id_ / RECORDED).exists())
     return [str(iris.observation(id_)) for id_ in done]
 
 

@@ -17,7 +17,7 @@ from observations.comparison.compare import (
     judge,
 )
 from observations.derived import less_is_better
-from observations.record import COMPLETED, FAILED
+from observations.record import Outcome
 from ontology.iris import IdError, Iris
 from queries.run import Row, saved_rows, saved_rows_for_each
 
@@ -51,7 +51,8 @@ class RunGroup:
     @property
     def ended(self) -> list[Row]:
         """The runs that ended by themselves; interrupted ones prove nothing."""
-        return [run for run in self.runs if run["outcome"] in (COMPLETED, FAILED)]
+        ended = (Outcome.COMPLETED, Outcome.FAILED)
+        return [run for run in self.runs if run["outcome"] in ended]
 
     def is_context(self, metric: str) -> bool:
         """Whether a metric is state of the machine, such as a load average."""

@@ -83,12 +83,12 @@ class Repetition:
         self.after = snapshot
         (self.folder / _AFTER).write_text(snapshot.text)
 
-    def record(self, settings: Settings, sampling: RunSampling, broken: str) -> None:
-        """Write its graph once all samples have arrived; ``broken``: see `Run`.
+    def record(self, settings: Settings, sampling: RunSampling) -> None:
+        """Write its graph once all samples have arrived.
 
         Raises ObservationError and the errors of the stores.
         """
-        run = run_of(self.log.events, broken)
+        run = run_of(self.log.events)
         snapshots = RunSnapshots(self.before, self.after or CounterSnapshot())
         summaries = sampling.summaries(run, snapshots, self.log.pids.keys())
         observation = Observation(
@@ -102,6 +102,54 @@ class Repetition:
         with dataset(settings, "twin") as twin:
             keep_observation(observation, twin, Iris(settings.base))
         (self.folder / RECORDED).touch()
+
+
+class Repetitions:
+    """The runs of a request so far; their events are numbered from the first on."""
+
+    def __init__(self) -> None:
+        self.all: list[Repetition] = []
+        self._earlier = 0
+
+    @property
+    def latest(self) -> Repetition | None:
+        """The latest run; None before the first."""
+        return self.all[-1] if self.all else None
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the runs."""
+        return [run.id for run in self.all]
+
+    @property
+    def event_count(self) -> int:
+        """The number of events of all runs."""
+        return self._earlier + (self.all[-1].log.count if self.all else 0)
+
+    @property
+    def last_event(self) -> RunnerEvent:
+        """The last event of the latest run; empty if there is none."""
+        return self.all[-1].log.last if self.all else {}
+
+    @property
+    def command(self) -> RunnerEvent:
+        """The first event of the latest run, which names the process of the command."""
+        return self.all[-1].log.first if self.all else {}
+
+    def add(self, run: Repetition) -> None:
+        """Add the next run."""
+        self._earlier = self.event_count
+        self.all.append(run)
+
+    def events_since(self, number: int) -> list[tuple[int, RunnerEvent]]:
+        """Return the events after a number, each with its number and its ``run``."""
+        found: list[tuple[int, RunnerEvent]] = []
+        before = 0
+        for run in self.all[:] if number < self.event_count else []:
+            for at, event in run.log.since(number - before):
+                found.append((before + at, {**event, "run": run.id}))
+            before += run.log.count
+        return found
 
 
 def begin_run(

@@ -1,51 +1,34 @@
 """The state of a request in progress: its plan and the events of its runs."""
 
-import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
-from functools import partial
-from pathlib import Path
-from threading import RLock
+from threading import Lock
 
 from core.settings.settings import Settings
-from core.stores.datasets import dataset
-from core.stores.errors import QueriesError
-from observations.launch import RunnerEvent
-from observations.origin import plan_of
-from observations.record import CANCELLED, Run, run_of
+from observations.cpus import Cpus
+from observations.errors import CpusTakenError
+from observations.launch import RunnerEvent, RunnerHandle
+from observations.record import Outcome, Run, run_of
+from observations.session.host_queues import HostQueues
 from observations.session.program_start import is_alive
-from observations.session.repetition import (
-    PROGRAM,
-    Repetition,
-    begin_run,
-    discard_unstarted,
-)
+from observations.session.repetition import PROGRAM, Repetition, Repetitions
+from observations.session.run_recorder import RunRecorder
 from observations.session.run_request import RunRequest
-from observations.session.run_sampling import (
-    RunSampling,
-    continue_sampling,
-    sample_until_end,
-)
-from observations.session.session_journal import note_failure, record_open, remove_open
-from sampling.slower_sources import notes, slower_sources
+from observations.session.run_state import Event, RunState, State
 
-_LOG = logging.getLogger(__name__)
-
-WAITING, RUNNING, OVER = "waiting", "running", "over"
 # Runners send a beat every second; after this long without one, a runner is gone.
 SILENT_SECONDS = 15.0
 # How long an ended command stays a zombie, so that its counters can be read.
-_LOOK_SECONDS = 2.0
+_COUNTERS_SECONDS = 2.0
+_LOOK_SECONDS = 0.05
+_KILLED = "SuperTwin was killed while it ran"
 
 
 class RunSession:
     """All runs of a request; ``id`` is that of its only run or of the group.
 
-    Sampling continues until the last run is recorded. ``submit`` does work in the
-    background, one item after another. ``on_over`` is called when no run is left,
-    before recording is complete. ``shares`` names another run on the same CPUs.
-    Methods may be called from any thread.
+    The CPUs are released when no command runs any more, the rest when all runs are
+    recorded. Methods may be called from any thread.
     """
 
     def __init__(
@@ -53,128 +36,128 @@ class RunSession:
         settings: Settings,
         run_request: RunRequest,
         id_: str,
-        submit: Callable[[Callable[[], None]], None],
-        on_over: Callable[["RunSession"], None],
+        cpus: Cpus,
+        queues: HostQueues,
     ) -> None:
         self.id, self.run_request = id_, run_request
         self.began, self.ended = time.time(), 0.0
-        self.state = WAITING
-        self.problem = self.shares = ""
-        self.notes: list[str] = []
-        self.is_cancelled = False
-        self.ids: list[str] = []
         self.runs: list[Run] = []
-        self._repetitions: list[Repetition] = []
-        self._earlier = 0
-        self._settings = settings
-        self._submit = submit
-        self._on_over = on_over
-        self._resources = ExitStack()
-        self._lock = RLock()
+        self.repetitions = Repetitions()
+        self.status = RunState(id_)
+        self._settings, self._cpus = settings, cpus
+        self._recorder = RunRecorder(settings, run_request, id_, self.status, queues)
+        self._runner: RunnerHandle | None = None
+        # Held while counters are read, which may take long; the state has its own lock.
+        self._lock = Lock()
         self._last_heard = time.monotonic()
-        self._sampling = RunSampling(settings, run_request.spec)
 
     @property
-    def count(self) -> int:
-        """The number of events of its runs."""
-        return self._earlier + (self._run.log.count if self._run else 0)
+    def state(self) -> State:
+        """The state now; docs/observations.md explains it."""
+        return self.status.now
 
-    def since(self, number: int) -> list[tuple[int, RunnerEvent]]:
-        """Return the events after a number, each with its number and its ``run``."""
-        found: list[tuple[int, RunnerEvent]] = []
-        before = 0
-        for run in self._repetitions[:] if number < self.count else []:
-            for at, event in run.log.since(number - before):
-                found.append((before + at, {**event, "run": run.id}))
-            before += run.log.count
-        return found
+    @property
+    def notes(self) -> list[str]:
+        """What users should know of the sources that are sampled."""
+        return self._recorder.notes
 
     @property
     def due(self) -> Repetition | None:
         """The run that must be run or followed next."""
-        run = self._run
-        return None if self.state != RUNNING or run is None or run.is_over else run
+        run = self.repetitions.latest
+        return run if self.state.is_followed and run and not run.is_over else None
+
+    @property
+    def is_unwanted(self) -> bool:
+        """Whether a command that still runs must be ended."""
+        run = self.repetitions.latest
+        is_left = run is not None and not run.is_over
+        return self.state.is_ending or (self.state.is_over and is_left)
 
     @property
     def is_silent(self) -> bool:
-        """Whether it runs, but was neither heard of nor seen for too long."""
+        """Whether its command was neither heard of nor seen for too long."""
         quiet = time.monotonic() - self._last_heard > SILENT_SECONDS
-        return self.state == RUNNING and quiet and not self._is_alive
-
-    @property
-    def last(self) -> RunnerEvent:
-        """The last event of its latest run; empty if there is none."""
-        return self._run.log.last if self._run else {}
-
-    @property
-    def command(self) -> RunnerEvent:
-        """The first event of its latest run, which names the process of the command."""
-        return self._run.log.first if self._run else {}
+        return self.state.is_followed and quiet and not self._is_alive
 
     @property
     def can_resume(self) -> bool:
         """Whether its runs continued without the process that began them."""
-        started_here = self._is_local and any(
-            run.was_started for run in self._repetitions
-        )
-        return self.run_request.attended or started_here
+        was_started = any(run.was_started for run in self.repetitions.all)
+        return self.run_request.attended or (self._is_local and was_started)
+
+    def reserve(self, keep_waiting: Callable[[], bool] | None) -> None:
+        """Reserve its CPUs; while they are taken, wait as long as ``keep_waiting()``.
+
+        Raises CpusTakenError.
+        """
+        spec, queues = self.run_request.spec, keep_waiting is not None
+        while taken := self._cpus.take(spec.host, spec.cpus, self.id, queues=queues):
+            if keep_waiting is None or not keep_waiting():
+                raise CpusTakenError(f"{taken}: wait for its end, or queue behind it")
+            if self.state is State.REQUESTED:
+                self.status.change(Event.WAIT)
+            time.sleep(_LOOK_SECONDS)
+        if keep_waiting and not keep_waiting():
+            raise CpusTakenError(
+                "the client that waited for these CPUs has disconnected"
+            )
 
     def open(self) -> None:
         """Start sampling and prepare the first run.
 
-        Raises the errors of `sample_until_end`; nothing is held then.
+        Raises the errors of `RunRecorder.open`; nothing but the CPUs is held then.
         """
-        record_open(self._settings.home, self.id, self.run_request)
-        try:
-            self._sampling = self._resources.enter_context(
-                sample_until_end(
-                    self._settings, self.run_request, plan_of(self.id), _LOG.debug
-                )
-            )
-            self._next()
-        except BaseException:
-            self._resources.close()
-            self._forget(self._settings.home, self.id)
-            raise
-        self._submit(self._note_slower_sources)
+        self.repetitions.add(self._recorder.open())
         # Starting to sample may have taken long, above all on another host.
         self.reset_silence()
-        self.state = RUNNING
+        self.status.change(Event.OPEN)
+
+    def refuse(self) -> None:
+        """Give up a request that could not be opened."""
+        self.status.change(Event.REFUSE)
+        self._release_cpus()
 
     def resume(self, runs: Sequence[Repetition]) -> None:
-        """Resume a session of a previous process, which began these runs."""
+        """Resume a session of a previous process, which began these runs.
+
+        If the runs did not continue, the session is interrupted; `close` records it.
+        """
         for run in runs:
-            self._add(run)
+            self.repetitions.add(run)
         # If the runs did not continue, their counters cannot be read any more.
         first = runs[:1] if self.can_resume else ()
         names = {name for run in first for name, _ in run.before.values}
-        self._sampling = self._resources.enter_context(
-            continue_sampling(
-                self._settings, self.run_request, plan_of(self.id), names, _LOG.debug
-            )
-        )
-        self.state = RUNNING
+        self._recorder.resume(names)
+        if runs and "start_ns" in runs[0].log.first:
+            self.began = runs[0].log.first["start_ns"] / 1e9
         for run in runs:
             if run.is_over:
                 self._finish(run)
-        if runs and "start_ns" in runs[0].log.first:
-            self.began = runs[0].log.first["start_ns"] / 1e9
-        if runs[-1].is_over if runs else self.run_request.attended:
-            self._start_next()
+        if self.can_resume:
+            self._go_on()
+        else:
+            self.interrupt(_KILLED)
 
     def reset_silence(self) -> None:
         """Restart the silence timeout, after a time in which nothing could be heard."""
-        with self._lock:
-            self._last_heard = time.monotonic()
+        self._last_heard = time.monotonic()
 
     def program(self) -> bytes | None:
         """Return the program of the next run; None if it has started or none is due."""
         with self._lock:
-            self._last_heard = time.monotonic()
-            run = self._run
-            if self.state != RUNNING or run is None or run.log.count:
+            self.reset_silence()
+            run = self.due
+            if run is None or run.log.count:
                 return None
             return (run.folder / PROGRAM).read_bytes()
+
+    def follow(self, runner: RunnerHandle | None) -> None:
+        """Use this runner to end the command; end it now if it is not wanted."""
+        self._runner = runner
+        self.reset_silence()  # it could not report until now
+        if runner and self.is_unwanted:
+            runner.cancel()
 
     def take(self, events: Sequence[RunnerEvent], first: int | None = None) -> None:
         """Take events of the runner; read the counters of an ended command first.
@@ -183,54 +166,84 @@ class RunSession:
         skipped.
         """
         with self._lock:
-            self._last_heard = time.monotonic()
-            known = 0 if first is None else max(self.count - first, 0)
+            self.reset_silence()
+            known = 0 if first is None else max(self.repetitions.event_count - first, 0)
             for event in events[known:]:
                 self._take(event)
 
     def cancel(self) -> None:
-        """Start no further run; the caller ends the current one."""
-        self.is_cancelled = True
+        """End the command and start no further run; what was sampled is recorded."""
+        self.status.change(Event.CANCEL)
+        self._end_command()
 
-    def close(self, why: str = "") -> None:
-        """Start no further run; record an unfinished one as interrupted (``why``)."""
+    def lose(self) -> None:
+        """End the command, because nothing is heard of it any more."""
+        seconds = time.monotonic() - self._last_heard
+        runner = f"the runner on {self.run_request.spec.host}"
+        if self.status.change(Event.LOSE):
+            self.status.problem = (
+                f"lost contact with {runner} (last event {seconds:.0f} s ago)"
+            )
+            self._end_command()
+
+    def interrupt(self, reason: str) -> None:
+        """Start no further run; `close` then records the current one."""
+        if self.status.change(Event.INTERRUPT):
+            self.status.problem = reason
+
+    def fail(self, reason: str) -> None:
+        """End the session, because its runner failed."""
         with self._lock:
-            if self.state != OVER:
-                self.state, self.ended = OVER, time.time()
-                if self._run and not self._run.is_over:
-                    self._record(self._run, why or "its observer went away")
-                self._submit(partial(self._release, self._forget))
-                self._on_over(self)
+            if self.state.is_over:
+                return
+            if self.state is not State.OPENED:
+                self.status.change(Event.LOSE)
+            self.status.problem = reason
+            self._end()
+
+    def close(self) -> None:
+        """Start no further run; record an unfinished one as it is."""
+        with self._lock:
+            if not self.state.is_over:
+                self._end()
 
     def abandon(self) -> None:
-        """Release everything; note whether the next process is to try again."""
-        with self._lock:
-            self.state, self.ended = OVER, time.time()
-        self._submit(partial(self._release, note_failure))
+        """Release all but the CPUs; note whether the next process is to try again."""
+        self.interrupt("it cannot be resumed")
+        self._recorder.abandon()
 
     @property
     def _is_alive(self) -> bool:
         """Whether the run is known to be alive on this machine without events."""
         # For a local run, the lock of the runner's file shows when it has ended.
         return self._is_local and (
-            not self.run_request.attended or is_alive(self.command)
+            not self.run_request.attended or is_alive(self.repetitions.command)
         )
 
     @property
     def _is_local(self) -> bool:
         return self.run_request.spec.host == self._settings.host
 
-    @property
-    def _run(self) -> Repetition | None:
-        return self._repetitions[-1] if self._repetitions else None
+    def _go_on(self) -> None:
+        """Continue the last run of a previous process."""
+        if self.repetitions.latest is None:
+            self._prepare()
+        self.status.change(Event.OPEN)
+        run = self.repetitions.all[-1]
+        if run.has_run:
+            self.status.change(Event.START)
+        if run.is_over:
+            self._start_next()
 
     def _take(self, event: RunnerEvent) -> None:
-        run = self._run
-        if run is None or self.state == OVER:
+        run = self.repetitions.latest
+        if run is None or self.state.is_over:
             return
         if event["event"] == "over" and not self._is_too_late(event):
-            run.snapshot_after(self._sampling.snapshot())
+            run.snapshot_after(self._recorder.snapshot())
         run.take(event)
+        if event["event"] == "started":
+            self.status.change(Event.START)
         if run.is_over:
             self._finish(run)
             self._start_next()
@@ -239,66 +252,42 @@ class RunSession:
         """Whether the counters are gone because the event came too late."""
         late = time.time() - on_over.get("ns", 0) / 1e9
         # The clocks of two hosts may differ.
-        return self._is_local and late > _LOOK_SECONDS
+        return self._is_local and late > _COUNTERS_SECONDS
 
     def _finish(self, run: Repetition) -> None:
-        self.problem = run.refusal or self.shares
+        self.status.problem = run.refusal or self.status.problem
         if not run.refusal:
             self.runs.append(run_of(run.log.events))
-            self._record(run, "")
+            self._recorder.record(run)
 
     def _start_next(self) -> None:
-        """Begin the next run, if there is one."""
-        self.is_cancelled |= bool(self.runs) and self.runs[-1].outcome == CANCELLED
-        refused = self._run is not None and self._run.refusal
-        if (
-            self.is_cancelled
-            or refused
-            or len(self.ids) == self.run_request.spec.repeat
-        ):
-            self.close()
-        else:
-            self._next()
+        """Begin the next run; if there is none, end the session."""
+        was_cancelled = self.runs and self.runs[-1].outcome is Outcome.CANCELLED
+        is_last = len(self.repetitions.all) == self.run_request.spec.repeat
+        if self.state is State.RUNNING and not was_cancelled and not is_last:
+            self._prepare()
+            if self.status.change(Event.NEXT):
+                return
+        self._end()
 
-    def _next(self) -> None:
-        home, number = self._settings.home, len(self.ids) + 1
-        before = self._sampling.snapshot()
-        self._add(begin_run(home, self.run_request, self.id, number, before))
+    def _end(self) -> None:
+        """Release the CPUs; record what ran and release the rest in the background."""
+        run = self.repetitions.latest
+        if self.state is not State.OPENED or not self.status.change(Event.REFUSE):
+            self.status.change(Event.END)
+        self.ended = time.time()
+        if run and not run.is_over:
+            self._recorder.record(run)
+        self._recorder.release(self.repetitions.all)
+        self._release_cpus()
 
-    def _add(self, run: Repetition) -> None:
-        self._earlier = self.count
-        self._repetitions.append(run)
-        self.ids.append(run.id)
+    def _end_command(self) -> None:
+        if runner := self._runner:
+            runner.cancel()
 
-    def _note_slower_sources(self) -> None:
-        spec = self.run_request.spec
-        with suppress(QueriesError), dataset(self._settings, "twin") as twin:
-            slower = slower_sources(self._settings, twin, spec.host, plan_of(self.id))
-            self.notes = [*notes(slower, spec.period_ms)]
+    def _prepare(self) -> None:
+        """Prepare the next run."""
+        self.repetitions.add(self._recorder.prepare(len(self.repetitions.all) + 1))
 
-    def _record(self, run: Repetition, broken: str) -> None:
-        if not run.is_recorded:
-            self._submit(partial(self._recorded, run, broken))
-
-    def _recorded(self, run: Repetition, broken: str) -> None:
-        try:
-            run.record(self._settings, self._sampling, broken)
-        except Exception as error:
-            _LOG.exception("observation %s is not recorded", run.id)
-            self.problem = f"{run.id} is not recorded: {error}"
-
-    def _release(self, then: Callable[[Path, str], None]) -> None:
-        """Stop sampling; if this fails, the next process tries again."""
-        try:
-            self._resources.close()
-        except Exception as error:
-            _LOG.exception("observation %s leaves a plan behind", self.id)
-            self.problem = self.problem or str(error)
-        else:
-            then(self._settings.home, self.id)
-
-    def _forget(self, home: Path, id_: str) -> None:
-        # Remove these first: if we are killed here, the next process continues.
-        discard_unstarted(home, self.run_request, id_, self._repetitions)
-        if all(run.is_recorded for run in self._repetitions):
-            remove_open(home, id_)
+    def _release_cpus(self) -> None:
+        self._cpus.release(self.run_request.spec.host, self.id)

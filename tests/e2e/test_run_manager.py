@@ -18,7 +18,8 @@ from observations.session import run_manager as desks
 from observations.session import run_session as sessions
 from observations.session.run_manager import RunManager
 from observations.session.run_request import RunRequest
-from observations.session.run_session import OVER, RUNNING, RunSession
+from observations.session.run_session import RunSession
+from observations.session.run_state import State
 from tests.observed import outcome, plans
 from tests.servers import wait_until
 from tests.sshd import Sshd
@@ -42,7 +43,7 @@ def manager(settings: Settings) -> Iterator[RunManager]:
     manager = RunManager(settings)
     yield manager
     for session in manager.sessions:
-        manager.cancel(session)
+        session.cancel()
         session.close()
     manager.close()
 
@@ -90,11 +91,11 @@ def test_a_session_whose_command_runs_is_not_silent(
         told(session, command.pid)
         time.sleep(0.2)
         manager.maintain()
-        assert session.state == RUNNING
+        assert session.state is State.RUNNING
         assert f"observation {session.id} has CPU 0" in refusal(manager, 0)
         command.kill()
     manager.maintain()
-    assert session.state == OVER
+    assert session.state.is_over
     assert refusal(manager, 0) == ""
     assert outcome(stack, f"{stack.base}/observation/{session.id}") == "broke off"
 
@@ -105,18 +106,18 @@ def test_one_that_runs_here_is_not_silent(
     monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.1)
     session = manager.begin(run_request(0, attended=False), None)
     manager.launch(session)
-    wait_until(lambda: session.command)
-    runner = parent(session.command["pid"])
+    wait_until(lambda: session.repetitions.command)
+    runner = parent(session.repetitions.command["pid"])
     os.kill(runner, signal.SIGSTOP)
     try:
         time.sleep(0.2)
         manager.maintain()
-        assert session.state == RUNNING
+        assert session.state is State.RUNNING
         assert refusal(manager, 0)
-        manager.cancel(session)
+        session.cancel()
     finally:
         os.kill(runner, signal.SIGCONT)
-    wait_until(lambda: session.state == OVER)
+    wait_until(lambda: session.state.is_over)
     assert session.runs[0].outcome == "cancelled"
     assert refusal(manager, 0) == ""
 
@@ -132,21 +133,22 @@ def test_one_that_falls_silent_elsewhere_is_ended_before_its_cpus_are_given_back
         monkeypatch.setattr(desks, "_ENDS_SECONDS", seconds)
         session = manager.begin(run_request(0, attended=False, host="node9"), None)
         manager.launch(session)
-        wait_until(lambda one=session: one.command)
-        command = session.command["pid"]
+        wait_until(lambda one=session: one.repetitions.command)
+        command = session.repetitions.command["pid"]
         runner = parent(command)
         os.kill(runner, signal.SIGSTOP)
         try:
             wait_until(lambda one=session: one.is_silent)
             manager.maintain()
-            assert session.state == RUNNING
+            assert session.state is State.LOST
+            assert "lost contact with the runner on node9" in session.status.problem
             assert refusal(manager, 0, host="node9")
             time.sleep(0.5)
             manager.maintain()
-            assert session.state == (RUNNING if how == "cancelled" else OVER)
+            assert session.state.is_over == (how == "broke off")
         finally:
             os.kill(runner, signal.SIGCONT)
-        wait_until(lambda one=session: one.state == OVER)
+        wait_until(lambda one=session: one.state.is_over)
         assert outcome(near, f"{near.base}/observation/{session.id}") == how
         wait_until(lambda pid=command: not Path(f"/proc/{pid}").exists())
         assert refusal(manager, 0, host="node9") == ""
@@ -168,9 +170,11 @@ def test_resumed_runs_keep_shared_cpus_until_the_last_has_ended(
     one, whole, other = (after.find(session.id) for session in before)
     assert one and whole and other
     for session, cpu in (one, 0), (other, 1):
-        said = f"observation {whole.id} has CPU {cpu} of {HOST}, too"
-        assert session.problem == f"{said}: they measure each other"
-    assert one.id in whole.problem or other.id in whole.problem
+        said = f"observation {whole.id} has CPU {cpu} of {HOST} as well"
+        others = "so they influence each other's measurements"
+        assert session.status.problem == f"{said}, {others}"
+    told = whole.status.problem
+    assert one.id in told or other.id in told
     after.drop(whole)
     assert f"observation {one.id} has CPU 0" in refusal(after, 0)
     assert f"observation {other.id} has CPU 1" in refusal(after, 1)
@@ -180,7 +184,7 @@ def test_resumed_runs_keep_shared_cpus_until_the_last_has_ended(
     assert refusal(after) == ""
     after.close()
     for session in before:
-        session._resources.close()
+        session._recorder._resources.close()
 
 
 def test_what_runs_no_more_shares_no_cpus_with_what_goes_on(
@@ -197,11 +201,11 @@ def test_what_runs_no_more_shares_no_cpus_with_what_goes_on(
     good = RunManager(settings).begin(run_request(0), None)
     after = RunManager(settings)
     after.resume()
-    assert {one.id: one.state for one in after.sessions} == {
-        killed.id: OVER,
-        good.id: RUNNING,
+    found = {one.id: (one.state.is_over, one.status.problem) for one in after.sessions}
+    assert found == {
+        killed.id: (True, "SuperTwin was killed while it ran"),
+        good.id: (False, ""),
     }
-    assert [one.problem for one in after.sessions] == ["", ""]
     assert f"observation {good.id} has CPU 0" in refusal(after, 0)
     for session in after.sessions:
         after.drop(session)
@@ -210,7 +214,7 @@ def test_what_runs_no_more_shares_no_cpus_with_what_goes_on(
     (settings.home / "observing" / f"{broken.id}.json").unlink()
     (settings.home / "observing" / f"{broken.id}.failed").unlink()
     for session in (broken, killed, good):
-        session._resources.close()
+        session._recorder._resources.close()
 
 
 def test_a_session_that_cannot_be_resumed_holds_nothing(
@@ -236,4 +240,4 @@ def test_a_session_that_cannot_be_resumed_holds_nothing(
     wait_until(lambda: not refusal(after, 0))
     assert '"sleep", "987"' in left.read_text()
     left.unlink()
-    killed._resources.close()
+    killed._recorder._resources.close()

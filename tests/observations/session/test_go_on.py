@@ -12,13 +12,14 @@ import pytest
 from core.settings.settings import Settings
 from observations.record import RunSpec
 from observations.session import run_manager as desks
+from observations.session import run_recorder
 from observations.session import run_session as sessions
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.repetition import Repetition, begin_run, unfinished_runs
 from observations.session.run_manager import RunManager
 from observations.session.run_request import RunRequest
 from observations.session.run_sampling import RunSampling
-from observations.session.run_session import RUNNING
+from observations.session.run_state import State
 from observations.session.session_journal import open_requests, record_open
 from sampling.events.event import PmuEvent
 
@@ -62,10 +63,8 @@ def test_a_host_that_is_away_holds_no_start_up(
     for number in range(4):
         leave(tmp_path, f"run{number}", attended=number % 2 == 0)
     manager.resume()
-    assert [one.id for one in manager.sessions if one.state == RUNNING] == [
-        "run0",
-        "run2",
-    ]
+    running = [one.id for one in manager.sessions if one.state is State.RUNNING]
+    assert running == ["run0", "run2"]
 
 
 def test_attended_runs_count_as_silent_only_after_the_start(
@@ -85,7 +84,7 @@ def test_attended_runs_count_as_silent_only_after_the_start(
         leave(tmp_path, f"run{number}", attended=True)
     manager.resume()
     manager.maintain()
-    assert [one.state for one in manager.sessions] == [RUNNING] * 2
+    assert [one.state for one in manager.sessions] == [State.RUNNING] * 2
     assert passed == 2 * sessions.SILENT_SECONDS
     passed += sessions.SILENT_SECONDS + 1
     assert all(one.is_silent for one in manager.sessions)
@@ -107,10 +106,10 @@ def test_sampling_that_starts_slowly_is_not_silence(
 
     clock = SimpleNamespace(time=time.time, monotonic=lambda: passed)
     monkeypatch.setattr(sessions, "time", clock)
-    monkeypatch.setattr(sessions, "sample_until_end", slowly)
+    monkeypatch.setattr(run_recorder, "sample_until_end", slowly)
     session = manager.begin(run_request(attended=True), None)
     manager.maintain()
-    assert (session.state, session.is_cancelled) == (RUNNING, False)
+    assert session.state is State.OPENED
     passed += sessions.SILENT_SECONDS + 1
     assert session.is_silent
 

@@ -1,0 +1,132 @@
+"""Samples during the runs of a request, and records them in the background."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
+
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from core.stores.errors import QueriesError
+from observations.origin import plan_of
+from observations.session.counter_snapshots import CounterSnapshot
+from observations.session.host_queues import HostQueues
+from observations.session.repetition import Repetition, begin_run, discard_unstarted
+from observations.session.run_request import RunRequest
+from observations.session.run_sampling import (
+    RunSampling,
+    continue_sampling,
+    sample_until_end,
+)
+from observations.session.run_state import Event, RunState, State
+from observations.session.session_journal import note_failure, record_open, remove_open
+from sampling.slower_sources import notes, slower_sources
+
+_LOG = logging.getLogger(__name__)
+
+
+class RunRecorder:
+    """Holds the plan and the journal entry of a session until its runs are recorded.
+
+    Recording and releasing are done in the queue of the host, one after the other.
+    ``notes`` tells users what they should know of the sources.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        run_request: RunRequest,
+        id_: str,
+        status: RunState,
+        queues: HostQueues,
+    ) -> None:
+        self.notes: list[str] = []
+        self._settings, self._home = settings, settings.home
+        self._run_request, self._id = run_request, id_
+        self._status = status
+        self._submit = partial(queues.submit, run_request.spec.host)
+        self._resources = ExitStack()
+        self._sampling = RunSampling(settings, run_request.spec)
+
+    def open(self) -> Repetition:
+        """Start sampling and prepare the first run.
+
+        Raises the errors of `sample_until_end`; nothing is held then.
+        """
+        record_open(self._home, self._id, self._run_request)
+        try:
+            self._sampling = self._resources.enter_context(
+                sample_until_end(
+                    self._settings, self._run_request, plan_of(self._id), _LOG.debug
+                )
+            )
+            first = self.prepare(1)
+        except BaseException:
+            self._resources.close()
+            self._forget(())
+            raise
+        self._submit(self._note_slower_sources)
+        return first
+
+    def resume(self, names: Iterable[str]) -> None:
+        """Continue to sample these metrics for a previous process."""
+        self._sampling = self._resources.enter_context(
+            continue_sampling(
+                self._settings, self._run_request, plan_of(self._id), names, _LOG.debug
+            )
+        )
+
+    def prepare(self, number: int) -> Repetition:
+        """Prepare run ``number`` of the request."""
+        before = self.snapshot()
+        return begin_run(self._home, self._run_request, self._id, number, before)
+
+    def snapshot(self) -> CounterSnapshot:
+        """Read all counters now."""
+        return self._sampling.snapshot()
+
+    def record(self, run: Repetition) -> None:
+        """Record a run that has ended, unless it is recorded."""
+        if not run.is_recorded:
+            self._submit(partial(self._record, run))
+
+    def release(self, runs: Sequence[Repetition]) -> None:
+        """Release everything once these runs, all of the session, are recorded."""
+        self._submit(partial(self._release, partial(self._forget, runs)))
+
+    def abandon(self) -> None:
+        """Release the plan; note whether the next process is to try again."""
+        note = partial(note_failure, self._home, self._id)
+        self._submit(partial(self._release, note))
+
+    def _note_slower_sources(self) -> None:
+        spec = self._run_request.spec
+        with suppress(QueriesError), dataset(self._settings, "twin") as twin:
+            plan = plan_of(self._id)
+            slower = slower_sources(self._settings, twin, spec.host, plan)
+            self.notes = [*notes(slower, spec.period_ms)]
+
+    def _record(self, run: Repetition) -> None:
+        try:
+            run.record(self._settings, self._sampling)
+        except Exception as error:
+            _LOG.exception("observation %s is not recorded", run.id)
+            self._status.problem = f"{run.id} is not recorded: {error}"
+
+    def _release(self, then: Callable[[], None]) -> None:
+        """Stop sampling; if this fails, the next process tries again."""
+        try:
+            self._resources.close()
+        except Exception as error:
+            _LOG.exception("observation %s leaves a plan behind", self._id)
+            self._status.problem = self._status.problem or str(error)
+        else:
+            then()
+
+    def _forget(self, runs: Sequence[Repetition]) -> None:
+        # Remove these first: if we are killed here, the next process continues.
+        discard_unstarted(self._home, self._run_request, self._id, runs)
+        if all(run.is_recorded for run in runs):
+            remove_open(self._home, self._id)
+            if self._status.now is State.RECORDING:
+                self._status.change(Event.RECORD)
