@@ -24,7 +24,7 @@ def test_an_impossible_event_is_a_fault() -> None:
 
 def rows(heading: str) -> Iterator[list[str]]:
     """Yield the cells of the first table below a heading of the page."""
-    text = (ROOT / "docs/observations.md").read_text().partition(heading)[2]
+    text = (ROOT / "docs/reference/observations.md").read_text().partition(heading)[2]
     table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
     assert table
     for line in table[0].splitlines()[2:]:
