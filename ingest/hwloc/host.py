@@ -32,7 +32,7 @@ def host_facts(topology: dict[str, Any]) -> dict[str, Any]:
 
     Only root sees serial numbers and the UUID, so most files lack both.
     """
-    info = topology.get("info") or {}
+    info = topology.get("info", {})
     board = {part: _texts(names, info) for part, names in _BOARD.items()}
     facts: dict[str, Any] = {}
     if any((system := _texts(_SYSTEM, info)).values()):
