@@ -107,7 +107,7 @@ class SparqlDataset:
 
     def body(self, answer: Answer, media_type: str) -> bytes:
         """Return the complete answer to a query; raises EndpointError."""
-        content = answer.content
+        tail = answer.content[-400:].rstrip()
         if not answer.is_success:
             raise self._failure(answer, "query")
         if answer.media_type != media_type:
@@ -115,11 +115,11 @@ class SparqlDataset:
                 f"Fuseki at {self.url} answered with {answer.media_type!r} instead of "
                 f"{media_type}; check the form of the query"
             )
-        if _CUT in content[-400:]:
+        if _CUT in tail:
             raise self.too_slow()
-        if not content.rstrip().endswith(_ENDS.get(media_type, b"")):
+        if not tail.endswith(_ENDS.get(media_type, b"")):
             raise self.cut_short()
-        return content
+        return answer.content
 
     def check_update(self, answer: Answer) -> None:
         """Raise EndpointError unless an update was carried out."""
