@@ -10,7 +10,7 @@ def document(xml: Any, host: str = "node1") -> dict[str, Any]:
     return {"host": host, "facts": {"hwloc": {"xml": xml}}}
 
 
-def test_it_is_kept_whole(tmp_path: Path) -> None:
+def test_topology_is_kept_completely(tmp_path: Path) -> None:
     assert keep_topology(tmp_path, document("<a>é</a>")) == ""
     path = topology_path(tmp_path, "node1")
     assert path == tmp_path / "topology/node1.xml"
@@ -20,14 +20,14 @@ def test_it_is_kept_whole(tmp_path: Path) -> None:
     assert [found.name for found in path.parent.iterdir()] == ["node1.xml"]
 
 
-def test_a_description_without_it_ends_the_old_one(tmp_path: Path) -> None:
+def test_description_without_a_topology_removes_the_old_one(tmp_path: Path) -> None:
     for facts in ({}, {"hwloc": None}, {"hwloc": {"xml": None}}, {"hwloc": {"xml": 7}}):
         keep_topology(tmp_path, document("<a/>"))
         assert keep_topology(tmp_path, {"host": "node1", "facts": facts}) == ""
         assert not topology_path(tmp_path, "node1").exists()
 
 
-def test_where_it_cannot_be_kept_one_line_says_so(tmp_path: Path) -> None:
+def test_failed_write_gives_one_line(tmp_path: Path) -> None:
     (tmp_path / "topology").write_text("a file, where a folder should be")
     line = keep_topology(tmp_path, document("<a/>"))
     assert str(tmp_path) in line and "no drawing" in line and "\n" not in line
@@ -36,6 +36,6 @@ def test_where_it_cannot_be_kept_one_line_says_so(tmp_path: Path) -> None:
     assert list((tmp_path / "other/topology").iterdir()) == []
 
 
-def test_a_name_cannot_leave_the_folder(tmp_path: Path) -> None:
+def test_host_name_cannot_leave_the_folder(tmp_path: Path) -> None:
     path = topology_path(tmp_path, "../../x")
     assert path.parent == tmp_path / "topology"

@@ -17,7 +17,7 @@ REQUEST = {
 }
 
 
-def test_it_runs_without_the_values_of_secrets(tmp_path: Path) -> None:
+def test_program_without_secrets_runs(tmp_path: Path) -> None:
     text = without_secrets(program(REQUEST))
     assert text is not None
     assert b"s3cr" not in text
@@ -38,14 +38,14 @@ def test_it_runs_without_the_values_of_secrets(tmp_path: Path) -> None:
     assert told.read_text() == "another fast"
 
 
-def test_it_names_variables_without_any_value() -> None:
+def test_program_without_values_names_its_variables() -> None:
     text = without_values(program(REQUEST))
     assert text is not None
     assert b"for name in ['API_TOKEN', 'MODE'] if" in text
     assert b"s3cr" not in text and b'"fast"' not in text
 
 
-def test_one_without_secrets_is_as_it_was() -> None:
+def test_program_without_secrets_is_unchanged() -> None:
     for request in ({"argv": ["true"]}, {"argv": ["'"], "env": {"MODE": '"\\n'}}):
         assert without_secrets(program(request)) == program(request)
 
@@ -61,5 +61,5 @@ def test_one_without_secrets_is_as_it_was() -> None:
         program(REQUEST) + b"# more\n",
     ],
 )
-def test_an_invalid_program_of_ours_is_not_handed_on(text: bytes) -> None:
+def test_invalid_program_is_not_exported(text: bytes) -> None:
     assert without_secrets(text) is None

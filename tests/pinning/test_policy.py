@@ -21,7 +21,7 @@ def test_words_are_joined_by_plus_or_spaces() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " + ", "compat", "l3", "scater", "distinkt:l1"])
-def test_what_nobody_knows_is_answered_with_all_that_there_is(text: str) -> None:
+def test_unknown_word_lists_the_known(text: str) -> None:
     with pytest.raises(PolicyError) as caught:
         read_policy(text)
     assert ", ".join(WORDS) in str(caught.value)
@@ -55,7 +55,7 @@ def test_what_nobody_knows_is_answered_with_all_that_there_is(text: str) -> None
         ("x" * 3000, "a policy of 3000 characters"),
     ],
 )
-def test_a_typo_is_named_with_its_cure(text: str, said: str) -> None:
+def test_typo_gets_a_suggestion(text: str, said: str) -> None:
     with pytest.raises(PolicyError) as caught:
         read_policy(text)
     assert said in str(caught.value)

@@ -18,7 +18,7 @@ FEW = ["kernel.all.pswitch", "sample.milliseconds"]
 
 
 # Other invalid cursors and plans are tested in test_cursor.py and test_plan.py.
-def test_a_damaged_cursor_is_reported_once_and_rewritten(
+def test_damaged_cursor_is_reported_once_and_rewritten(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
@@ -34,7 +34,7 @@ def test_a_damaged_cursor_is_reported_once_and_rewritten(
     assert closes(bridge.status())
 
 
-def test_a_damaged_plan_is_named_once_and_waited_for(
+def test_damaged_plan_is_reported_once_and_waited_for(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
@@ -49,7 +49,7 @@ def test_a_damaged_plan_is_named_once_and_waited_for(
 
 
 @pytest.mark.serial
-def test_a_full_disk_costs_points_and_nothing_else(
+def test_full_disk_loses_only_points(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "disk", 2048) as folder:
@@ -82,7 +82,7 @@ def _lost(status: dict[str, dict[str, int]]) -> int:
     return sum(found)
 
 
-def test_a_lock_file_that_is_deleted_is_locked_again(
+def test_lock_file_that_is_deleted_is_locked_again(
     pmcd: Pmcd, new_bridge: NewBridge
 ) -> None:
     first, second = (new_bridge(pmcd.address, NOWHERE) for _ in range(2))
@@ -99,7 +99,7 @@ def test_a_lock_file_that_is_deleted_is_locked_again(
     assert first.output().count("locked again") == 1
 
 
-def test_a_bridge_ends_where_another_took_its_folder(
+def test_bridge_ends_if_another_took_its_folder(
     pmcd: Pmcd, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, NOWHERE)

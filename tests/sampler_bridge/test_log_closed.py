@@ -25,7 +25,7 @@ def open_files() -> list[Path]:
     return found
 
 
-def test_it_takes_no_record_and_starts_no_file(tmp_path: Path) -> None:
+def test_closed_log_takes_no_record(tmp_path: Path) -> None:
     log = Log(tmp_path, LARGE)
     log.append(0, rows_of("a", 0))
     log.close()

@@ -10,7 +10,7 @@ PAGES = pages(main)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_generated_page_is_up_to_date(name: str) -> None:
+def test_generated_pages_are_up_to_date(name: str) -> None:
     page = CHECKOUT / "docs" / name
     assert page.read_text("utf-8") == PAGES[name], "run `make docs`"
 
@@ -22,5 +22,5 @@ def test_every_page_is_linked_from_the_index() -> None:
     assert not [name for name in pages if f"({name})" not in text]
 
 
-def test_the_readme_links_to_the_index() -> None:
+def test_readme_links_to_the_index() -> None:
     assert "(docs/index.md)" in (CHECKOUT / "README.md").read_text("utf-8")

@@ -23,7 +23,7 @@ from tests.ports import free_port
 ENDLESS = "?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l"
 
 
-def test_a_store_that_is_down_names_its_url_and_the_cure():
+def test_unreachable_store_names_url_and_fix():
     with (
         Endpoint(f"http://127.0.0.1:{free_port()}/twin") as endpoint,
         pytest.raises(EndpointUnreachableError, match="/twin .*make status"),
@@ -34,12 +34,12 @@ def test_a_store_that_is_down_names_its_url_and_the_cure():
 @pytest.mark.parametrize(
     "url", ["nonsense", "http://", "http://no such host/twin", "http://["]
 )
-def test_a_url_that_is_none(url):
+def test_invalid_url_is_unreachable(url):
     with Endpoint(url) as endpoint, pytest.raises(EndpointUnreachableError):
         endpoint.ask("ASK {}")
 
 
-def test_a_query_that_takes_too_long_is_stopped(endpoint, fuseki):
+def test_query_that_takes_too_long_is_stopped(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
     start = time.monotonic()
     with Endpoint(f"{fuseki.url}/twin", timeout=0.5) as hasty:
@@ -50,7 +50,7 @@ def test_a_query_that_takes_too_long_is_stopped(endpoint, fuseki):
     assert time.monotonic() - start < 20
 
 
-def test_rows_cut_short_by_the_timeout_are_not_an_answer(endpoint, fuseki):
+def test_rows_cut_by_the_timeout_are_an_error(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
     # Use a longer timeout if the store was held up until no row came in time.
     for seconds in (0.3, 3, 30):
@@ -64,7 +64,7 @@ def test_rows_cut_short_by_the_timeout_are_not_an_answer(endpoint, fuseki):
     assert caught.match("ends before it is complete")
 
 
-def test_an_answer_that_is_too_large_is_broken_off(endpoint, fuseki):
+def test_too_large_answer_is_stopped(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
     with (
         Endpoint(f"{fuseki.url}/twin", max_bytes=10_000) as small,
@@ -73,7 +73,7 @@ def test_an_answer_that_is_too_large_is_broken_off(endpoint, fuseki):
         small.select("SELECT * { ?s ?p ?o }")
 
 
-def test_a_stream_that_drips_on_is_given_up():
+def test_slow_endless_stream_is_stopped():
     head = HEAD % b"application/sparql-results+json" + b"\r\n"
     with (
         server(head, drip=b" ") as url,
@@ -83,7 +83,7 @@ def test_a_stream_that_drips_on_is_given_up():
         endpoint.select("SELECT * {}")
 
 
-def test_every_cut_of_an_answer_is_noticed(endpoint):
+def test_answer_cut_at_any_byte_is_detected(endpoint):
     endpoint.put_graph(GRAPH, many(3))
     body = endpoint.answer(
         "SELECT * { ?s ?p ?o }", "application/sparql-results+json"
@@ -106,7 +106,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n"
         b"",
     ],
 )
-def test_a_connection_that_breaks_off(reply):
+def test_broken_connection_is_reported(reply):
     with (
         server(reply) as url,
         Endpoint(url) as endpoint,
@@ -115,13 +115,13 @@ def test_a_connection_that_breaks_off(reply):
         endpoint.select("SELECT * {}")
 
 
-def test_a_server_that_is_not_a_graph_store():
+def test_other_server_is_reported():
     page = HEAD % b"text/html" + b"Content-Length: 13\r\n\r\n<html></html>"
     with server(page) as url, Endpoint(url) as endpoint, pytest.raises(EndpointError):
         endpoint.select("SELECT * {}")
 
 
-def test_a_read_that_a_compaction_spoilt_is_asked_again():
+def test_read_is_repeated_after_a_compaction():
     spoilt = b"HTTP/1.0 500 No\r\nContent-Length: 21\r\n\r\nNot in a transaction\n"
     answer = HEAD % b"application/sparql-results+json"
     answer += b'Content-Length: 26\r\n\r\n{"head":{},"boolean":true}'
@@ -135,7 +135,7 @@ def test_a_read_that_a_compaction_spoilt_is_asked_again():
         endpoint.ask("ASK {}")
 
 
-def test_a_server_that_never_answers():
+def test_silent_server_is_a_timeout():
     with (
         server(None) as url,
         Endpoint(url, timeout=0.1) as endpoint,

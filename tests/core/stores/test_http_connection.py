@@ -56,7 +56,7 @@ def server(answer: bytes, times: int) -> Iterator[tuple[str, list[int]]]:
     ],
     ids=["kept", "last", "hung-up-on", "without-length"],
 )
-def test_a_connection_is_used_while_both_keep_it(answer, times, asked):
+def test_connection_is_reused_while_both_sides_keep_it(answer, times, asked):
     with server(answer, times) as (url, found), closing(HttpConnection(url)) as one:
         for _ in range(3):
             assert b"".join(pieces(one.request("GET", "/"))) == b"hi"
@@ -72,7 +72,7 @@ def _wait_for_the_end(one: HttpConnection, times: int) -> None:
             assert one._connection.sock.recv(1, socket.MSG_PEEK) == b""
 
 
-def test_an_answer_that_was_not_read_spoils_no_other():
+def test_unread_answer_does_not_affect_the_next():
     half = KEPT.replace(b"2", b"3")
     with server(half, 9) as (url, found), closing(HttpConnection(url)) as one:
         for _ in range(2):
@@ -90,7 +90,7 @@ def test_an_answer_that_was_not_read_spoils_no_other():
     ],
     ids=["length", "between-chunks", "chunk"],
 )
-def test_an_answer_that_breaks_off_is_noticed(
+def test_truncated_answer_is_detected(
     answer: bytes, read: Callable[[HTTPResponse], Iterable[bytes]]
 ):
     with server(answer, 1) as (url, _), closing(HttpConnection(url)) as one:
@@ -114,7 +114,7 @@ def test_head_and_body_are_one_packet():
 
 
 @pytest.mark.parametrize("url", ["http://", "ftp://localhost", "http://x:port", "x"])
-def test_an_address_that_is_none(url: str):
+def test_invalid_address_is_refused(url: str):
     with pytest.raises(NoConnectionError):
         HttpConnection(url).request("GET", "/")
 
@@ -127,5 +127,5 @@ def test_an_address_that_is_none(url: str):
         ("http://me@host", ("me", "")),
     ],
 )
-def test_an_address_may_hold_an_account(url: str, account: tuple[str, str] | None):
+def test_address_may_contain_an_account(url: str, account: tuple[str, str] | None):
     assert account_in(url) == account
