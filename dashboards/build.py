@@ -219,8 +219,8 @@ def _explained(
     patterns = list(dict.fromkeys(name for d in drafts for name in d.missing))
     if not patterns:
         return [draft.panel for draft in drafts]
-    told = yield [metric_question(host, pattern) for pattern in patterns]
-    known = dict(zip(patterns, told, strict=True))
+    rows = yield [metric_question(host, pattern) for pattern in patterns]
+    known = dict(zip(patterns, rows, strict=True))
     return [_with_why(d.panel, reasons(host, d.missing, known)) for d in drafts]
 
 

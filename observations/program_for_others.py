@@ -46,6 +46,6 @@ def _without(program: bytes, hides: Callable[[str, str], bool]) -> bytes | None:
         return None
     if not secret:
         return program
-    told = {name: value for name, value in env.items() if name not in secret}
-    last = program_end({**request, "env": told}, found[2].decode())
+    public = {name: value for name, value in env.items() if name not in secret}
+    last = program_end({**request, "env": public}, found[2].decode())
     return program[: found.start()] + _NEEDS.format(secret).encode() + last

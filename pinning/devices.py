@@ -52,9 +52,9 @@ def near_cpus(host: str, rows: Iterable[Row], device: str, name: str) -> frozens
     named = [row for row in known if name in (row["name"], row["address"])]
     cpus = _all(row for row in named if device in ("", row["kind"]))
     if not cpus:
-        said = _another(named) or _unknown(known, device)
+        reason = _another(named) or _unknown(known, device)
         word = f"near:{device}={name}" if device else f"near:{name}"
-        raise PlaceError(f"{word}: {host} has no such {device or 'device'} {said}")
+        raise PlaceError(f"{word}: {host} has no such {device or 'device'} {reason}")
     return cpus
 
 

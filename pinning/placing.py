@@ -77,7 +77,7 @@ async def _threads(
         "reason": made.reason,
         "format": form,
         "text": write(inputs.tree, made.cpus, form),
-        **_told(clients, pin_request.host, inputs),
+        **_queries(clients, pin_request.host, inputs),
         "places": [_where(inputs.tree, cpu) for cpu in made.cpus],
     }, inputs.tree
 
@@ -108,7 +108,7 @@ async def _ranks(
         "reason": made.reason,
         "format": form,
         "text": write_ranks(inputs.tree, made, form),
-        **_told(clients, pin_request.host, inputs),
+        **_queries(clients, pin_request.host, inputs),
         "places": [_rank(one) for one in made.ranks],
     }, inputs.tree
 
@@ -126,7 +126,7 @@ def _count(pin_request: PinningRequest, name: str) -> int | None:
     return number
 
 
-def _told(
+def _queries(
     clients: Clients, host: str, inputs: PinningInputs
 ) -> Mapping[str, Sequence[Any]]:
     base = clients.settings.base

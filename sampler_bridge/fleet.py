@@ -224,7 +224,7 @@ class Fleet:
     def _new(self, name: str, outbox: Outbox | None = None) -> SampledHost:
         place = self._place
         folder = self._folder(name)
-        box = outbox or Outbox(folder, place.log_max_bytes, self._writer.told)
+        box = outbox or Outbox(folder, place.log_max_bytes, self._writer.notify)
         host = SampledHost(
             name,
             folder,

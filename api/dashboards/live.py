@@ -117,14 +117,14 @@ async def _events(
     for detail in feed.problems.values():
         watcher.tell(StoreProblem(detail))
     watcher.tell(WindowsReset())
-    said = ""
+    last_problem = ""
     # A tick is sent only after the windows that it continues.
     last, lost = math.inf, False
     while not isinstance(message := await watcher.next(_HEARTBEAT_S), StreamEnd):
         if isinstance(message, StoreProblem):
-            if message.detail == said:
+            if message.detail == last_problem:
                 continue
-            said = message.detail
+            last_problem = message.detail
             yield _event("problem", orjson.dumps({"detail": message.detail}))
         elif isinstance(message, TwinChanged):
             yield _event("changed", b"{}")
@@ -137,15 +137,15 @@ async def _events(
         elif "store" not in feed.problems:
             if lost or (isinstance(message, WindowsReset) and message.recovered):
                 yield _event("recovered", b"{}")
-            last, lost, said = feed.last, False, ""
+            last, lost, last_problem = feed.last, False, ""
             try:
                 async with aclosing(_windows(services, feed, seconds, last)) as bodies:
                     async for body in bodies:
                         yield _event("window", body) if body else _NOTHING
             except ApiError as error:
                 lost = True
-                said = error.detail
-                yield _event("problem", orjson.dumps({"detail": said}))
+                last_problem = error.detail
+                yield _event("problem", orjson.dumps({"detail": last_problem}))
 
 
 async def _windows(

@@ -130,7 +130,7 @@ def _written(services: Services, id_: str, form: Form) -> bytes:
     if form == "jsonld":
         context = f"{services.settings.base.rstrip('/')}/context.jsonld"
         graph = sum((one.graph for one in found), Graph())
-        return rdf.json_ld(graph, context, URIRef(found[0].told.node))
+        return rdf.json_ld(graph, context, URIRef(found[0].metadata.node))
     return _zipped(found)
 
 

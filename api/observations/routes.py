@@ -33,7 +33,7 @@ Id = Annotated[str, Path(alias="id", max_length=100)]
 
 STREAM = "text/event-stream"
 _WHAT = "an observation is served as JSON and HTML"
-_MOST_SAID = 16 * 1024 * 1024
+_MAX_REPORT_BYTES = 16 * 1024 * 1024
 _OPERATOR = requires(TokenRole.OPERATOR)
 _LOOK_S = 0.02
 _HEARTBEAT_S = 8.0
@@ -124,14 +124,14 @@ async def say(
     is to be ended; `program` is the next run's, where there is one. Role: operator.
     """
     session = _found(await services.observing.manager(), id_)
-    said = _events(await read_body(request, _MOST_SAID, "report"))
-    _check_order(session, said, first)
+    reported = _events(await read_body(request, _MAX_REPORT_BYTES, "report"))
+    _check_order(session, reported, first)
 
-    def heard() -> bytes | None:
-        session.take(said, first)
+    def take() -> bytes | None:
+        session.take(reported, first)
         return session.program()
 
-    more = await to_thread.run_sync(heard)
+    more = await to_thread.run_sync(take)
     answer = {"cancel": session.is_cancelled, "program": more and more.decode()}
     return Response(
         orjson.dumps({**session_document(services.iris, session), **answer}),
@@ -175,7 +175,7 @@ def _events(body: bytes) -> list["RunnerEvent"]:
 
 
 def _check_order(
-    session: "RunSession", said: Sequence["RunnerEvent"], first: int | None
+    session: "RunSession", reported: Sequence["RunnerEvent"], first: int | None
 ) -> None:
     from observations.events import check_order
 
@@ -184,7 +184,7 @@ def _check_order(
     if session.state == "over":
         return
     try:
-        check_order(session.last, said[known:])
+        check_order(session.last, reported[known:])
     except RunnerEventError as error:
         raise refused(f"{error}: send what the program printed, in order") from None
 

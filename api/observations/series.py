@@ -107,10 +107,10 @@ async def _read(
         greatest = await greatest_on(services, run.span.host, run.measured[0].metric)
         measured += columns
         shown += bounded(columns, greatest)
-    told = window(metric, grid, measured, shown)
+    document = window(metric, grid, measured, shown)
     series = [(run.id, one.instance) for run in runs for one in run.measured]
     ids, instances = zip(*series, strict=True)
-    return orjson.dumps({**told, "runs": ids, "instances": instances})
+    return orjson.dumps({**document, "runs": ids, "instances": instances})
 
 
 async def _runs(services: Services, id_: str, metric: str) -> list[RecordedRun]:

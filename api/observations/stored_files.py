@@ -60,10 +60,10 @@ async def output(services: Use, id_: RunId) -> Response:
     from observations.events import kept_lines, printed
     from observations.session.repetition import EVENTS
 
-    said = await to_thread.run_sync(_read, services.settings.home, id_, EVENTS)
+    content = await to_thread.run_sync(_read, services.settings.home, id_, EVENTS)
 
     def document() -> bytes:
-        return orjson.dumps(printed(line.event for line in kept_lines(said)))
+        return orjson.dumps(printed(line.event for line in kept_lines(content)))
 
     body = await to_thread.run_sync(document)
     return Response(body, headers=_HEADERS, media_type=formats.JSON)

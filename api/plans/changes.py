@@ -14,8 +14,8 @@ from api.access.roles import ANSWERS, requires
 from api.access.tokens import TokenRole
 from api.body import read_model, schema_of
 from api.failures import answered
+from api.plans.named_locks import NamedLocks
 from api.plans.routes import check_known, find_plans
-from api.plans.turns import NamedLocks
 from api.services import Services, Use
 from core.errors import ApiError, NotFoundError
 from sampling.plans.request import PlanRequest, check_plan_name, parse_period

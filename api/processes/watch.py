@@ -27,7 +27,7 @@ async def follow(services: Services) -> None:
     with the processes' own start times.
     """
     with _twin(services.settings) as twin:
-        known, read_at, told = list[NamedProcess](), 0.0, ""
+        known, read_at, logged = list[NamedProcess](), 0.0, ""
         while True:
             try:
                 if time.monotonic() - read_at >= READ_S:
@@ -38,9 +38,9 @@ async def follow(services: Services) -> None:
                 if known:
                     known = await to_thread.run_sync(_rebind, twin, services, known)
             except (EndpointError, IngestError) as error:
-                if told != str(error):
-                    told = str(error)
-                    _log.warning("named processes: %s", told)
+                if logged != str(error):
+                    logged = str(error)
+                    _log.warning("named processes: %s", logged)
             await asyncio.sleep(LOOK_S)
 
 

@@ -88,7 +88,7 @@ class Writer(Worker):
         """Send nothing more from this outbox."""
         self._boxes = tuple(one for one in self._boxes if one is not box)
 
-    def told(self) -> None:
+    def notify(self) -> None:
         """Note that there is more to send."""
         self._more.set()
 

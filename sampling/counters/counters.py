@@ -78,8 +78,8 @@ def planned(request: PlanRequest, twin: Endpoint) -> PlannedCounters:
     Changes nothing. Raises UserError, with the reason, for what cannot be counted.
     """
     host = request.host
-    named = prepare(twin, host, (), request.events, multiplex=True).told().events
-    own = prepare(twin, host, request.roles, request.events, multiplex=True).told()
+    named = prepare(twin, host, (), request.events, multiplex=True).checked().events
+    own = prepare(twin, host, request.roles, request.events, multiplex=True).checked()
     plans = counter_requests(host, twin)
     plans[request.name] = CounterRequest(
         frozenset(request.roles), frozenset(map(str, named)), request.multiplex

@@ -105,7 +105,7 @@ def import_observation(path: Path, host: str | None, confirm: bool) -> None:
 
 def _say(one: ExportedRun, out: Path) -> None:
     samples = counted(len(one.points), "sample")
-    click.echo(f"{one.told.node}: {samples}, {out}", err=True)
+    click.echo(f"{one.metadata.node}: {samples}, {out}", err=True)
 
 
 def _json_ld(settings: Settings, found: Sequence[ExportedRun]) -> bytes:
@@ -115,4 +115,4 @@ def _json_ld(settings: Settings, found: Sequence[ExportedRun]) -> bytes:
 
     context = f"{settings.base.rstrip('/')}/context.jsonld"
     graph = sum((one.graph for one in found), Graph())
-    return json_ld(graph, context, URIRef(found[0].told.node))
+    return json_ld(graph, context, URIRef(found[0].metadata.node))

@@ -139,7 +139,7 @@ def _follow(api: ApiClient, session: Any) -> int:
             if event["event"] == "ended":
                 _say_what_is_missing(event["output"])
             if event["event"] == "closed":
-                runs.tell(event)
+                runs.print_new(event)
                 return status or int(bool(event["problem"]))
     return status
 

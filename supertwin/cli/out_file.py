@@ -6,13 +6,13 @@ from pathlib import Path
 import click
 
 
-def hand_out(text: str, out: Path | None, said: str) -> None:
+def hand_out(text: str, out: Path | None, message: str) -> None:
     """Print a text, or write it to the named file and print a message."""
     if out is None:
         click.echo(text, nl=False)
     else:
         write_whole(out, text)
-        click.echo(said, err=True)
+        click.echo(message, err=True)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

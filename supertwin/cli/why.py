@@ -68,15 +68,15 @@ def lines(found: Why) -> list[str]:
     """The answer as text."""
     names = filter(None, (found.host, found.metric, found.instance))
     series = " ".join(name if name.isprintable() else repr(name) for name in names)
-    told = [f"{series}: {found.verdict}", f"  {found.reason}"]
+    text = [f"{series}: {found.verdict}", f"  {found.reason}"]
     if found.plan:
         period = figures(found.period or 0)
-        told.append(f"  plan        {', '.join(found.plan)}, every {period} s")
+        text.append(f"  plan        {', '.join(found.plan)}, every {period} s")
     if found.last_timestamp_ms is not None:
-        told.append(f"  last value  {_value(found)}{_ago(found)}")
+        text.append(f"  last value  {_value(found)}{_ago(found)}")
     if found.accuracy:
-        told.append(f"  accuracy    {found.accuracy}")
-    return [*told, f"  series      {found.selector}"]
+        text.append(f"  accuracy    {found.accuracy}")
+    return [*text, f"  series      {found.selector}"]
 
 
 def _value(found: Why) -> str:

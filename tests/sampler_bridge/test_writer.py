@@ -42,7 +42,7 @@ def broken(points: int) -> list[LogRows]:
 def sending(folder: Path, url: str) -> Iterator[tuple[Log, Account, Writer]]:
     """A log, its account and its running sender; the cursor stays in the folder."""
     with writing(StoreConnection(url)) as writer:
-        box = Outbox(folder, 10**9, writer.told)
+        box = Outbox(folder, 10**9, writer.notify)
         writer.add(box)
         yield box.log, box.account, writer
     box.log.close()
@@ -95,7 +95,7 @@ class CountingStore(StoreConnection):
 def test_continuous_ticks_are_batched(tmp_path: Path, store: VictoriaMetrics) -> None:
     counting = CountingStore(store.url)
     with writing(counting) as writer:
-        box = Outbox(tmp_path, 10**9, writer.told)
+        box = Outbox(tmp_path, 10**9, writer.notify)
         writer.add(box)
         began = time.monotonic()
         for tick in range(300):
@@ -130,7 +130,7 @@ def test_refused_record_affects_no_other_host(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
     with writing(StoreConnection(store.url)) as writer:
-        boxes = [Outbox(tmp_path / name, 10**9, writer.told) for name in "abc"]
+        boxes = [Outbox(tmp_path / name, 10**9, writer.notify) for name in "abc"]
         for tick in range(1, 6):
             for name, box in zip("abc", boxes, strict=True):
                 if name == "b" and tick == 3:

@@ -100,7 +100,7 @@ def exported(settings: Settings, twin: Endpoint, id_: str) -> dict[str, bytes]:
     """The files of a crate, as another user reads them."""
     found = export_run(settings, twin, id_)
     path = settings.home / f"{uuid4()}.zip"
-    write_crate(path, found.told, crate_files(found))
+    write_crate(path, found.metadata, crate_files(found))
     return contents(path, {*FILES, "stdout.txt"})
 
 
@@ -231,10 +231,10 @@ def test_run_of_another_machine_with_the_same_name_is_renamed(
     assert hosts(twin) == {"a": "n1-of-ana"}
     (event,) = events(tmp_path)
     assert (event["what"], event["thing"]) == ("run.imported", done.stdout.strip())
-    told = export_run(settings, twin, "a").graph.serialize(format="nt")
+    metadata = export_run(settings, twin, "a").graph.serialize(format="nt")
     ours = IRIS.host("n1")
-    assert [line for line in told.splitlines() if f"{ours}>" in line] == []
-    assert f"<{ours}/" not in told
+    assert [line for line in metadata.splitlines() if f"{ours}>" in line] == []
+    assert f"<{ours}/" not in metadata
     httpx.get(f"{store.url}/internal/force_flush").raise_for_status()
     asked = {"match[]": series_name(METRIC), "start": "0"}
     lines = httpx.get(f"{store.url}/api/v1/export", params=asked).text.splitlines()

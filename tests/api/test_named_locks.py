@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from api.plans.turns import NamedLocks
+from api.plans.named_locks import NamedLocks
 
 
 def test_locks_of_one_name_are_taken_in_order_and_removed() -> None:
