@@ -22,7 +22,7 @@ from api.access.token_file import NAME, read_tokens, write_tokens
 from core.errors import UserError
 from core.linux.lock import turn
 from core.linux.private_folder import make_private
-from core.settings.setting_forms import hours_of
+from core.settings.setting_types import hours_of
 
 _FORM = re.compile(r"supertwin_([0-9a-f]{12})_([0-9a-f]{64})")
 _MOST_TOKENS = 1000

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from core.linux.cgroups.roots import DEFAULT_ROOTS
 from core.settings.home import DEFAULT
 from core.settings.setting import Secret, SettingsBase, setting
-from core.settings.setting_forms import (
+from core.settings.setting_types import (
     BYTES,
     OPTIONAL_USER,
     PORT,
@@ -40,7 +40,7 @@ _SERVICES = {"fuseki": ("fuseki_url",), "store": ("store_read_url", "store_write
 
 
 class Settings(SettingsBase):
-    """What can be set, with its default; each field is ``SUPERTWIN_`` + its name."""
+    """All settings with their defaults; the variable is ``SUPERTWIN_`` + the name."""
 
     home: Path = setting(
         absolute,
@@ -64,31 +64,35 @@ class Settings(SettingsBase):
     base: str = setting(
         non_empty_address,
         default=lambda given: f"http://localhost:{given.get('api_port', 8000)}",
-        description="What every instance IRI begins with; the twin is loaded again "
-        "when it changes. The default is `http://localhost:` and the API's port.",
+        description="Beginning of every instance IRI; the twin is loaded again when it "
+        "changes. The default is `http://localhost:` and the API's port.",
     )
     allowed_hosts: str = setting(
         host_names,
         default="",
-        description="More names that the API may be called by, separated by commas. "
-        "`localhost`, the host of `base` and loopback addresses always are; any "
-        "address is where `bind` is not loopback; `*` is every name.",
+        description="Additional host names in requests to the API, separated by "
+        "commas. `localhost`, the host of `base` and loopback addresses are always "
+        "accepted, and any IP address if `bind` is not loopback; `*` accepts every "
+        "name.",
     )
     trusted_proxies: str = setting(
         network_list,
         default="",
-        description="Addresses or networks of the proxies before the API, separated by "
-        "commas. Only their `X-Forwarded-For` names the client, for limits per client "
-        "and the audit trail; all other clients are known by their own address.",
+        description="Addresses or networks of proxies in front of the API, separated "
+        "by commas. Only their `X-Forwarded-For` names the client, for limits per "
+        "client and the audit trail; any other client is identified by its own "
+        "address.",
     )
     reader_user: str = setting(
         USER,
         default="reader",
-        description="An account that may read the API, for containers, which are "
-        "handed a password more easily than a token.",
+        description="User of an account that may read the API, for containers, where a "
+        "password is easier to pass than a token.",
     )
     reader_password: Secret = setting(
-        secret, default="", description="Its password; empty: there is no such account."
+        secret,
+        default="",
+        description="Password of `reader_user`; empty: no such account.",
     )
     reader_password_file: Path | None = setting(
         Path, default=None, description="A file that holds the password instead."
@@ -96,9 +100,9 @@ class Settings(SettingsBase):
     read_access: Literal["auto", "open", "token"] = setting(
         one_of("auto", "open", "token"),
         default="auto",
-        description="Who may read the API: `open` everybody who reaches it, `token` "
-        "everybody with a token (`supertwin token add`) or the reader's account; "
-        "`auto` is `open` on loopback while `reader_password` is empty, else `token`.",
+        description="Access to the API for reading: `open` for everybody, `token` for "
+        "everybody with a token (`supertwin token add`) or the reader's account. "
+        "`auto` is `open` on loopback if `reader_password` is empty, else `token`.",
     )
     allowed_commands: Path | None = setting(
         Path,
@@ -116,15 +120,15 @@ class Settings(SettingsBase):
     cors_origins: str = setting(
         origin_list,
         default="",
-        description="Origins whose pages may ask `/sparql`, such as "
+        description="Origins of web pages that may query `/sparql`, such as "
         "`http://localhost:3000`, separated by commas. `*`, every origin, needs "
         "`reader_password`, or `read_access` to be `token`.",
     )
     ssh_config: Path | None = setting(
         Path,
         default=None,
-        description="What ssh reads instead of `~/.ssh/config` and the system's, when "
-        "another machine is probed or sampled.",
+        description="File that ssh reads instead of `~/.ssh/config` and the system's, "
+        "to probe or sample another machine.",
     )
     fuseki_port: int = setting(
         PORT, default=3030, description="Port of the local Fuseki."
@@ -135,17 +139,17 @@ class Settings(SettingsBase):
     fuseki_url: str = setting(
         address,
         default="",
-        description="A Fuseki elsewhere; empty: the local one is started.",
+        description="URL of an external Fuseki; empty: a local one is started.",
     )
     fuseki_user: str = setting(
         USER,
         default="supertwin",
-        description="Account at Fuseki, the local one included.",
+        description="User at Fuseki, local or external.",
     )
     fuseki_password: Secret = setting(
         secret,
         default="",
-        description="Its password. The local Fuseki gets one of its own, kept in "
+        description="Password of `fuseki_user`. A local Fuseki gets its own, stored in "
         "`fuseki/password` under `home`.",
     )
     fuseki_password_file: Path | None = setting(
@@ -159,22 +163,23 @@ class Settings(SettingsBase):
     store_read_url: str = setting(
         address,
         default="",
-        description="Where series are read; empty: the local VictoriaMetrics.",
+        description="URL to read series from; empty: the local VictoriaMetrics.",
     )
     store_write_url: str = setting(
         address,
         default="",
-        description="Where series are written; empty: the local VictoriaMetrics.",
+        description="URL to write series to; empty: the local VictoriaMetrics.",
     )
     store_user: str = setting(
         USER,
         default="supertwin",
-        description="Account at VictoriaMetrics, local or not.",
+        description="User at VictoriaMetrics, local or external.",
     )
     store_password: Secret = setting(
         secret,
         default="",
-        description="Its password; the local one makes its own (`store/password`).",
+        description="Password of `store_user`. A local VictoriaMetrics gets its own, "
+        "stored in `store/password` under `home`.",
     )
     store_password_file: Path | None = setting(
         Path, default=None, description="A file that holds the password instead."
@@ -188,13 +193,14 @@ class Settings(SettingsBase):
     pmcd: str = setting(
         str,
         default="auto",
-        description="`auto` (the one behind `/run/pcp/pmcd.socket`, else one of our "
-        "own), `own`, or an address such as `unix:///run/pcp/pmcd.socket`.",
+        description="PMCD to use: `auto` (the one at `/run/pcp/pmcd.socket`, else a "
+        "private one), `own`, or an address such as `unix:///run/pcp/pmcd.socket`.",
     )
     pmcd_port: int = setting(
         PORT,
         default=44321,
-        description="Port of a PMCD of our own; when it is taken, another free one.",
+        description="Port of a private PMCD; if it is taken, another free port is "
+        "used.",
     )
     retention: str = setting(
         length_of_time,
@@ -215,15 +221,15 @@ class Settings(SettingsBase):
     log_max_bytes: int = setting(
         whole(1),
         default=1024 * 1024 * 1024,
-        description="Largest log of unsent points of a host, in bytes; the oldest go "
-        "first.",
+        description="Largest log of unsent points of a host, in bytes; the oldest "
+        "points are dropped first.",
     )
     sampling_priority: Literal["realtime", "nice", "normal"] = setting(
         one_of("realtime", "nice", "normal"),
         default="realtime",
         description="Scheduling priority of the bridge and of each PMCD that "
         "`supertwin up` starts: `realtime` (SCHED_FIFO), `nice` or `normal`. Without "
-        "the right to one the next is taken.",
+        "the right to use one, the next is used.",
     )
     sample_max_cpu: float = setting(
         number(0),
@@ -240,9 +246,9 @@ class Settings(SettingsBase):
     calibrate: Literal["never", "when-idle"] = setting(
         one_of("never", "when-idle"),
         default="never",
-        description="`when-idle`: while this machine has no calibration of the "
-        "sampling cost, the supervisor waits until the machine is idle and makes one "
-        "at the lowest priority, as `supertwin sample calibrate --when-idle` does.",
+        description="`when-idle`: if this machine has no calibration of the sampling "
+        "cost, the supervisor waits until the machine is idle and calibrates at the "
+        "lowest priority, as `supertwin sample calibrate --when-idle` does.",
     )
     idle_cpu: float = setting(
         number(above=0),
@@ -267,13 +273,13 @@ class Settings(SettingsBase):
     cgroup_keep: int = setting(
         whole(0, 100_000),
         default=1000,
-        description="How many control groups that ended stay in the twin; older ones "
-        "go, their series stay.",
+        description="Number of ended control groups that stay in the twin; older ones "
+        "are removed, their series stay.",
     )
     compact_every: float = setting(
         SECONDS,
         default=600.0,
-        description="Seconds between two looks whether Fuseki's files have doubled.",
+        description="Seconds between checks whether Fuseki's files have doubled.",
     )
     min_free_bytes: int = setting(
         BYTES,
@@ -288,7 +294,7 @@ class Settings(SettingsBase):
     )
 
     def completed(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Take an account out of an address: addresses are shown and logged."""
+        """Move accounts out of URLs, because URLs are shown and logged."""
         return {**given} | {
             name: value
             for service, urls in _SERVICES.items()
@@ -299,11 +305,11 @@ class Settings(SettingsBase):
         }
 
     def check(self, name: str, values: Mapping[str, Any]) -> None:
-        """Refuse who may read where others contradict it."""
+        """Refuse read access that contradicts other settings."""
         reader = has_reader(values)
         if name == "read_access" and values[name] == "open" and reader:
             raise ValueError(
-                "everybody could read, the reader's account or not: leave "
+                "everybody could read without the reader's account: leave "
                 "SUPERTWIN_READER_PASSWORD out, or this"
             )
         closed = reader or values.get("read_access") == "token"
@@ -343,15 +349,15 @@ class Settings(SettingsBase):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Names that the API may be called by, in addition to those of this machine."""
+        """Host names that the API accepts in addition to those of this machine."""
         return listed(self.allowed_hosts)
 
     @property
     def proxies(self) -> tuple[str, ...]:
-        """Addresses and networks of proxies that name the client of a request."""
+        """Addresses and networks of trusted proxies."""
         return listed(self.trusted_proxies)
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """Origins whose pages may ask ``/sparql``."""
+        """Origins of web pages that may query ``/sparql``."""
         return listed(self.cors_origins)

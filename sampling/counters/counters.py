@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UserError
-from core.linux.signals import ended_in_order
+from core.linux.signals import signals_as_interrupt
 from core.settings.settings import Settings
 from core.stores.datasets import Progress
 from core.stores.endpoint import Endpoint
@@ -213,7 +213,7 @@ def _counted(
     from sampling.counters.local import counting_locally
     from sampling.counters.remote import counting_remotely
 
-    with ended_in_order():
+    with signals_as_interrupt():
         if host == settings.host:
             with counting_locally(settings, prepared, progress) as socket:
                 yield socket, str(socket)

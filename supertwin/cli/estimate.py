@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from core.settings.setting_forms import days
+from core.settings.setting_types import days
 from core.settings.settings import Settings
 from sampling.cost.fleet import fleet_document, fleet_lines
 from sampling.cost.plan_cost import (

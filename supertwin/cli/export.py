@@ -6,12 +6,12 @@ from supertwin.cli.lazy import LazyGroup
 
 _EXPORTS = {
     "dtdl": "supertwin.cli.dtdl:export_dtdl",
-    "observation": "supertwin.cli.carry:export_observation",
+    "observation": "supertwin.cli.exchange:export_observation",
     "ontology": "supertwin.cli.ontology:export_ontology",
 }
 _IMPORTS = {
     "dtdl": "supertwin.cli.import_dtdl:import_dtdl",
-    "observation": "supertwin.cli.carry:import_observation",
+    "observation": "supertwin.cli.exchange:import_observation",
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from core.settings import audit
-from core.settings.setting_forms import hours_of
+from core.settings.setting_types import hours_of
 from core.settings.settings import Settings
 from core.stores.results import Table
 from supertwin.cli.tables import FORMAT_OPTION, TABLES, as_csv

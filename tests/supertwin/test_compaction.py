@@ -48,7 +48,7 @@ def test_grown_dataset_is_compacted(servers: Servers) -> None:
     replace_often(twin)
     folder = servers.home / "fuseki" / "twin"
     before = bytes_on_disk(folder)
-    settings = settings_of(servers).but(compact_every=0.1)
+    settings = settings_of(servers).with_changes(compact_every=0.1)
 
     async def for_a_while() -> None:
         task = asyncio.create_task(keep_small(settings, floor=before // 3))

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bench.sampling.applications import hpl_input, lacking
-from bench.sampling.forms import FULL, QUICK
 from bench.sampling.overhead import (
     AGAIN,
     NOTHING,
@@ -30,6 +29,7 @@ from bench.sampling.parts.overhead import (
     table_noise,
     table_overhead,
 )
+from bench.sampling.profiles import FULL, QUICK
 from bench.sampling.usage import Usage
 
 CELLS = cells_of(FULL.overhead)

@@ -13,11 +13,11 @@ from bench.sampling import __main__ as command
 from bench.sampling.__main__ import main
 from bench.sampling.busy import kept
 from bench.sampling.disk import OnDisk
-from bench.sampling.forms import FULL, QUICK
 from bench.sampling.overhead import Run, Stretch
 from bench.sampling.parts.disk import DiskPart
 from bench.sampling.parts.overhead import OverheadPart
 from bench.sampling.parts.ticks import TicksPart
+from bench.sampling.profiles import FULL, QUICK
 from bench.sampling.report import Report
 from bench.sampling.results import Results
 from bench.sampling.stats import Estimate, changes, mean, slope, t_975, typical

@@ -9,7 +9,6 @@ import pytest
 from bench.sampling.busy import Kept
 from bench.sampling.counting import Counted
 from bench.sampling.disk import OnDisk
-from bench.sampling.forms import QUICK
 from bench.sampling.hosts import ManyHosts
 from bench.sampling.part import Part
 from bench.sampling.parts.busy import BusyPart
@@ -25,6 +24,7 @@ from bench.sampling.parts.throughput import (
 )
 from bench.sampling.parts.ticks import TicksPart
 from bench.sampling.predicted import Comparison, Predicted, Spent, compared
+from bench.sampling.profiles import QUICK
 from bench.sampling.report import PAGE, Report
 from bench.sampling.resources import LINUX, Taken, metrics_of
 from bench.sampling.soak import Moment, Soaked

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.linux.signals import StopSignal, ended_in_order, ends_with_us
+from core.linux.signals import StopSignal, ends_with_us, signals_as_interrupt
 from tests.servers import wait_until
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -45,14 +45,14 @@ def handled() -> list[object]:
 
 @pytest.mark.usefixtures("handlers")
 def test_signal_is_an_interrupt_and_later_ones_are_ignored() -> None:
-    with pytest.raises(KeyboardInterrupt), ended_in_order():
+    with pytest.raises(KeyboardInterrupt), signals_as_interrupt():
         os.kill(os.getpid(), signal.SIGTERM)
     assert handled() == [signal.SIG_IGN] * 3
 
 
 def test_without_a_signal_the_handlers_are_restored() -> None:
     before = handled()
-    with ended_in_order():
+    with signals_as_interrupt():
         assert handled() != before
     assert handled() == before
 
@@ -61,7 +61,7 @@ def test_other_threads_do_not_handle_signals() -> None:
     before = handled()
 
     def work() -> list[object]:
-        with ended_in_order():
+        with signals_as_interrupt():
             return handled()
 
     with ThreadPoolExecutor(1) as pool:
@@ -71,7 +71,7 @@ def test_other_threads_do_not_handle_signals() -> None:
 def test_ignored_signals_stay_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with ended_in_order():
+        with signals_as_interrupt():
             os.kill(os.getpid(), signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:

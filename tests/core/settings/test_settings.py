@@ -105,5 +105,7 @@ def test_settings_are_immutable() -> None:
     settings = Settings(api_port=8001)
     with pytest.raises(AttributeError):
         settings.api_port = 8002  # type: ignore[misc]
-    assert settings.but(api_port=8002) == Settings(api_port=8002, base=settings.base)
+    assert settings.with_changes(api_port=8002) == Settings(
+        api_port=8002, base=settings.base
+    )
     assert settings.api_port == 8001
