@@ -70,7 +70,7 @@ def load_document(
     confirm: bool = False,
     registration: Registration | None = None,
 ) -> None:
-    """Publish a probe document as the twin of its host, with what users say of it."""
+    """Publish a probe document as the twin of its host, with alias and partition."""
     iris = Iris(settings.base)
     near = document["host"] == settings.host
     if near or _is_remote(document):

@@ -17,8 +17,8 @@ def address_of(twin: Endpoint, host: str) -> str:
     found = [name for name, of, by, _ in rows if (of, by) == (host, "address")]
     if not found or found[0] == LOCAL:
         raise UserError(
-            f"no way to {host} is known: add it with `supertwin add ssh://… --host "
-            f"{host}`"
+            f"no ssh address is known for {host}: add it with `supertwin add ssh://… "
+            f"--host {host}`"
         )
     return str(found[0])
 

@@ -60,20 +60,19 @@ def _queries() -> str:
 
 _INTRODUCTION = """Each is a command (`supertwin query NAME`), a URL
 (`/queries/NAME`) and a file (`queries/NAME.rq`) that any SPARQL client runs as it is.
-Parameters are bound as RDF terms, never spliced into the text. Over HTTP a host that
-is not given means every host. On the command line it means this host in a query about
-a host, and every host in one about a fleet or about runs: each says which.
-`--host ''` asks for every host.
+Parameters are bound as RDF terms, never spliced into the text. Over HTTP, the default
+is every host. On the command line, it is this host in a query about a host, and every
+host in a query about a fleet or about runs. `--host ''` means every host.
 
 ## What cannot be decided
 
-A twin does not tell everything of every host: a host from hwloc's XML has no CPU
-features, one that was removed has no kind. A condition on what is not known is neither
-true nor false. A query that leaves such hosts out answers "no" where nobody knows, so
-`fleet/matching`, `fleet/drift`, `fleet/memory`, `inventory/cpu-flags`, `pmu/measurable`
-and `observations/*` list them with a column that says so. Do the same in a query of
-your own: ask apart whether the fact is known, let what is unknown pass the filter, and
-select it.
+Some facts of some hosts are unknown: a host from hwloc's XML has no CPU features, a
+removed host has no kind. A condition on an unknown fact is neither true nor false. A
+query that left such hosts out would answer "no" for them, so `fleet/matching`,
+`fleet/drift`, `fleet/memory`, `inventory/cpu-flags`, `pmu/measurable` and
+`observations/*` list them, with a column that says so. Do the same in your own queries:
+check separately whether the fact is known, let unknown facts pass the filter, and
+select that column.
 
 ```sparql
 PREFIX st: <https://w3id.org/supertwin/ns#>
@@ -89,7 +88,7 @@ SELECT ?host (!?statesFlags AS ?undecided) WHERE {
 }
 ```
 
-`supertwin query fleet/matching --numa 3 --flag avx512f` asks this.
+`supertwin query fleet/matching --numa 3 --flag avx512f` runs this query.
 
 """
 
@@ -108,7 +107,7 @@ def _query(saved: SavedQuery) -> str:
             lines.append(f"| `{param.name}` | {param.type} | {default} | {about} |")
         lines.append("")
     if saved.dataset != "twin":
-        lines += [f"Asks the dataset `{saved.dataset}`.", ""]
+        lines += [f"Reads the dataset `{saved.dataset}`.", ""]
     columns = ", ".join(f"`{name}`" for name in saved.returns)
     return "\n".join([*lines, f"Answers: {columns}.", "", ""])
 

@@ -45,9 +45,9 @@ def role_page() -> str:
 
 
 _INTRODUCTION = """`+` is a formula, a number the reason why there is none
-([why not](#why-not)). What a role counts, and how to ask for it, stands in
-[pmu.md](pmu.md). Every event is one that libpfm4 encodes for that model, or has its
-code in `ingest/pmu/roles/known.yaml`; the tests see to it.
+([why not](#why-not)). [pmu.md](pmu.md) describes what a role counts and how to request
+it. libpfm4 encodes every event for its model, or its code is in
+`ingest/pmu/roles/known.yaml`; the tests check that.
 """
 
 

@@ -86,7 +86,7 @@ def host_in(path: Path) -> str:
 
 
 def _place_for() -> str:
-    """A folder in memory if there is room: a copy has many thousands of small files."""
+    """A folder, in memory if it fits: a copy has many thousands of small files."""
     usual = tempfile.gettempdir()
     try:
         disk = os.statvfs(_MEMORY)

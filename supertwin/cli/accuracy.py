@@ -12,26 +12,26 @@ from supertwin.cli.api_client import ApiClient
 
 
 @click.command("accuracy")
-@click.option("--host", default="", help="Host whose counters are judged.")
+@click.option("--host", default="", help="Host to measure.  [default: this host]")
 @click.option(
     "--kernel",
     "kernels",
     multiple=True,
     type=click.Choice([*KERNELS]),
-    help="Kernel that is run; all six without it.",
+    help="Kernel to run.  [default: all six]",
 )
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
     default=10,
     show_default=True,
-    help="Runs of each.",
+    help="Runs of each kernel.",
 )
 def accuracy_command(host: str, kernels: tuple[str, ...], repeat: int) -> None:
-    """Judge PMU events by likwid-bench, which knows what its kernels execute.
+    """Measure the error of PMU events with the kernels of likwid-bench.
 
-    Each kernel is run on one thread, under observation. How far off each event is
-    stands in the graph afterwards, for `supertwin why`.
+    Each kernel runs on one thread as an observed run, and likwid-bench reports what it
+    executed. The error of each event is then in the graph, for `supertwin why`.
     """
     settings = Settings()
     api = ApiClient(settings.home)

@@ -1,4 +1,4 @@
-"""Run an observed command locally as a child process, and report to the API."""
+"""Run an observed command as a child process, and report to the API."""
 
 import json
 import os
@@ -22,8 +22,8 @@ _SENT_WITH_NEXT = "about"  # sent together with the next event
 _HEARTBEAT_SECONDS = 5.0
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5
 _ELSEWHERE = (
-    "it was started on another machine than this: give that one's name (--host), or "
-    "have it started here (srun's -w)"
+    "it was started on another machine: name that machine (--host), or start the "
+    "command on this one (srun's -w)"
 )
 
 

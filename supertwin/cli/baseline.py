@@ -28,7 +28,7 @@ _WORSE, _UNDECIDED = 3, 4
 
 @click.group("baseline")
 def baseline_group() -> None:
-    """Judge runs by earlier ones."""
+    """Compare runs with earlier ones."""
 
 
 @baseline_group.command("set")
@@ -46,7 +46,7 @@ def set_command(name: str, id_: str) -> None:
 
 @baseline_group.command("list")
 def list_command() -> None:
-    """The baselines, and what they are made of."""
+    """List the baselines with their runs."""
     with dataset(Settings(), "twin") as twin:
         rows = baseline_rows(twin)
     for row in rows:
@@ -70,9 +70,11 @@ def _note(settings: Settings, what: str, name: str) -> None:
 @baseline_group.command("check")
 @click.argument("name")
 @click.argument("id_", metavar="ID")
-@click.option("--metric", default=DURATION, help="What is judged, as in PCP.")
+@click.option("--metric", default=DURATION, help="Metric to compare, named as in PCP.")
 @click.option(
-    "--more-is-better", is_flag=True, help="More is better, as of operations a second."
+    "--more-is-better",
+    is_flag=True,
+    help="More is better, as for operations per second.",
 )
 @tolerance_option
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 @click.option(
     "--when-idle",
     is_flag=True,
-    help="Wait until the machine is idle, measure at low priority, and start again "
-    "when it gets busy.",
+    help="Wait until the machine is idle, measure at low priority, and start over when "
+    "it gets busy.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
 def calibrate_command(when_idle: bool, as_json: bool) -> None:
-    """Measure what sampling costs on this machine, in a minute and a half.
+    """Measure the cost of sampling on this machine; takes a minute and a half.
 
-    A PMCD, a bridge and stores of its own are started for it, and end with it; the
-    stack that runs is left alone, and better stopped meanwhile.
+    It starts a separate PMCD, bridge and stores, and stops them at the end. It does not
+    touch the running stack, but results are better while that is stopped.
     """
     from sampling.calibration.calibration import calibrate
     from sampling.cost.saved_model import model_path

@@ -19,7 +19,7 @@ from ontology.terms import PREFIXES
 
 @click.group("catalogue")
 def catalogue_command() -> None:
-    """What processors can count: PMU models, their events, and generic roles."""
+    """List what processors can count: PMU models, their events, and roles."""
 
 
 @catalogue_command.command("pmus")
@@ -46,7 +46,7 @@ def pmus_command(as_json: bool) -> None:
     "--load", is_flag=True, help="Put all events into the graph store instead."
 )
 def pmu_command(names: tuple[str, ...], form: str | None, load: bool) -> None:
-    """Print every event and unit mask of PMU models, whether they are here or not."""
+    """Print every event and unit mask of PMU models, of any processor."""
     models = read_models(list(dict.fromkeys(names)))
     settings = Settings()
     if load:

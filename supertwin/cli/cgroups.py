@@ -12,18 +12,19 @@ from supertwin.cli.tables import FORMAT_OPTION, TABLES
 
 @click.group("cgroups")
 def cgroups_group() -> None:
-    """Control groups, such as the jobs of a scheduler, that have twins.
+    """List the control groups that have twins, such as jobs of a scheduler.
 
-    Which ones: `SUPERTWIN_CGROUP_ROOTS`. Of one job: `supertwin query cgroups/of-job`.
+    `SUPERTWIN_CGROUP_ROOTS` selects them. `supertwin query cgroups/of-job` lists the
+    groups of one job.
     """
 
 
 @cgroups_group.command("list")
-@click.option("--ended", is_flag=True, help="Those that ended, the newest first.")
+@click.option("--ended", is_flag=True, help="List ended groups, newest first.")
 @HOST_OPTION
 @FORMAT_OPTION
 def list_command(ended: bool, host: str | None, output: str) -> None:
-    """The control groups of a host that run, and what is not watched of this one."""
+    """List the running control groups of a host, and what this host does not watch."""
     settings = Settings()
     target = host or settings.host
     query = saved_query("cgroups/ended" if ended else "cgroups/running")

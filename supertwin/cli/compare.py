@@ -98,7 +98,7 @@ def _runs(group: RunGroup) -> str:
     """The number of runs, and how many of them are left out."""
     number, others = len(group.runs), len(group.runs) - len(group.ended)
     text = counted(number, "run")
-    return f"{text}, {others} broken off and left out" if others else text
+    return f"{text}, {others} interrupted and left out" if others else text
 
 
 def _measure(measure: Measure) -> Iterator[str]:

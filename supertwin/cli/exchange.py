@@ -1,4 +1,4 @@
-"""`supertwin export observation` and `import observation`: move runs elsewhere."""
+"""`supertwin export observation` and `import observation`: exchange runs."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -44,14 +44,14 @@ def _checked_iri(_: click.Context, __: click.Parameter, text: str) -> str:
     "form",
     type=click.Choice(FORMATS),
     default="rocrate",
-    help="rocrate: a Process Run Crate with all of it; csv and parquet: its samples; "
-    "jsonld: its graph.  [default: rocrate]",
+    help="rocrate: a Process Run Crate with everything; csv and parquet: the samples; "
+    "jsonld: the graph.  [default: rocrate]",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     required=True,
-    help="Where to; a crate is a folder, or a zip where the name ends so.",
+    help="File to write. A crate is a folder, or a zip file if the name ends in .zip.",
 )
 @click.option(
     "--license",
@@ -59,14 +59,13 @@ def _checked_iri(_: click.Context, __: click.Parameter, text: str) -> str:
     metavar="IRI",
     default="",
     callback=_checked_iri,
-    help="Of a crate: how others may use it, such as "
-    "https://creativecommons.org/licenses/by/4.0/.",
+    help="Licence of a crate, such as https://creativecommons.org/licenses/by/4.0/.",
 )
 def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
-    """A run, or all repetitions of a group, with what was sampled meanwhile.
+    """Export a run, or all repetitions of a group, with its samples.
 
-    Of a group the crate is a folder (or zip) with a crate for each run, and tables have
-    a first column `run`.
+    For a group, the crate is a folder (or zip) with a crate for each run, and tables
+    have a first column `run`.
     """
     settings = Settings()
     with dataset(settings, "twin") as twin:
@@ -89,10 +88,10 @@ def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
 @click.option(
     "--confirm",
     is_flag=True,
-    help="Its host is the one that is known here by that name.",
+    help="Its host is the known host of the same name.",
 )
 def import_observation(path: Path, host: str | None, confirm: bool) -> None:
-    """What `supertwin export observation` wrote: a crate, or those of a group."""
+    """Import what `supertwin export observation` wrote: one crate, or several."""
     settings = Settings()
     make_private(settings.home)
     crates = closing(read_crates(path, FILES, settings.home))

@@ -17,7 +17,7 @@ _IMPORTS = {
 
 @click.group("export", cls=LazyGroup, lazy=_EXPORTS)
 def export_group() -> None:
-    """Write a host, a run or the ontology in a format that others read."""
+    """Export a host, a run or the ontology in a format of other tools."""
 
 
 @click.group("import", cls=LazyGroup, lazy=_IMPORTS)

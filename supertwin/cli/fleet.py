@@ -30,16 +30,14 @@ _COLUMNS = ["what", "component", "property", "before", "after", "seen", "probe"]
 
 @click.command("add")
 @click.argument("address", metavar="ssh://[USER@]HOST[:PORT]|local")
-@click.option("--alias", default="", help="Another name to find it by.")
+@click.option("--alias", default="", help="Another name for the host.")
 @click.option(
     "--host",
     type=HOST,
     default=None,
-    help="Its name in the twin; else that in the address, or its own.",
+    help="Name in the twin.  [default: from the address, or the machine's own]",
 )
-@click.option(
-    "--partition", default="", help="The set of hosts that it is meant to be like."
-)
+@click.option("--partition", default="", help="Set of hosts that should be alike.")
 @click.option("--no-sudo", is_flag=True, help="Do not try sudo over there.")
 @CONFIRM_OPTION
 def add_command(
@@ -50,10 +48,10 @@ def add_command(
     no_sudo: bool,
     confirm: bool,
 ) -> None:
-    """Probe a machine, load its twin and plan, and say where its pages are.
+    """Probe a machine, load its twin and plan, and print the addresses of its pages.
 
-    Once more is harmless: the machine is probed again, under the same name. A machine
-    that cannot be probed or described leaves nothing.
+    Repeating it is safe: the machine is probed again, under the same name. If the
+    machine cannot be probed or described, nothing is stored.
     """
     settings = Settings()
     new = NewHost(address, alias, host or "", partition, not no_sudo, confirm)
@@ -69,7 +67,7 @@ def add_command(
 @click.command("open")
 @click.argument("name")
 def open_command(name: str) -> None:
-    """Find a host by its name, alias, IP address or the address it was added by."""
+    """Find a host by its name, alias, IP address or the address it was added with."""
     settings = Settings()
     with dataset(settings, "twin") as twin:
         found = find_host(twin, name)
@@ -83,18 +81,18 @@ def open_command(name: str) -> None:
 
 @click.command("remove")
 @click.argument("host")
-@click.option("--history", is_flag=True, help="Forget its past, too.")
+@click.option("--history", is_flag=True, help="Also remove its history.")
 @YES_OPTION
 def remove_command(host: str, history: bool, yes: bool) -> None:
-    """Take a host out of the twin, with its plans; its past stays by default."""
+    """Remove a host from the twin, with its plans; its history stays by default."""
     settings = Settings()
-    what = "its twin, plans and past" if history else "its twin and plans"
+    what = "its twin, plans and history" if history else "its twin and plans"
     confirm_removal(f"{what} of {host}".removeprefix("its "), yes)
     remove(settings, host, history, _progress)
     audit.record(settings.home, audit.local_user(), "host.removed", host)
-    click.echo(f"{host} is removed{', and its past' if history else ''}")
+    click.echo(f"{host} is removed{', and its history' if history else ''}")
     if host == settings.host:
-        _progress("this is the host that `supertwin up` loads, which it will do again")
+        _progress("this is the local host: the next `supertwin up` loads it again")
 
 
 @click.command("diff")
@@ -103,7 +101,7 @@ def remove_command(host: str, history: bool, yes: bool) -> None:
 @click.argument("last", metavar="T2]", default="")
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
 def diff_command(host: str, first: str, last: str, as_json: bool) -> None:
-    """What changed on a host between two states, by default the last two.
+    """Show what changed on a host between two states, by default the last two.
 
     T1 and T2 are times such as 2026-11-21T08:00 (UTC), probes such as
     20261121T080000Z, or numbers of states as `supertwin query history/states` lists

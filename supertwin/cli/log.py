@@ -24,22 +24,22 @@ _LOOK_SECONDS = 0.25
 
 @click.command("log")
 @click.option(
-    "--what", default="*", metavar="GLOB", help="Such as host.* or refused; else all."
+    "--what", default="*", metavar="GLOB", help="Events, such as host.* or refused."
 )
-@click.option("--who", default="", metavar="NAME", help="A part of the name.")
-@click.option("--since", default="", metavar="AGE", help="2h, 7d, 4w or 1y; else all.")
+@click.option("--who", default="", metavar="NAME", help="Part of an author's name.")
+@click.option("--since", default="", metavar="AGE", help="2h, 7d, 4w or 1y.")
 @click.option(
     "--follow",
     "-f",
     is_flag=True,
-    help="Print events as they come, one a line, until Ctrl-C; earlier ones only with "
+    help="Print new events, one per line, until Ctrl-C; earlier ones only with "
     "--since.",
 )
 @FORMAT_OPTION
 def log_command(what: str, who: str, since: str, follow: bool, output: str) -> None:
-    """Who changed what, who logged in or was refused, what was restarted and why.
+    """Show changes, logins, refusals and restarts, with their author or reason.
 
-    The oldest first. Times are UTC.
+    Events are listed oldest first. Times are in UTC.
     """
     first = _first(since)
 

@@ -35,28 +35,30 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 @click.option("--cpus", default="", metavar="LIST", help="CPUs it is bound to: 0-3,8.")
 @click.option("--metric", "metrics", multiple=True, help="Metric, named as in PCP.")
 @click.option("--metrics", "listed", default="", hidden=True)
-@click.option("--role", "roles", multiple=True, help="Role that is measured: FLOPs.")
-@click.option("--event", "events", multiple=True, help="PMU event that is counted.")
+@click.option("--role", "roles", multiple=True, help="Role to measure: FLOPs.")
+@click.option("--event", "events", multiple=True, help="PMU event to count.")
 @click.option(
     "--every", default="1s", show_default=True, help="Between two samples: 1ms to 1h."
 )
 @click.option(
     "--repeat", type=click.IntRange(1, 1000), default=1, help="Run it N times."
 )
-@click.option("--tag", "tags", multiple=True, help="A word to find it by.")
+@click.option("--tag", "tags", multiple=True, help="Tag, to find the run by.")
 @click.option(
-    "--env", "pairs", multiple=True, metavar="K=V", help="A variable that is added."
+    "--env", "pairs", multiple=True, metavar="NAME=VALUE", help="Variable to add."
 )
-@click.option("--cwd", default="", help="Its folder; else this one, on this host.")
 @click.option(
-    "--timeout", type=float, metavar="SECONDS", default=None, help="What it may take."
+    "--cwd", default="", help="Working directory.  [default: this one, on this host]"
+)
+@click.option(
+    "--timeout", type=float, metavar="SECONDS", default=None, help="End it after this."
 )
 @click.option("--wait", is_flag=True, help="Wait until these CPUs are free.")
 @click.option(
     "--srun",
     metavar="WORDS",
     default=None,
-    help='Options of srun, which starts it: "-p debug".',
+    help='Start it with srun and these options: "-p debug".',
 )
 def observe_command(
     argv: tuple[str, ...],
@@ -68,10 +70,10 @@ def observe_command(
     srun: str | None,
     **same: Any,
 ) -> None:
-    """Run a command, sample metrics meanwhile, and record what became of it.
+    """Run a command, sample metrics during the run, and record it.
 
-    Options of SuperTwin stand before the command. It exits as the command does; 128
-    and the number of a signal that ended it.
+    Options of SuperTwin come before the command. The exit status is that of the
+    command, or 128 plus the number of the signal that ended it.
     """
     body = {
         **same,
@@ -105,7 +107,7 @@ def observe_command(
 
 
 def _leave(cpus: Collection[int]) -> None:
-    """Move to other CPUs than the command's, unless it takes all.
+    """Leave the CPUs of the command, unless it takes all.
 
     The runner sets its own affinity; without chosen CPUs the command keeps the CPUs
     that we were allowed at first.
@@ -117,7 +119,7 @@ def _leave(cpus: Collection[int]) -> None:
 def _end(status: int) -> NoReturn:
     """Exit at once: the caller of the command need not wait for Python's cleanup."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # the reader has gone
+        with suppress(OSError):  # the reader has ended
             stream.flush()
     os._exit(status)
 
@@ -162,9 +164,7 @@ def _before(srun: str | None) -> list[str]:
     try:
         words = shlex.split(srun)
     except ValueError as error:
-        raise click.BadParameter(
-            f"--srun {srun!r} is not to be read: {error}"
-        ) from None
+        raise click.BadParameter(f"--srun {srun!r} cannot be parsed: {error}") from None
     if which("srun") is None:
         raise click.UsageError("no srun on PATH: install Slurm, or load its module")
     return ["srun", *words, "--ntasks=1"]
@@ -178,5 +178,5 @@ def _folder(cwd: str, host: str) -> str:
 def _environment(pairs: tuple[str, ...]) -> Mapping[str, str]:
     found = dict(pair.partition("=")[::2] for pair in pairs)
     if wrong := [pair for pair in pairs if "=" not in pair[1:]]:
-        raise click.BadParameter(f"--env {wrong[0]!r} is not K=V")
+        raise click.BadParameter(f"--env {wrong[0]!r}: expected NAME=VALUE")
     return found

@@ -21,12 +21,12 @@ _WHOLE = "supertwin"
     "--out",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write to; it is made where missing.",
+    help="Folder to write to; created if missing.",
 )
 def export_ontology(out: Path) -> None:
-    """The ontology as Turtle and JSON-LD, its modules, its context and its page.
+    """Export the ontology as Turtle and JSON-LD, with modules, context and page.
 
-    index.html asks nothing of any server, so that the folder can be put on any.
+    index.html needs no server, so any web server can publish the folder.
     """
     texts = _texts()
     try:
@@ -50,9 +50,9 @@ def ontology_group() -> None:
     help="File to write to; default: standard output.",
 )
 def classify_command(out: Path | None) -> None:
-    """Every class above each class, as the ontology and its alignments entail.
+    """List the superclasses of each class that follow from ontology and alignments.
 
-    HermiT proves first that the ontology is consistent and that no class is empty. It
+    HermiT first proves that the ontology is consistent and that no class is empty. It
     needs Java and owlready2, which `make install-test` installs.
     """
     try:

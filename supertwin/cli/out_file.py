@@ -18,7 +18,7 @@ def hand_out(text: str, out: Path | None, message: str) -> None:
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file completely or not at all.
 
-    A device or a pipe is written directly; of a link, the target is replaced.
+    A device or a pipe is written directly; for a link, the target is replaced.
     """
     path = path.resolve()
     whole = content.encode() if isinstance(content, str) else content

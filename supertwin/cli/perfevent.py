@@ -60,9 +60,9 @@ def show_command(
 @perfevent_command.command("resume")
 @_HOST
 def resume_command(host: str | None) -> None:
-    """Count again what the plans of a host ask for, as after its reboot.
+    """Count again the events of the plans of a host, as after its reboot.
 
-    Where it is counted already, nothing changes.
+    If they are counted already, nothing changes.
     """
     settings = Settings()
     target = host or settings.host
@@ -79,10 +79,10 @@ def resume_command(host: str | None) -> None:
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
     show_default=True,
-    help="Leave out what had a counter for this share of the time or less.",
+    help="Leave out events that had a counter for this share of the time or less.",
 )
-@click.option("--dutycycle", "duty", is_flag=True, help="That share itself.")
-@click.option("--series", is_flag=True, help="List the series that it needs.")
+@click.option("--dutycycle", "duty", is_flag=True, help="Print that share itself.")
+@click.option("--series", is_flag=True, help="List the series that the formula needs.")
 def expression_command(
     role: str, host: str | None, window: str, least: float, duty: bool, series: bool
 ) -> None:

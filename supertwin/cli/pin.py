@@ -21,27 +21,27 @@ def _words() -> str:
 
 @click.command(
     "pin",
-    help="Which CPUs of a host the threads of a program should take.\n\n"
-    "The answer comes on standard output, why these on standard error. The host need "
-    "not be here: the graph is all that is read.\n\n" + _words(),
+    help="Choose CPUs of a host for the threads of a program.\n\n"
+    "The CPUs are printed on standard output, the reason on standard error. Only the "
+    "graph is read, so any host of the twin can be named.\n\n" + _words(),
 )
 @click.option("--host", type=HOST, help="Host name.  [default: this host]")
 @click.option(
     "--threads",
     metavar="N",
     default="",
-    help="How many; left out with per: and likwid:. With --ranks, threads of each.",
+    help="Number of threads, not with per: and likwid:. With --ranks, of each rank.",
 )
-@click.option("--policy", default="", help="How they are chosen.  [default: compact]")
+@click.option("--policy", default="", help="Pinning policy.  [default: compact]")
 @click.option(
     "--format",
     "form",
     default="",
     metavar="|".join(FORMATS),
-    help="How the answer is written.  [default: cpus]",
+    help="Output format.  [default: cpus]",
 )
-@click.option("--ranks", metavar="R", default="", help="Ranks in all, as of MPI.")
-@click.option("--nodes", metavar="N", default="", help="Nodes, all like the host.")
+@click.option("--ranks", metavar="R", default="", help="Total number of (MPI) ranks.")
+@click.option("--nodes", metavar="N", default="", help="Number of nodes like the host.")
 @click.option(
     "--map", "map_", default="", metavar="|".join(MAPS), help="Deal ranks to …"
 )

@@ -23,7 +23,7 @@ from supertwin.cli.wording import counted
 @click.option(
     "--plan", "name", default=None, metavar="NAME", help="Its name; else plan-1, …"
 )
-@click.option("--yes", is_flag=True, help="Do not ask, whatever it costs.")
+@click.option("--yes", is_flag=True, help="Do not ask, whatever the cost.")
 @HOST_OPTION
 def add_command(
     metrics: tuple[str, ...],
@@ -35,9 +35,9 @@ def add_command(
 ) -> None:
     """Sample metrics, named as in PCP, roles and PMU events under a new plan.
 
-    Without --query or --instance all instances are sampled. Where two plans name one
-    series it is sampled at the finer period. No other plan loses a tick. What the plan
-    costs is said first; beyond a limit it is asked for.
+    Without --query or --instance, all instances are sampled. If two plans name one
+    series, it is sampled at the finer period. No other plan loses a tick. The cost of
+    the plan is printed first; beyond a limit, the command asks.
     """
     settings = Settings()
     if name == "":
@@ -54,14 +54,14 @@ def add_command(
         f"{added.name}: {counted(len(added.metrics), 'metric')} every {period}{of}"
     )
     if not added.noticed:
-        _progress("no bridge runs here: it is sampled when one does")
+        _progress("no bridge runs here: sampling begins when one does")
 
 
 @click.command("remove")
 @click.argument("name", metavar="PLAN")
 @HOST_OPTION
 def remove_command(name: str, host: str | None) -> None:
-    """Take a plan out; what another plan names goes on at that one's period."""
+    """Remove a plan; series of other plans continue at the period of those."""
     settings = Settings()
     target = host or settings.host
     changes.remove(settings, target, name, _progress)
@@ -74,7 +74,7 @@ def remove_command(name: str, host: str | None) -> None:
 @HOST_OPTION
 @FORMAT_OPTION
 def list_command(host: str | None, output: str) -> None:
-    """The plans of a host with periods (seconds) and how much they sample."""
+    """List the plans of a host with periods (seconds) and how much they sample."""
     settings = Settings()
     rows = changes.listed(settings, host or settings.host)
     click.echo(TABLES[output](rows), nl=False)

@@ -16,8 +16,8 @@ from supertwin.cli.confirm import YES_OPTION, confirm_removal
 def process_command() -> None:
     """Name programs that end and start again, such as daemons.
 
-    A name is bound to whichever process runs, and keeps those that ran before. What is
-    bound: `supertwin query process/named`, and `process/bindings` for the past.
+    A name is bound to the process that runs, and keeps earlier ones. `supertwin query
+    process/named` lists the bound processes, `process/bindings` the earlier ones.
     """
 
 
@@ -27,7 +27,7 @@ def process_command() -> None:
     "--match",
     "expression",
     required=True,
-    help="Regular expression that finds the process; the oldest of several is taken.",
+    help="Regular expression that finds the process; the oldest match is used.",
 )
 @click.option(
     "--in",
@@ -35,7 +35,7 @@ def process_command() -> None:
     type=click.Choice(TEXTS),
     default="name",
     show_default=True,
-    help="What it is held against: the kernel's name, or the whole command line.",
+    help="Text to match: the kernel's name, or the whole command line.",
 )
 def name_command(name: str, expression: str, text: str) -> None:
     """Give a program of this machine a name; a known name gets a new expression."""
@@ -53,14 +53,14 @@ def name_command(name: str, expression: str, text: str) -> None:
 @click.argument("name")
 @YES_OPTION
 def forget_command(name: str, yes: bool) -> None:
-    """Take a name away, with what it was bound to."""
+    """Remove a name and its bindings."""
     confirm_removal(f"the name {name} with what it was bound to", yes)
     settings = Settings()
     with dataset(settings, "twin") as twin:
         known = forget_process(twin, Iris(settings.base), settings.host, name)
     if not known:
         raise UserError(
-            f"no process of {settings.host} goes by the name {name[:64]!r}: "
+            f"no process of {settings.host} has the name {name[:64]!r}: "
             "`supertwin query process/named` lists them"
         )
     _note(settings, "process.forgotten", name)

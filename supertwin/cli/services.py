@@ -33,10 +33,10 @@ _SERVICE = click.Choice(list(_CHECKS))
 @click.option(
     "--everywhere",
     is_flag=True,
-    help="Fuseki and VictoriaMetrics: listen on every address, not on loopback alone.",
+    help="Fuseki and VictoriaMetrics: listen on every address, not only on loopback.",
 )
 def run_command(service: str, everywhere: bool) -> None:
-    """Be one service, in the foreground, until it is told to stop."""
+    """Run one service in the foreground until a signal ends it."""
     settings = Settings()
     keep_files_private()
     spec = _spec(settings, service, everywhere)
@@ -52,7 +52,7 @@ def run_command(service: str, everywhere: bool) -> None:
 @click.command("check")
 @click.argument("service", type=_SERVICE)
 def check_command(service: str) -> None:
-    """Whether one service of this machine does its job; exit 1 when it does not."""
+    """Check one service of this machine; exit 1 if it does not work."""
     check = _CHECKS[service](Settings())
 
     async def ask() -> str | None:
@@ -60,25 +60,25 @@ def check_command(service: str) -> None:
 
     if wrong := asyncio.run(ask()):
         raise SuperTwinError(f"{service}: {wrong}")
-    click.echo(f"{service} is well")
+    click.echo(f"{service} is healthy")
 
 
 @click.command("compact")
 @click.option(
     "--patience",
     type=click.FloatRange(min=0),
-    help="Seconds that readers of the old files get, as long as a query by default.",
+    help="Seconds to wait for readers of the old files.  [default: the query timeout]",
 )
 def compact_command(patience: float | None) -> None:
-    """Give back the room of replaced graphs; a running stack does so by itself.
+    """Free the disk space of replaced graphs; a running stack does so by itself.
 
-    Only writers wait, while the data is copied. Where readers do not release the old
-    files in time, the program that runs Fuseki restarts it.
+    Only writers wait while the data is copied. If readers do not release the old files
+    in time, the program that runs Fuseki restarts it.
     """
     settings = Settings()
     if settings.fuseki_url:
         raise UserError(
-            "Fuseki is elsewhere (SUPERTWIN_FUSEKI_URL): compact it on its own machine"
+            "Fuseki is external (SUPERTWIN_FUSEKI_URL): compact it on its own machine"
         )
     for dataset in compaction.DATASETS:
         try:
@@ -105,6 +105,6 @@ def _pmcd(settings: Settings) -> str:
     if own:
         raise UserError(
             f"no PMCD at {pmcd.SYSTEM_SOCKET}: start it, or set SUPERTWIN_PMCD to the "
-            "address of one that runs"
+            "address of a running one"
         )
     return address

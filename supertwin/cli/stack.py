@@ -35,7 +35,7 @@ _LOOK = 0.1
 
 @click.command("up")
 def up_command() -> None:
-    """Start the stack, load this machine's twin, start monitoring; once is enough."""
+    """Start the stack, load this machine's twin, start monitoring; safe to repeat."""
     settings = Settings()
     keep_files_private()
     # A closed terminal or a killed `make` counts as an interruption, too.
@@ -69,9 +69,10 @@ def down_command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the state as JSON.")
 @click.pass_context
 def status_command(ctx: click.Context, as_json: bool) -> None:
-    """What runs, since when, and the account of all points.
+    """Show what runs, since when, and the account of all points.
 
-    Exits with 0 when all runs and no point was lost in the last 10 s, else with 1.
+    The exit status is 0 if everything runs and no point was lost in the last 10 s,
+    else 1.
     """
     settings = Settings()
     state = status(settings)
@@ -96,7 +97,7 @@ def _document(state: StackState, sampled: SamplingStatus) -> dict[str, Any]:
 @click.command("docs")
 @click.pass_context
 def docs_command(ctx: click.Context) -> None:
-    """Write the pages under docs/ that come from the code."""
+    """Write the pages under docs/ that are generated from the code."""
     from supertwin.pages import write_pages
 
     root = ctx.find_root().command

@@ -20,7 +20,7 @@ _LONGEST = 4096
 
 @click.group("token")
 def token_group() -> None:
-    """Say who may read and change the twin over HTTP."""
+    """Manage tokens for reading and changing the twin over HTTP."""
 
 
 @token_group.command("add")
@@ -29,13 +29,13 @@ def token_group() -> None:
     "--role",
     type=click.Choice([*TokenRole], case_sensitive=False),
     required=True,
-    help="reader: all that can be seen; operator: plans, and commands; admin: all.",
+    help="reader: may read; operator: also plans and commands; admin: everything.",
 )
 @click.option(
     "--expires", default=None, metavar="TIME", help="12h, 30d, 2w or 1y; else never."
 )
 def add_command(name: str, role: TokenRole, expires: str | None) -> None:
-    """Make a token and print it, this once; its hash alone is kept."""
+    """Make a token and print it once; only its hash is stored."""
     until = None if expires is None else tokens.expiry(expires)
     home = Settings().home
     made = tokens.add_token(home, name, role, until)
@@ -47,7 +47,7 @@ def add_command(name: str, role: TokenRole, expires: str | None) -> None:
 @token_group.command("list")
 @FORMAT_OPTION
 def list_command(output: str) -> None:
-    """The tokens: whose, for what, until when, when last used; never the secret."""
+    """List the tokens with role, expiry and last use, without secrets."""
     home = Settings().home
     rows = [_row(home, token) for token in tokens.all_tokens(home)]
     click.echo(TABLES[output](TermRows(_COLUMNS, rows)), nl=False)
@@ -62,7 +62,7 @@ def _row(home: Path, token: AccessToken) -> list[Term | None]:
 @token_group.command("revoke")
 @click.argument("name")
 def revoke_command(name: str) -> None:
-    """Take a token back, at once: a running API lets it in no more."""
+    """Revoke a token; a running API refuses it immediately."""
     home = Settings().home
     tokens.revoke_token(home, name)
     audit.record(home, audit.local_user(), "token.revoked", name)
@@ -71,7 +71,7 @@ def revoke_command(name: str) -> None:
 
 @token_group.command("check")
 def check_command() -> None:
-    """Name the token on standard input; exit status 2 when it is not accepted."""
+    """Check the token on standard input; the exit status is 2 if it is refused."""
     sent = tokens.parse_token(sys.stdin.read(_LONGEST).strip())
     if sent is None:
         raise tokens.TokenError(

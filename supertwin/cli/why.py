@@ -19,19 +19,19 @@ _EMPTY = "{} is empty: name one"
 @click.command("why")
 @click.argument("words", metavar="[HOST] METRIC [INSTANCE]", nargs=-1)
 @click.option(
-    "--host", type=HOST, help="Name of the host, instead of HOST; else this one."
+    "--host", type=HOST, help="Name of the host, instead of HOST.  [default: this host]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @click.pass_context
 def why_command(
     ctx: click.Context, words: tuple[str, ...], host: str | None, as_json: bool
 ) -> None:
-    """Why a metric of a host, or one instance of it, has data or not.
+    """Explain why a metric of a host, or one instance of it, has data or not.
 
     METRIC is a name in PCP, a role such as FLOPs, or a PMU event with its PMU. With
-    --host the first word is METRIC; so is a single word, which asks for this host.
+    --host, the first word is METRIC. A single word is METRIC of this host.
 
-    Exit 0 when its values arrive, 1 when they do not, 2 when that cannot be told.
+    Exit status: 0 if values arrive, 1 if they do not, 2 if that cannot be determined.
     """
     settings = Settings()
     host, metric, instance = _asked(words, host, settings.host)
@@ -49,7 +49,9 @@ def _asked(
     if not words:
         raise click.UsageError("Missing argument 'METRIC'.")
     if len(words) > 2:
-        raise click.UsageError(f"{words[2]!r} is too much: give METRIC [INSTANCE]")
+        raise click.UsageError(
+            f"{words[2]!r} is one word too many: give METRIC [INSTANCE]"
+        )
     for name, value in zip(("METRIC", "INSTANCE"), words, strict=False):
         if value == "":
             raise click.UsageError(_EMPTY.format(name))

@@ -1,4 +1,4 @@
-"""The stack from the command line's view: start, wait, stop, look."""
+"""Start, await, stop and inspect the stack from the command line."""
 
 import os
 import signal
@@ -49,7 +49,7 @@ def _may_start(settings: Settings) -> None:
 
 @contextmanager
 def started(settings: Settings, progress: Progress) -> Iterator[StackState]:
-    """Start the stack if needed and yield its state; stop ours on any failure."""
+    """Start the stack if needed and yield its state; stop a new one on any failure."""
     own = _start(settings) if lock.holder(settings.home) is None else None
     try:
         if own is None:

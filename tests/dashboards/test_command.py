@@ -120,7 +120,7 @@ def test_failed_check_is_a_line_and_the_exit_status(run: Run, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("words", "settings", "status", "line"),
     [
-        ([], {}, 2, "say where to write them (--out), or --check them"),
+        ([], {}, 2, "give a folder to write them to (--out), or --check them"),
         (["--check", "--host", "nobody"], {}, 2, "the twin knows no host 'nobody'"),
         (["--out", "/dev/null/x"], {}, 2, "--out /dev/null/x: Not a directory"),
         (["--out", "pyproject.toml"], {}, 2, "pyproject.toml"),

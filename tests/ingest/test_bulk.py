@@ -218,7 +218,7 @@ def test_invalid_arguments_are_refused(site: Site, folder: Path) -> None:
     for words, said in (
         ((folder,), "holds no files"),
         ((folder / "none",), "cannot be read (No such file or directory)"),
-        ((folder, "--host", "n1"), "--bulk is of many"),
+        ((folder, "--host", "n1"), "--bulk loads several"),
         ((folder, "--probe", "x"), "give one of"),
     ):
         done = site.ingest("--bulk", *words)

@@ -190,7 +190,7 @@ def test_command_line_probes_a_remote_host(sshd: Sshd, tmp_path: Path) -> None:
         (["--", "-oProxyCommand=id"], "is not an address of a host"),
         (["ssh://-oProxyCommand=id"], "is not an address of a host"),
         (["ssh://n1", "--collected", "x"], "give an address or --collected"),
-        (["--host", "n1"], "--host names another machine"),
+        (["--host", "n1"], "--host is for another machine"),
         (["ssh://n1", "--host", "a b"], "host name 'a b' cannot be used"),
         (["--collected", "/nonexistent"], "No such file"),
         (["--collected", "/etc/hostname"], "is not a copy of a machine"),

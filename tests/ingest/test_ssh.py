@@ -158,7 +158,7 @@ def test_lost_login_ends_the_forwarding(sshd: Sshd) -> None:
         for pid in sshd.sessions():
             os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not connection.is_open, what="its end")
-        with pytest.raises(RemoteError, match="ssh makes no socket .*: try again"):
+        with pytest.raises(RemoteError, match="ssh created no socket .*: try again"):
             connection.forward("/run/nothing")
 
 

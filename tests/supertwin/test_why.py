@@ -136,7 +136,7 @@ def test_json_equals_that_of_the_api(why: Why) -> None:
     ("words", "said"),
     [
         ([], "Missing argument 'METRIC'"),
-        (["--host", "n1", CPU, "cpu0", "more"], "'more' is too much"),
+        (["--host", "n1", CPU, "cpu0", "more"], "'more' is one word too many"),
         (["", CPU], "name"),
         (["n1", ""], "METRIC is empty"),
         (["n1", CPU, ""], "INSTANCE is empty"),

@@ -188,10 +188,10 @@ def test_estimate_gives_the_refusals_of_add(run: Run) -> None:
         assert done.stderr.count("\n") == 1
     for words, reason in (
         ((USER,), "--period"),
-        (("--fleet", USER), "no METRIC"),
-        (("--fleet", "--event", "msr::tsc"), "or other choice of what a plan samples"),
-        (("--fleet", "--multiplex"), "or other choice of what a plan samples"),
-        (("--hosts", "3", USER, "--period", "1s"), "--hosts belongs to --fleet"),
+        (("--fleet", USER), "leave out METRIC"),
+        (("--fleet", "--event", "msr::tsc"), "other options of a new plan"),
+        (("--fleet", "--multiplex"), "other options of a new plan"),
+        (("--hosts", "3", USER, "--period", "1s"), "--hosts needs --fleet"),
         (("--fleet", "--hosts", "0"), "--hosts"),
         (("--fleet", "--hosts", "2", "--host", "n7"), "no host 'n7'"),
         (("--fleet", "--host", "n7"), "no host 'n7'"),

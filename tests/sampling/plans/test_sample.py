@@ -200,7 +200,7 @@ REFUSED = [
     ((USER, *SOCKET, "socket=7"), "gives nothing, so no instance"),
     ((USER, *SOCKET, "socket=x"), "parameter socket: 'x' given"),
     ((USER, *SOCKET, "sockets=0"), "has no parameter 'sockets'"),
-    ((USER, *SOCKET, "socket"), "is not K=V"),
+    ((USER, *SOCKET, "socket"), "expected K=V"),
     ((USER, *SOCKET, "socket=0", "--param", "socket=1"), "given twice"),
     (("mem.numa.util.free", *SOCKET, "socket=0"), "no component that mem.numa.util"),
     (
