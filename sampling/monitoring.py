@@ -12,7 +12,7 @@ from sampling.sources.local_metrics import PREFIXES, with_local
 
 
 def monitoring(settings: Settings) -> Monitoring:
-    """What hosts are sampled for as soon as they are loaded."""
+    """The monitor plan, which samples each host as soon as it is loaded."""
     tell = partial(notify, settings.home / "bridge")
     return Monitoring(monitored, with_bridge, tell)
 

@@ -100,7 +100,7 @@ class Log:
         """
         with self._lock:
             if self._is_closed:
-                raise NotLoggedError("it was closed: its host is no longer sampled")
+                raise NotLoggedError("it is closed: its host is no longer sampled")
             self._dropped = 0
             self._check_live()
             try:

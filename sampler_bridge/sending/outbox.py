@@ -63,7 +63,7 @@ class Outbox:
 
     @property
     def reason(self) -> str | None:
-        """Why the log takes or gives no points, with the cure; None if it works."""
+        """Why the log cannot be written or read, with the fix; None if it works."""
         failure = self.log.failure
         if self._unread or failure is None:
             return self._unread

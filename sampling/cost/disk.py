@@ -37,7 +37,7 @@ def parts_in(store: Path) -> list[DiskBlocks]:
 
 
 def index_bytes(store: Path) -> int:
-    """Bytes of the index: labels, and what finds series by them."""
+    """Bytes of the index, which maps labels to series."""
     folders = (store / "data" / "indexdb", store / "indexdb")
     return sum(
         path.stat().st_size

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def nobody_counts(_metrics: Sequence[str]) -> dict[str, int]:
-    """The counts when no PMCD can be asked: none."""
+    """The counts without a PMCD: none."""
     return {}
 
 

@@ -101,7 +101,7 @@ def _notify_pmcd(pid: int) -> None:
 def _wait_until_gone(socket: Path) -> None:
     """Wait until PMCD has ended its agent.
 
-    Told to start it again before that, PMCD would do neither.
+    If PMCD were notified again before that, it would do neither.
     """
     _wait_while(lambda: has_agent(f"unix://{socket}"))
 

@@ -94,7 +94,7 @@ def test_lock_file_that_is_deleted_is_locked_again(
     second.launch_only()
     wait_until(lambda: second.ended() is not None)
     assert second.ended() == 2
-    assert "is another bridge's: stop that one" in second.output()
+    assert "another bridge uses state folder" in second.output()
     assert first.ended() is None
     assert first.output().count("locked again") == 1
 
@@ -110,5 +110,6 @@ def test_bridge_ends_if_another_took_its_folder(
     wait_until(lambda: bridge.ended() is not None)
     assert bridge.ended() == 2
     last = bridge.output().splitlines()[-1]
-    assert last.startswith(f"sampler_bridge: state folder {bridge.state} is another")
+    expected = f"sampler_bridge: another bridge uses state folder {bridge.state}"
+    assert last.startswith(expected)
     taken.release()

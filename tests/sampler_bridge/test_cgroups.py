@@ -172,7 +172,7 @@ def test_damaged_ledger_is_replaced(
     (tmp_path / LEDGER_FILE).write_text('{"format": "supertwin-cgroups/1", "boot": 3}')
     made = watch(tmp_path, "jobs", root=pretended(tmp_path, "jobs/1"))
     assert looked(made) == ["/jobs/1"]
-    assert [r.message for r in caplog.records if "begins again" in r.message]
+    assert [r.message for r in caplog.records if "starting a new list" in r.message]
 
 
 def test_unwatched_groups_are_reported_once(

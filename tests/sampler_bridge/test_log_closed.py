@@ -31,7 +31,7 @@ def test_closed_log_takes_no_record(tmp_path: Path) -> None:
     log.close()
     (file,) = tmp_path.iterdir()
     content = file.read_bytes()
-    with pytest.raises(NotLoggedError, match="it was closed") as raised:
+    with pytest.raises(NotLoggedError, match="it is closed") as raised:
         log.append(1, rows_of("a", 1))
     assert raised.value.dropped == 0
     assert log.failure is None  # the disk is not at fault

@@ -279,7 +279,7 @@ def _kept(path: Path) -> Ledger | None:
     except FileNotFoundError:
         pass
     except (OSError, ValueError, CgroupError) as error:
-        _LOG.warning("%s is not read (%s): its list begins again", path, error)
+        _LOG.warning("%s cannot be read (%s): starting a new list", path, error)
     return None
 
 
@@ -310,8 +310,8 @@ def _problems(
 def _unread(path: str, number: int) -> str:
     cure = _CURES.get(number, "free what the system lacks")
     return (
-        f"cgroup folder {path} cannot be read ({os.strerror(number)}), what ran below "
-        f"it is taken to run: {cure}"
+        f"cgroup folder {path} cannot be read ({os.strerror(number)}), so the groups "
+        f"below it count as running: {cure}"
     )
 
 

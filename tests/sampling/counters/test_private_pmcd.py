@@ -113,7 +113,7 @@ def test_request_that_is_refused_leaves_nothing() -> None:
     assert asked(name=name, text="", change=False) == nothing
     assert not (Path.home() / ".supertwin" / name).exists()
     answer = asked(name="../x", text="[perf]\n", change=True)
-    assert "is not a name of a folder" in answer["refused"]
+    assert "is not a folder name" in answer["refused"]
     answer = asked(name="x" * 80, text="[perf]\n", change=True)
     assert answer["refused"] if "refused" in answer else answer["socket"]
     asked(name="x" * 80, text=None, change=True)

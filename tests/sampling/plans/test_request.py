@@ -42,12 +42,12 @@ def test_invalid_period_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"name": "a.b"}, "no name of a plan"),
-        ({"name": ""}, "no name of a plan"),
-        ({"name": "a\n"}, "no name of a plan"),
-        ({"name": "x" * 65}, "no name of a plan"),
+        ({"name": "a.b"}, "not a valid plan name"),
+        ({"name": ""}, "not a valid plan name"),
+        ({"name": "a\n"}, "not a valid plan name"),
+        ({"name": "x" * 65}, "not a valid plan name"),
         ({"name": "monitor"}, "comes with every host"),
-        ({"metrics": ()}, "names no metric"),
+        ({"metrics": ()}, "has no metric"),
         ({"period_ms": 0}, "not possible"),
         ({"period_ms": 3_600_001}, "not possible"),
         ({"instances": ("cpu0\ncpu1",)}, "line break"),

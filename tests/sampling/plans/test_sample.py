@@ -219,14 +219,14 @@ REFUSED = [
     (("mem.util.free", "--instance", "x"), "has no instances"),
     ((USER, "--plan", "taken"), "n1 has a plan taken already"),
     ((USER, "--plan", "monitor"), "comes with every host"),
-    ((USER, "--plan", "a b"), "can be no name of a plan"),
+    ((USER, "--plan", "a b"), "is not a valid plan name"),
     ((USER, "--plan", ""), "--plan is empty"),
     ((USER, "--host", "n7"), "no host 'n7': the twin has n1"),
     ((USER, "--host", ""), "host"),
-    ((), "names no metric, role or event"),
+    ((), "has no metric, role or event"),
     ((USER, "--role", "FLOPs"), "the graph knows no PMU of n1"),
     (("--event", "msr::tsc"), "the graph knows no PMU of n1"),
-    ((USER, "--multiplex"), "names no role or event, and only their counters"),
+    ((USER, "--multiplex"), "has no role or event, and only their counters"),
 ]
 
 
