@@ -46,7 +46,7 @@ def near_cpus(host: str, rows: Iterable[Row], device: str, name: str) -> frozens
 
     The name is its own, its PCI address, or a driver's name such as ``mlx5_0``; an
     empty ``device`` means any kind. Raises PlaceError if the host lacks the device, if
-    it is used as another kind, or if it is near to no CPUs.
+    it is used as another kind, or if no CPUs are near to it.
     """
     known = [row for row in rows if row["cpus"]]
     named = [row for row in known if name in (row["name"], row["address"])]

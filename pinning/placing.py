@@ -88,7 +88,7 @@ async def _ranks(
     if pin_request.policy:
         raise PolicyError("ranks are placed by map, rank and bind: leave policy out")
     if not pin_request.ranks:
-        raise PolicyError("nodes, map, rank and bind are for ranks: say how many ranks")
+        raise PolicyError("nodes, map, rank and bind are for ranks: give ranks")
     numbers = {name: _count(pin_request, name) or 1 for name in ("threads", "nodes")}
     wanted = HybridRequest(
         int(_count(pin_request, "ranks") or 0),

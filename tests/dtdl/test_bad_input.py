@@ -154,15 +154,15 @@ BAD: dict[str, tuple[Callable[[Document], None], str]] = {
     "@type of an object": (_set("@type", [{}]), "has the @type"),
     "bare @type": (_set("@type", "Interface"), "not an export of ours"),
     "@type that breaks out": (_set("@type", ["Interface", "a> b"]), "has the @type"),
-    "unknown property": (_set_content("Value", "name", "legs"), "not a property of"),
+    "unknown property": (_set_content("Value", "name", "legs"), "not a SuperTwin property"),
     "unknown member": (_set_content("SWTelemetry", "legs", 4), "is not a member"),
     "no value": (_set_content("Value", "value", None), "is not a value"),
     "value of a value": (_set_content("Value", "value", [[1]]), "is not a value"),
     "value beyond numbers": (_set_content("Value", "value", 1e400), "is not a value"),
     "no time": (_set_content("Value", "value",
-        {"@value": "soon", "@type": "xsd:dateTime"}), "is no dateTime"),
+        {"@value": "soon", "@type": "xsd:dateTime"}), "is not a valid dateTime"),
     "misplaced": (_set_content("SWTelemetry", "@type", ["Telemetry", "Disk"]),
-        "is a content"),
+        "cannot be a content"),
     "a page of nothing": (_set("continues", "dtmi:supertwin:x;1"), "not in the file"),
 }  # fmt: skip
 
@@ -185,7 +185,7 @@ def test_invalid_document_is_refused(text: str) -> None:
 
 def test_strict_version_is_refused(odd: Twin) -> None:
     for version in (3, 4):
-        with pytest.raises(DtdlDocumentError, match=f"version {version} has no room"):
+        with pytest.raises(DtdlDocumentError, match=f"version {version} cannot hold"):
             read(odd.document(version), BASE)
 
 

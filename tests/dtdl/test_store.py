@@ -115,7 +115,7 @@ def test_edited_file_is_loaded_as_edited(
     model["value"] = "Acme 9001"
     done = installation.load(dumped(two))
     assert done.exit_code == 0, done.output
-    assert "not as it was exported" in done.output
+    assert "was changed since its export" in done.output
     models = union(installation.graphs()).objects(None, ST.cpuModel)
     assert list(models) == [Literal("Acme 9001")]
 

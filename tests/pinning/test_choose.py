@@ -121,7 +121,7 @@ def test_threads_without_a_kind_do_not_count_for_another() -> None:
         ("compact", 0, PolicyError, "0 threads: ask for 1 to"),
         ("compact", -3, PolicyError, "-3 threads"),
         ("compact", 10**9, PolicyError, "1000000000 threads"),
-        ("compact", None, PolicyError, "does not say how many threads"),
+        ("compact", None, PolicyError, "needs the number of threads"),
         ("exclude:99", 1, PlaceError, "has no CPU 99; its last is 31"),
         ("share:l3:of=99", 1, PlaceError, "has no CPU 99"),
         ("idle", 1, PlaceError, "leave idle out"),

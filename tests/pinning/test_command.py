@@ -62,7 +62,7 @@ def test_json_equals_that_of_the_api(pin) -> None:
         (["--threads", "-4"], "at least 1 is needed"),
         (["--threads", "1000000000"], "ask for 1 to 100000"),
         (["--threads", "2", "--policy", "near:gpu=x"], "no such gpu"),
-        (["--threads", "2", "--policy", "likwid:S0:0-"], "is none of 0-3, S0:0-3"),
+        (["--threads", "2", "--policy", "likwid:S0:0-"], "expected one of 0-3, S0:0-3"),
         (["--threads", "1", "--host", "nowhere"], "no host 'nowhere'"),
         (["--threads", "1", "--host", "a b"], "a b"),
     ],

@@ -162,9 +162,9 @@ def test_layout_that_does_not_fit_is_refused(
         (HybridRequest(10**9), "1000000000 ranks"),
         (HybridRequest(1, -1), "-1 threads"),
         (HybridRequest(1, 1, 0), "0 nodes"),
-        (HybridRequest(1, map="rack"), "map: 'rack' is none of slot, node"),
-        (HybridRequest(1, bind="die"), "bind: 'die' is none of"),
-        (HybridRequest(1, rank="x"), "rank: 'x' is none of slot, node"),
+        (HybridRequest(1, map="rack"), "map: 'rack': expected one of slot, node"),
+        (HybridRequest(1, bind="die"), "bind: 'die': expected one of"),
+        (HybridRequest(1, rank="x"), "rank: 'x': expected one of slot, node"),
     ],
 )
 def test_invalid_layout_is_named(tree: Tree, wanted: HybridRequest, said: str) -> None:
