@@ -24,7 +24,7 @@ _FOLDER = "observations"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _NOT_KEPT: dict[int | str, dict[str, Any]] = {
-    404: {"description": "Not kept here, as of what ran elsewhere"}
+    404: {"description": "Not stored here, for example if it ran elsewhere"}
 }
 
 
@@ -35,10 +35,10 @@ _NOT_KEPT: dict[int | str, dict[str, Any]] = {
     responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {"text/plain": {}}}},
 )
 async def program(services: Use, id_: RunId, caller: Caller = _OPERATOR) -> Response:
-    """Python that runs the command again as it was run: `python3 run.py`.
+    """Python program that repeats the run: `python3 run.py`.
 
-    Only an admin and the token that launched it see the values of the variables that
-    were set for it; all others see their names. Role: operator.
+    Only an admin and the token that launched it see the values of the added
+    environment variables; others see their names. Role: operator.
     """
     body = await to_thread.run_sync(_program, services.settings.home, id_, caller)
     name = f'inline; filename="{id_}.py"'
@@ -48,7 +48,7 @@ async def program(services: Use, id_: RunId, caller: Caller = _OPERATOR) -> Resp
 
 @router.get(
     "/observations/{id:run}/output",
-    summary="What a command printed",
+    summary="Output of a command",
     response_class=Response,
     responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {formats.JSON: {}}}},
     dependencies=[_OPERATOR],
@@ -101,5 +101,7 @@ def _read(home: Path, id_: str, name: str) -> bytes:
             return (home / _FOLDER / id_ / name).read_bytes()
     except OSError:
         pass
-    detail = f"no files are kept here of a run {id_[:80]!r}: it ran elsewhere, or never"
+    detail = (
+        f"no files of a run {id_[:80]!r} are stored here: it ran elsewhere, or never"
+    )
     raise NotFoundError("not-kept", "Not kept", detail)

@@ -24,14 +24,14 @@ _PICTURES = {".svg": "image/svg+xml", ".png": "image/png", ".json": formats.JSON
 
 @router.get("")
 async def first(request: Request, services: Use) -> Response:
-    """To the page that leads to all others."""
+    """Redirect to the start page of the documentation."""
     root = pages.links(request, services.settings.base).root
     return RedirectResponse(f"{root}/docs/{_FIRST}")
 
 
 @router.get("/{path:path}", response_class=Response)
 async def page(request: Request, services: Use, path: str) -> Response:
-    """One page, or a picture of one; whatever is not documentation is refused."""
+    """A page of the documentation, or a picture in one; other files are refused."""
     found = _found(path)
     if found.suffix == ".md":
         return _drawn(request, services, found)

@@ -21,7 +21,11 @@ from supertwin.cli.wording import counted
 )
 @plan_options
 @click.option(
-    "--plan", "name", default=None, metavar="NAME", help="Its name; else plan-1, …"
+    "--plan",
+    "name",
+    default=None,
+    metavar="NAME",
+    help="Name of the plan.  [default: plan-1, …]",
 )
 @click.option("--yes", is_flag=True, help="Do not ask, whatever the cost.")
 @HOST_OPTION

@@ -32,7 +32,10 @@ def token_group() -> None:
     help="reader: may read; operator: also plans and commands; admin: everything.",
 )
 @click.option(
-    "--expires", default=None, metavar="TIME", help="12h, 30d, 2w or 1y; else never."
+    "--expires",
+    default=None,
+    metavar="TIME",
+    help="12h, 30d, 2w or 1y.  [default: never]",
 )
 def add_command(name: str, role: TokenRole, expires: str | None) -> None:
     """Make a token and print it once; only its hash is stored."""

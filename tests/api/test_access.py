@@ -254,7 +254,7 @@ class Refused(Server):
         ("CORS_ORIGINS", "*", "SUPERTWIN_READER_PASSWORD"),
         ("READ_ACCESS", "closed", "not one of auto, open, token"),
         ("CORS_ORIGINS", "http://x:3000/path", "not an origin such as"),
-        ("ALLOWED_HOSTS", "name:80", "not a name of a host"),
+        ("ALLOWED_HOSTS", "name:80", "not a host name"),
         ("TRUSTED_PROXIES", "10.0.0.1, proxy", "'proxy' is not an address or network"),
         ("READER_PASSWORD_FILE", "/no/such/file", "cannot be read"),
         ("READER_PASSWORD", "zwölf", "printable ASCII"),

@@ -50,7 +50,7 @@ def test_only_an_admin_may_administrate(
     operator = managed.add("operates", TokenRole.OPERATOR)
     answer = ask(managed, operator, method, path)
     assert answer.status_code == 403
-    assert "operates is operator, and this takes admin" in answer.json()["detail"]
+    assert "operates has role operator, and this needs admin" in answer.json()["detail"]
 
 
 def test_tokens_are_created_listed_and_revoked(managed: Closed) -> None:

@@ -172,7 +172,10 @@ def test_only_an_operator_changes_plans(
     assert "`supertwin token add NAME --role operator`" in nobody.json()["detail"]
     reader = send(opened, **bearer(opened.add("reader", TokenRole.READER)))
     assert reader.status_code == 403
-    assert "token reader is reader, and this takes operator" in reader.json()["detail"]
+    assert (
+        "token reader has role reader, and this needs operator"
+        in reader.json()["detail"]
+    )
     other = send(opened, **bearer(add_token(tmp_path, "x", TokenRole.ADMIN, None)))
     assert other.status_code == 401
     assert names(opened) == {"monitor"}

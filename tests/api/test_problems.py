@@ -92,7 +92,7 @@ def test_internal_failure_shows_no_internals(app: FastAPI) -> None:
 def test_problem_fields_are_fixed(app: FastAPI) -> None:
     assert ask(app, "GET", "/queries/cache/sharing?cpu=x").json() == {
         "type": "https://w3id.org/supertwin/problem/bad-parameter",
-        "title": "A parameter does not fit",
+        "title": "Invalid parameter",
         "status": 400,
         "detail": "parameter cpu: 'x' given, expected a whole number",
         "instance": "/queries/cache/sharing",
@@ -103,9 +103,9 @@ def test_problem_fields_are_fixed(app: FastAPI) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status", "said"),
     [
-        ("GET", "/nothing/here", 404, "nothing is served here"),
+        ("GET", "/nothing/here", 404, "unknown path"),
         ("GET", "/queries/a/b", 404, "a/b"),
-        ("POST", "/queries", 405, "POST is not taken here"),
+        ("POST", "/queries", 405, "POST is not allowed"),
         ("GET", "/why", 422, "host: Field required"),
         ("GET", "/twin?%3Cscript%3E=1", 400, "&lt;script&gt;"),
         ("GET", "/twin/n1", 503, "Fuseki does not answer"),

@@ -179,11 +179,11 @@ def test_ended_process_is_found_by_its_series(here: Here) -> None:
 @pytest.mark.parametrize(
     ("id_", "host", "says"),
     [
-        ("4194303", "here", "none was seen with that number"),
-        ("nobody", "here", "goes by the name 'nobody'"),
+        ("4194303", "here", "none with that number was seen"),
+        ("nobody", "here", "has the name 'nobody'"),
         ("1", "away", "this is the API of here"),
         ("1", "nowhere", "no host 'nowhere'"),
-        ("99999999999999", "here", "goes by the name"),
+        ("99999999999999", "here", "has the name"),
         ("1.1.00000000-0000-0000-0000-000000000000", "here", "has no process 1"),
     ],
 )

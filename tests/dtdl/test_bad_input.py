@@ -154,7 +154,10 @@ BAD: dict[str, tuple[Callable[[Document], None], str]] = {
     "@type of an object": (_set("@type", [{}]), "has the @type"),
     "bare @type": (_set("@type", "Interface"), "not an export of ours"),
     "@type that breaks out": (_set("@type", ["Interface", "a> b"]), "has the @type"),
-    "unknown property": (_set_content("Value", "name", "legs"), "not a SuperTwin property"),
+    "unknown property": (
+        _set_content("Value", "name", "legs"),
+        "not a SuperTwin property",
+    ),
     "unknown member": (_set_content("SWTelemetry", "legs", 4), "is not a member"),
     "no value": (_set_content("Value", "value", None), "is not a value"),
     "value of a value": (_set_content("Value", "value", [[1]]), "is not a value"),

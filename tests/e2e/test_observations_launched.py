@@ -153,7 +153,7 @@ def test_anonymous_visitor_cannot_run_or_see_output(
     form.get_by_label("Token").fill(reader)
     form.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("form", name="Log in")).to_contain_text(
-        "token pages-reader is reader, and this takes operator"
+        "token pages-reader has role reader, and this needs operator"
     )
     page.goto(f"{stack.api}/observations/new")
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_disabled()
