@@ -148,7 +148,7 @@ def test_anonymous_visitor_cannot_run_or_see_output(
     expect(page.locator("#state")).to_have_text("completed")
     assert page.locator("#output").count() == 0
     form = page.get_by_role("form", name="Log in")
-    expect(form).to_contain_text("What it prints is shown to operators")
+    expect(form).to_contain_text("Only operators see its output")
     reader = add_token(stack.home, "pages-reader", TokenRole.READER, None)
     form.get_by_label("Token").fill(reader)
     form.get_by_role("button", name="Log in").click()
@@ -206,7 +206,7 @@ def test_impossible_run_gives_one_line(
         expect(problem).to_contain_text(f"observation {first['id']} has CPU 0")
         page.get_by_label("Wait until").check()
         run.click()
-        expect(page.locator("#state")).to_have_text("Waits for its CPUs …")
+        expect(page.locator("#state")).to_have_text("Waiting for CPUs …")
         page.get_by_role("button", name="Give up").click()
         expect(page.locator("#state")).to_have_text("")
         # The server notices after a moment that the client no longer waits.
@@ -261,7 +261,7 @@ def test_run_again_repeats_the_same_request(
     assert "s3cret" not in str(graph)
 
     page = visit(first.removeprefix(stack.base), operator_token)
-    section = page.locator("section", has=page.locator("#asked"))
+    section = page.locator("section", has=page.locator("#request"))
     for text in ("kernel.all.load", EVENT, "SOLVER_TOKEN", "MODE=fast 'and' safe"):
         expect(section).to_contain_text(text)
     page.get_by_role("link", name="Run again").click()
@@ -274,7 +274,7 @@ def test_run_again_repeats_the_same_request(
     expect(page.locator("#preview .cpus li")).to_have_text("0")
     expect(page.get_by_label("runs", exact=True)).to_have_value("2")
     expect(page.get_by_label("seconds at most", exact=True)).to_have_value("60.5")
-    expect(page.get_by_text("Not recorded, for they look")).to_contain_text(
+    expect(page.get_by_text("Values that look like secrets")).to_contain_text(
         "SOLVER_TOKEN, STORE"
     )
     page.get_by_role("button", name="Run", exact=True).click()

@@ -40,7 +40,7 @@ def test_runs_are_searched_selected_and_compared(
         '"0.1"'
     )
     assert_drawn(page, "kernel.all.pswitch")
-    page.get_by_label("Only what differs for sure").check()
+    page.get_by_label("Only certain differences").check()
     expect(page.locator("#left")).to_contain_text("left out")
     expect(took).to_contain_text("tolerance ±5 %")
     page.get_by_label("Tolerance").fill("12.5")

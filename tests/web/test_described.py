@@ -31,7 +31,7 @@ def filed(site: Site) -> Iterator[None]:
 def test_components_explain_missing_series(visit: Open, path: str) -> None:
     page = visit(f"/twin/{FILED}{path}").page
     expect(page.locator("#telemetry")).to_be_visible()
-    expect(page.locator("#silence")).to_have_text(f"Nothing samples it: {WHY}.")
+    expect(page.locator("#silence")).to_have_text(f"Not sampled: {WHY}.")
 
 
 def test_component_of_a_sampled_host_shows_no_note(visit: Open) -> None:
