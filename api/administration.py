@@ -32,19 +32,19 @@ _NO_STORE = {"Cache-Control": "no-store"}
 
 
 class NewToken(BaseModel):
-    """A token that is to be made."""
+    """A token to make."""
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str = Field(max_length=200, description="What it is called")
+    name: str = Field(max_length=200, description="Name of the token")
     role: TokenRole = Field(description="reader, operator or admin")
     expires: str = Field(
-        default="", max_length=40, description="12h, 30d, 2w or 1y; else never"
+        default="", max_length=40, description="12h, 30d, 2w or 1y; never without it"
     )
 
 
 class AddedHost(BaseModel):
-    """A machine that is to be probed and loaded."""
+    """A machine to probe and load."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -55,12 +55,12 @@ class AddedHost(BaseModel):
     host: str = Field(
         default="",
         max_length=300,
-        description="Its name in the twin; else that in the address, or its own",
+        description="Name in the twin; default: from the address, or the machine's own",
     )
     partition: str = Field(
-        default="", max_length=300, description="The hosts that it is meant to be like"
+        default="", max_length=300, description="Set of hosts that should be alike"
     )
-    sudo: bool = Field(default=True, description="Try sudo over there")
+    sudo: bool = Field(default=True, description="Try sudo on the machine")
     confirm: bool = Field(
         default=False, description="Replace another machine of that name"
     )
@@ -81,13 +81,13 @@ def _takes(model: type[BaseModel]) -> dict[str, Any]:
 _DELETED: dict[str, Any] = {
     "status_code": 204,
     "response_class": Response,
-    "responses": {**ANSWERS, 404: {"description": "None such is known"}},
+    "responses": {**ANSWERS, 404: {"description": "Unknown token"}},
 }
 
 
 @router.get("/tokens", summary="The tokens", responses=ANSWERS)
 async def list_tokens(services: Use) -> Response:
-    """Whose, for what, until when; never the secret. Role: admin."""
+    """Tokens with role, expiry and last use, without secrets. Role: admin."""
     home = services.settings.home
     found = await _done(lambda: [_shown(one) for one in tokens.all_tokens(home)])
     return Response(orjson.dumps(found), headers=_NO_STORE, media_type=formats.JSON)
@@ -95,7 +95,7 @@ async def list_tokens(services: Use) -> Response:
 
 @router.post("/tokens", summary="Make a token", **_takes(NewToken))
 async def add_token(request: Request, services: Use) -> Response:
-    """The answer holds the token, this once. Role: admin."""
+    """Only this answer contains the token. Role: admin."""
     new = await read_model(request, _MOST_BYTES, "token", NewToken)
 
     def add() -> str:
@@ -109,7 +109,7 @@ async def add_token(request: Request, services: Use) -> Response:
 
 @router.delete("/tokens/{name}", summary="Revoke a token", **_DELETED)
 async def revoke_token(request: Request, services: Use, name: Name) -> Response:
-    """It is refused from the next request on. Role: admin."""
+    """The token is refused from the next request on. Role: admin."""
     home = services.settings.home
     await _done(lambda: tokens.revoke_token(home, name), {TokenError: 404})
     audit.record(request, "token.revoked", name)
@@ -120,7 +120,7 @@ async def revoke_token(request: Request, services: Use, name: Name) -> Response:
 async def add_host(request: Request, services: Use) -> Response:
     """Probe a machine and load its twin and plan, as `supertwin add`. Role: admin.
 
-    The answer comes when all is done; `notes` are what the command would print.
+    The answer comes when all is done; `notes` has the lines of the command.
     """
     from ingest import add_host
     from ingest.loading import read_twin
@@ -149,9 +149,9 @@ async def remove_host(
     request: Request,
     services: Use,
     host: Name,
-    history: Annotated[bool, Query(description="Forget its past, too")] = False,
+    history: Annotated[bool, Query(description="Also remove its history")] = False,
 ) -> Response:
-    """Its twin and plans end; its past stays by default. Role: admin."""
+    """Removes its twin and plans; its history stays by default. Role: admin."""
     from sampling.host_removal import remove
 
     def work() -> None:
@@ -164,7 +164,7 @@ async def remove_host(
 
 @router.delete("/observation/{id}", summary="Forget a run", **_DELETED)
 async def forget_run(request: Request, services: Use, id_: RunId) -> Response:
-    """Its record, program and output, or those of a group's runs. Role: admin."""
+    """Removes record, program and output of a run or a group. Role: admin."""
     from core.stores.datasets import dataset
     from observations.comparison.comparing import UnknownRunError
     from observations.removal import forget_runs

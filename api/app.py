@@ -53,10 +53,10 @@ from ontology.load import context, ontology_graph
 from queries.catalogue import load_catalogue
 
 _DESCRIPTION = """A semantic digital twin of HPC machines: SPARQL over the description
-of every component, and the IRIs of all of them, down to the last value of a series.
+of every component, and an IRI for each, down to the last value of a series.
 
-What changes something takes a token (`supertwin token add`), and so does reading where
-`SUPERTWIN_READ_ACCESS` says so.
+Changes need a token (`supertwin token add`), and so does reading if
+`SUPERTWIN_READ_ACCESS` requires it.
 
 Errors are RFC 9457 problem documents (`application/problem+json`)."""
 

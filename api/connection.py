@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class ClientGoneError(ApiError):
-    """The client disconnected, so nobody reads the answer."""
+    """The client disconnected before the answer."""
 
     def __init__(self) -> None:
-        super().__init__(499, "client-gone", "Client gone", "the client went away")
+        super().__init__(499, "client-gone", "Client gone", "the client disconnected")
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:

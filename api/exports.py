@@ -46,7 +46,7 @@ async def dtdl(
     services: Use,
     host: Annotated[str, Query(description="The name of a host")],
     version: Annotated[
-        int, Query(ge=2, le=4, description="Of DTDL; 2 alone holds everything")
+        int, Query(ge=2, le=4, description="Version of DTDL; only 2 holds everything")
     ] = 2,
 ) -> Response:
     """The twin of a host in DTDL 2, 3 or 4, as `supertwin export dtdl` writes it."""

@@ -23,5 +23,5 @@ def answered(
             raise refused(str(error), error.status) from None
         raise ApiError(error.status, kind, title, str(error)) from None
     except OSError as error:  # the state folder's disk is full or read-only
-        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise ApiError(502, kind, title, said) from None
+        detail = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise ApiError(502, kind, title, detail) from None

@@ -28,7 +28,7 @@ class ServiceHealth(BaseModel):
     ok: bool
     ms: float | None = Field(default=None, description="How long it took to answer")
     age_s: float | None = Field(
-        default=None, description="Seconds since its last sign of life"
+        default=None, description="Seconds since its last status"
     )
     reason: str | None = Field(default=None, description="Why it is not ok")
 
@@ -45,10 +45,10 @@ class Health(BaseModel):
 @router.get(
     "/health",
     summary="What runs",
-    responses={503: {"description": "Something does not run", "model": Health}},
+    responses={503: {"description": "A service does not work", "model": Health}},
 )
 async def health(response: Response, services: Use) -> Health:
-    """Asks each service; 503 when one is not ok."""
+    """State of each service; 503 if one is not ok."""
     found = await find_health(services)
     response.status_code = 200 if found.status == "ok" else 503
     response.headers["Cache-Control"] = "no-store"
@@ -101,9 +101,9 @@ def _bridge(bridge: BridgeStatus) -> ServiceHealth:
 def _pmcd(bridge: BridgeStatus) -> ServiceHealth:
     """The state of PMCD as seen by the bridge, which depends on it."""
     if not bridge.up:
-        return ServiceHealth(ok=False, reason="the bridge, which asks it, is down")
+        return ServiceHealth(ok=False, reason="unknown, because the bridge is down")
     if bridge.not_sampled:
-        return ServiceHealth(ok=False, reason="the bridge does not ask it")
+        return ServiceHealth(ok=False, reason="the bridge does not use it")
     reason = bridge.pcp_reason
     return ServiceHealth(
         ok=not reason, age_s=bridge.last_tick_age, reason=reason or None

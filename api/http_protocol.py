@@ -21,7 +21,7 @@ class BoundedProtocol(HttpToolsProtocol):
     """Closes a connection if sending its request or reading its answer takes too long.
 
     Above the limit, it closes the connection that has waited longest without a complete
-    request, so that idle clients lock out nobody.
+    request, so that idle clients do not lock out others.
     """
 
     # Connections without a complete request, the oldest first.

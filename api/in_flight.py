@@ -45,6 +45,6 @@ def _too_many() -> ApiError:
         503,
         "too-many-requests-at-once",
         "Too many requests at once",
-        f"{MOST} requests are being answered; ask again",
+        f"{MOST} requests are being answered; try again",
         headers={"Retry-After": "5"},
     )

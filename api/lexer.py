@@ -61,7 +61,7 @@ def _form(word: str, text: str, position: int) -> ResultForm:
     if word in _UPDATES:
         raise BadQueryError(
             "update-refused",
-            "Updates are not taken here",
+            "Updates are not accepted",
             f"{word} {_place(text, position)}: only queries are run here; "
             "`supertwin ingest` changes the twin",
         )
@@ -76,16 +76,16 @@ def _form(word: str, text: str, position: int) -> ResultForm:
 def _service(text: str, position: int) -> BadQueryError:
     return BadQueryError(
         "service-refused",
-        "SERVICE is not taken here",
-        f"SERVICE {_place(text, position)}: the twin asks no other endpoint; ask it "
-        "from a client of your own, or leave the clause out",
+        "SERVICE is not accepted",
+        f"SERVICE {_place(text, position)}: no other endpoint is queried; query it "
+        "from your own client, or leave the clause out",
     )
 
 
 def _java(text: str, position: int) -> BadQueryError:
     return BadQueryError(
         "java-refused",
-        "java: functions are not taken here",
+        "java: functions are not accepted",
         f"a java: IRI {_place(text, position)}: it would call into the graph store's "
         "own code; leave it out",
     )

@@ -29,9 +29,9 @@ def any_other(description: str) -> dict[str, Any]:
 _TEXT = {"type": "string"}
 # The script of a page with charts keeps these in the URL.
 TIMES = (
-    declared("last", "What the page shows: the latest time, such as 15m", _TEXT),
-    declared("from", "What the page shows: since a time (ISO 8601)", _TEXT),
-    declared("to", "What the page shows: until a time (ISO 8601)", _TEXT),
+    declared("last", "Range of the page: the most recent time, such as 15m", _TEXT),
+    declared("from", "Range of the page: start (ISO 8601)", _TEXT),
+    declared("to", "Range of the page: end (ISO 8601)", _TEXT),
 )
 
 

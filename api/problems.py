@@ -35,11 +35,11 @@ Draw = Callable[[Request, Mapping[str, Any], Mapping[str, str]], Response | None
 class ProblemDocument(BaseModel):
     """The answer to every failed request."""
 
-    type: str = Field(description="IRI that names the kind of problem")
+    type: str = Field(description="IRI of the kind of problem")
     title: str = Field(description="The kind of problem in words")
     status: int = Field(description="The HTTP status")
-    detail: str = Field(description="One line: what is wrong, and the cure")
-    instance: str = Field(description="The path that was asked for")
+    detail: str = Field(description="One line: what is wrong, and the fix")
+    instance: str = Field(description="The requested path")
 
 
 RESPONSE: dict[str, Any] = {
@@ -55,7 +55,7 @@ class NotAcceptableError(ApiError):
         super().__init__(
             406,
             "not-acceptable",
-            "Cannot be served in this form",
+            "Not available in this format",
             detail,
             headers={"Vary": "Accept"},
             available=available,
@@ -120,11 +120,11 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     title = HTTPStatus(error.status_code).phrase
     detail = str(error.detail)
     if error.status_code == 404:
-        detail = "nothing is served here; / lists what is"
+        detail = "unknown path; / links to all pages"
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers = {"Allow": ", ".join(_allowed(request))}
-        detail = f"{request.method} is not taken here; taken: {headers['Allow']}"
+        detail = f"{request.method} is not allowed; allowed: {headers['Allow']}"
     return _document(request, error.status_code, title, detail, headers=headers)
 
 

@@ -52,10 +52,10 @@ async def saved_queries(request: Request, services: Use) -> Response:
     "/queries/{group}/{name}",
     summary="Run a saved query",
     response_class=Response,
-    openapi_extra={"parameters": [any_other("Those of the query")]},
+    openapi_extra={"parameters": [any_other("Parameters of the query")]},
     responses={
         200: {"description": "As for /sparql; also HTML, and the bound query's text"},
-        400: {"description": "An unknown parameter, or a value that does not fit"},
+        400: {"description": "An unknown parameter, or an invalid value"},
         404: {"description": "No such query; the detail names similar ones"},
     },
 )
@@ -67,14 +67,14 @@ async def saved_query(
         str,
         Path(
             description="Name in the folder, such as `sharing`; with .csv, .json, "
-            ".jsonld, .ttl or .rq behind it, in that form whatever is accepted"
+            ".jsonld, .ttl or .rq appended, in that format regardless of Accept"
         ),
     ],
 ) -> Response:
     """Run one saved query; its parameters are the parameters of the URL.
 
-    `Accept: application/sparql-query` gives the text that would run. A table is served
-    as JSON-LD too: each row a node, each column a property of it.
+    `Accept: application/sparql-query` gives the query text. A table is also served as
+    JSON-LD: each row is a node, each column a property of it.
     """
     stem, suffix = _requested_form(name)
     query = _find(f"{group}/{stem}")
@@ -160,11 +160,11 @@ def _first_invalid(
             query.bind(with_run_iris(query, services.iris, {name: value}))
         except ParameterError as error:
             return _bad_parameter(name, str(error))
-    raise AssertionError("the values fit one by one, but not together")
+    raise AssertionError("the values are valid one by one, but not together")
 
 
 def _bad_parameter(name: str, detail: str) -> ApiError:
-    title = "A parameter does not fit"
+    title = "Invalid parameter"
     return ApiError(400, "bad-parameter", title, detail, parameter=name[:100])
 
 

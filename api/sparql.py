@@ -29,7 +29,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
     },
     400: {"description": "Not one query, a syntax error, an update, or SERVICE"},
     406: {"description": "This form of query has no answer in an accepted media type"},
-    413: {"description": "The query is over 1 MiB, or its answer over the bound"},
+    413: {"description": "The query is over 1 MiB, or its answer over the limit"},
     415: {"description": "The body is neither a form nor application/sparql-query"},
     504: {"description": "The query took longer than SUPERTWIN_QUERY_TIMEOUT"},
 }
@@ -46,12 +46,12 @@ _QUERY_PARAMETERS: list[dict[str, Any]] = [
         {
             "name": name,
             "in": "query",
-            "description": "A graph to ask instead of all of them; may be repeated",
+            "description": "Graph to query instead of all of them; may be repeated",
             "schema": {"type": "array", "items": {"type": "string"}},
         }
         for name in _GRAPHS
     ),
-    any_other("Those that clients add for other services; they change nothing"),
+    any_other("Parameters that clients add for other services; ignored"),
 ]
 _BODY = {
     "required": True,
@@ -143,7 +143,7 @@ async def _read_body(request: Request) -> SparqlRequest:
         raise ApiError(
             415,
             "unsupported-media-type",
-            "This kind of body is not taken",
+            "Unsupported type of body",
             f"{sent[:100]!r} sent; send {formats.QUERY} or {_FORM}",
             headers={"Accept-Post": f"{formats.QUERY}, {_FORM}"},
         )
@@ -202,4 +202,4 @@ def _not_utf8() -> BadQueryError:
 
 def _update() -> BadQueryError:
     detail = "only queries are run here; `supertwin ingest` changes the twin"
-    return BadQueryError("update-refused", "Updates are not taken here", detail)
+    return BadQueryError("update-refused", "Updates are not accepted", detail)

@@ -47,8 +47,8 @@ async def telemetry(
 ) -> Response:
     """Selector, unit, component, plan, last value and its age in seconds.
 
-    `instance` is `~` for a metric without instances. When the series store is away,
-    the answer comes without a value, and `storeReason` says why.
+    `instance` is `~` for a metric without instances. If the series store is down, the
+    answer has no value, and `storeReason` says why.
     """
     media_type = accepted(request)
     name = None if instance == NO_INSTANCE else decoded(instance)
@@ -78,7 +78,7 @@ async def _described(
         raise refusal
     reading = await read(services, found.selector)
     if not (reading.sample or reading.reason or await _is_there(services, found)):
-        raise _unknown_instance(found, "nothing of it is in the store either")
+        raise _unknown_instance(found, "the store has no values of it either")
     _add_series(node, found, services)
     await _add_event(node, found, services)
     _add_reading(node, reading, found)
@@ -181,7 +181,7 @@ def _add_reading(node: Node, reading: TelemetryReading, found: SeriesInfo) -> No
         written = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         graph.add((iri, ST.lastTime, _literal(written, XSD.dateTime)))
         graph.add((iri, ST.age, Literal(Decimal(str(sample.age)))))
-    reason = reading.reason or ("" if sample else "the store holds no value of it")
+    reason = reading.reason or ("" if sample else "the store has no value of it")
     if reason:
         graph.add((iri, ST.storeReason, Literal(reason)))
 

@@ -38,19 +38,19 @@ _PAST = {"state", "probe", "tool", "toolset"}
 
 Segment = Annotated[
     str,
-    Path(description="An id: what is not in [A-Za-z0-9_.-] is written ~HH"),
+    Path(description="An id; characters outside [A-Za-z0-9_.-] are written ~HH"),
 ]
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "What the twin says about it",
+        "description": "Description of the node",
         "content": {media_type: {} for media_type in formats.NODES},
     },
-    404: {"description": "Not in the twin; the detail says what is missing"},
-    406: {"description": "None of the media types accepted can be served"},
+    404: {"description": "Not in the twin; the detail names what is missing"},
+    406: {"description": "No acceptable media type"},
 }
 FORMAT = declared(
     "format",
-    "Goes before `Accept`, for links that are followed in a browser",
+    "Overrides `Accept`, for links in a browser",
     {"type": "string", "enum": [*formats.NODE_FORMATS]},
 )
 OPTIONS: dict[str, Any] = {
@@ -61,13 +61,13 @@ OPTIONS: dict[str, Any] = {
 # For a page with charts.
 CHART_OPTIONS = {**OPTIONS, "openapi_extra": {"parameters": [FORMAT, *TIMES]}}
 _CHART_HOST = declared(
-    "host", "Whose series the page draws; else this machine's", {"type": "string"}
+    "host", "Host for the series of the page; default: this machine", {"type": "string"}
 )
 
 
 @router.get("/context.jsonld", summary="The JSON-LD context", response_class=Response)
 async def context_document() -> Response:
-    """The context that every JSON-LD answer names."""
+    """The context that every JSON-LD answer refers to."""
     document = orjson.dumps(context())
     headers = {"Content-Type": formats.JSON_LD, "Cache-Control": "max-age=3600"}
     return Response(document, headers=headers)
@@ -97,7 +97,7 @@ async def host(request: Request, services: Use, host: Segment) -> Response:
 async def component(
     request: Request, services: Use, host: Segment, kind: Segment, id: Segment
 ) -> Response:
-    """Anything of a host: a thread, a cache, a disk, a plan, a probe."""
+    """Any part of a host: a thread, a cache, a disk, a plan, a probe."""
     iri = services.iris.component(decoded(host), decoded(kind), decoded(id))
     return await _answer(request, services, iri, host=decoded(host))
 
@@ -154,7 +154,7 @@ async def pmu_event(
 
 @router.get("/role/{role}", summary="A role", tags=["Catalogue"], **OPTIONS)
 async def role(request: Request, services: Use, role: Segment) -> Response:
-    """Something that any processor may measure, with each model's formula."""
+    """A role, which any processor may measure, with each model's formula."""
     return await _answer(request, services, services.iris.role(decoded(role)))
 
 
@@ -169,7 +169,7 @@ async def role_formula(
 
 @router.get("/agent/{name}", summary="An agent", tags=["Observations"], **OPTIONS)
 async def agent(request: Request, services: Use, name: Segment) -> Response:
-    """Who asked for a run, or the software that observed it."""
+    """The requester of a run, or the software that observed it."""
     return await _answer(request, services, services.iris.agent(decoded(name)))
 
 

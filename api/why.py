@@ -23,10 +23,10 @@ async def why(
         str, Query(description="Name in PCP, a role or a PMU event", min_length=1)
     ],
     instance: Annotated[
-        str | None, Query(description="Instance, such as cpu0; all without it")
+        str | None, Query(description="Instance, such as cpu0; default: all")
     ] = None,
 ) -> Why:
-    """Names the first thing that explains it, from the catalogue to the store."""
+    """The first reason found, on the way from the catalogue to the store."""
     return await while_connected(
         request, explain(services, host, metric, instance or None)
     )

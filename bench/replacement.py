@@ -62,7 +62,7 @@ def _kept_small(server: OwnFuseki) -> Iterator[Callable[[], int]]:
     The yielded value counts the compactions: Fuseki numbers the files of each.
     """
     loop = asyncio.new_event_loop()
-    often = server.settings.but(compact_every=COMPACT_EVERY)
+    often = server.settings.with_changes(compact_every=COMPACT_EVERY)
     keeper = loop.create_task(keep_small(often))
     thread = threading.Thread(
         target=lambda: loop.run_until_complete(

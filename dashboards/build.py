@@ -1,7 +1,7 @@
-"""Build a dashboard: ask the saved queries, and lay out their answers.
+"""Build a dashboard: lay out the answers of saved queries.
 
-``build`` sends no query itself. It yields its questions in batches and is sent the
-answers, so the caller can ask them one by one or in parallel.
+``build`` sends no query itself. It yields its queries in batches and is sent the
+answers, so the caller can run them one by one or in parallel.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -147,7 +147,9 @@ def _first_questions(found: Definition, host: str) -> dict[str, BoundQuery]:
             questions[COMPONENTS] = BoundQuery.of(COMPONENTS, {"host": host})
             questions[_REASON] = host_question(host)
     except ParameterError as error:
-        raise UnknownDashboardHostError(f"no host has such a name: {error}") from error
+        raise UnknownDashboardHostError(
+            f"no host can have this name: {error}"
+        ) from error
     return questions
 
 
@@ -219,8 +221,8 @@ def _explained(
     patterns = list(dict.fromkeys(name for d in drafts for name in d.missing))
     if not patterns:
         return [draft.panel for draft in drafts]
-    told = yield [metric_question(host, pattern) for pattern in patterns]
-    known = dict(zip(patterns, told, strict=True))
+    rows = yield [metric_question(host, pattern) for pattern in patterns]
+    known = dict(zip(patterns, rows, strict=True))
     return [_with_why(d.panel, reasons(host, d.missing, known)) for d in drafts]
 
 

@@ -19,7 +19,7 @@ def read_components(rows: TermRows) -> tuple[Component, ...]:
     an earlier choice. A core replaces its own caches.
     """
     choices = [_component(row) for row in rows.records() if row["component"]]
-    return tuple(_telling(choices))
+    return tuple(_distinct(choices))
 
 
 def read_threads(rows: TermRows) -> frozenset[str]:
@@ -37,13 +37,13 @@ def _component(row: dict[str, Any]) -> Component:
     return Component(id_, str(row["label"] or id_), iri, instances)
 
 
-def _telling(choices: Sequence[Component]) -> Iterator[Component]:
+def _distinct(choices: Sequence[Component]) -> Iterator[Component]:
     cores = {frozenset(c.instances) for c in choices if c.id.startswith("core/")}
     seen: set[frozenset[str]] = set()
     for choice in choices:
         threads, kind = frozenset(choice.instances), choice.id.partition("/")[0]
         of_one_core = kind == "cache" and threads in cores
-        tells = len(threads) > 1 and threads not in seen and not of_one_core
-        if kind in _ALWAYS or tells:
+        is_distinct = len(threads) > 1 and threads not in seen and not of_one_core
+        if kind in _ALWAYS or is_distinct:
             yield choice
             seen.add(threads)

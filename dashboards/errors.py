@@ -15,7 +15,7 @@ from core.errors import USER_CAN_FIX, SuperTwinError
 
 
 class DashboardError(SuperTwinError):
-    """Root of all errors of this folder; its text is one line with the cure."""
+    """Root of all errors of this folder; its text is one line with the fix."""
 
     exit_code = USER_CAN_FIX
 

@@ -240,7 +240,7 @@ def _check_series(header: PanelHeader) -> None:
     if header.unit:
         drawn_unit(header.unit)
     if header.expression and not header.unit:
-        raise PanelError("expression needs a unit: say what it gives")
+        raise PanelError("expression needs a unit: state the unit of its values")
     if header.expression and SERIES not in header.expression:
         raise PanelError(f"expression must hold {SERIES}")
 

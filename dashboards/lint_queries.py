@@ -84,7 +84,7 @@ def _names(panel: Item, targets: Sequence[Item]) -> Iterator[Finding]:
     )
     for name, times in [*fields.items(), *shown.items()]:
         if times > 1:
-            yield "name-unique", f"{name!r} stands {times} times"
+            yield "name-unique", f"{name!r} occurs {times} times"
 
 
 def _sparql(panel: Item, text: str, variables: Sequence[Item]) -> Iterator[Finding]:

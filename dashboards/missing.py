@@ -11,7 +11,7 @@ _PATTERN_QUERY = "telemetry/names"
 
 
 def host_question(host: str) -> BoundQuery:
-    """The question about PCP on a host, for any metric."""
+    """The query about PCP on a host, for any metric."""
     return BoundQuery.of(_QUERY, {"host": host})
 
 
@@ -24,7 +24,7 @@ def host_reason(answer: Answer, host: str) -> str:
 
 
 def metric_question(host: str, pattern: str) -> BoundQuery:
-    """The question about a metric, or about all metrics of a pattern such as a.*."""
+    """The query about a metric, or about all metrics of a pattern such as a.*."""
     if "*" in pattern:
         return BoundQuery.of(_PATTERN_QUERY, {"host": host, "pattern": pattern})
     return BoundQuery.of(_QUERY, {"host": host, "metric": pattern})
@@ -65,4 +65,4 @@ def _reason(host: str, known: MetricFacts | str, names: Sequence[str]) -> str:
     found = finding(known, host, names)
     if found:
         return found.reason
-    return f"{', '.join(names)}: sampled, but of nothing that this picture shows"
+    return f"{', '.join(names)}: sampled, but not for anything that this picture shows"

@@ -1,4 +1,4 @@
-"""A dashboard's questions to the graph, which any client can ask."""
+"""The queries of a dashboard to the graph, which any client can run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -35,7 +35,7 @@ def commands() -> list[Element]:
             "Probe the machine",
             _object(confirm="boolean"),
             _object(probe="string", changed="boolean", seconds="double"),
-            "Looks at the machine again and makes what is found its twin; `confirm` "
+            "Probes the machine again and loads the facts as its twin; `confirm` "
             "replaces another machine of that name. Gives the IRI of the probe.",
         ),
         _command(
@@ -60,6 +60,6 @@ def commands() -> list[Element]:
             ),
             _object(observation="string", time="double", exit_status="integer"),
             "Runs a command pinned to the threads given, such as `0-3,8`, and records "
-            "the metrics given meanwhile. Gives the IRI of the observation.",
+            "the given metrics meanwhile. Gives the IRI of the observation.",
         ),
     ]

@@ -1,4 +1,4 @@
-"""The exception tree of dtdl; every message is one line with the thing and the cure.
+"""The exception tree of dtdl; every message is one line with the thing and the fix.
 
 DtdlError
 ├── NotExportableError  a graph that cannot be written as DTDL

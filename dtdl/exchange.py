@@ -26,7 +26,7 @@ def load_dtdl(
     """Publish a document as the twin of its host, as `supertwin ingest` does."""
     iris, started = Iris(settings.base), time.monotonic()
     if not read.whole:
-        progress("the file is not as it was exported; it is loaded as it stands")
+        progress("the file was changed since its export; it is loaded as it is")
     with writing(settings, read.host, progress), open_store(settings) as store:
         catalogues = read_catalogues(store.twin, iris)
         made = description_of(read, iris, catalogues.metrics)
@@ -56,6 +56,8 @@ def description_of(read: DtdlDocument, iris: Iris, catalogue: Catalogue) -> Desc
     if read.whole and recorded_digest and triples == read.triples:
         digested = recorded_digest[0]
     if not any(p == PROV.wasGeneratedBy for _, p, _ in probe):
-        raise DtdlDocumentError(f"no probe saw {read.host}: export it again, whole")
+        raise DtdlDocumentError(
+            f"the file has no probe of {read.host}: export the complete host again"
+        )
     twin.link(host, {ST.digest: digested})
     return Description(read.host, host, digested, twin, probe, metrics, graphs, plans)

@@ -117,7 +117,7 @@ class _Reader:
         node, class_ = _iri(content, self._base), class_of(co_type(content))
         if class_ not in HOMES:
             raise DtdlDocumentError(
-                f"{content['@id']}: no {co_type(content)} is a content"
+                f"{content['@id']}: {co_type(content)} cannot be a content"
             )
         yield from self._header(content, node)
         if home != URIRef(f"{self._base}/metric"):
@@ -149,7 +149,7 @@ class _Reader:
         known = property_of(content["name"])
         if known is None:
             raise DtdlDocumentError(
-                f"{content['name'][:60]!r} is not a property of ours"
+                f"{content['name'][:60]!r} is not a SuperTwin property"
             )
         return known
 
@@ -157,7 +157,7 @@ class _Reader:
         target = content.get("target")
         if not isinstance(target, str) or target not in self._iris:
             raise DtdlDocumentError(
-                f"{content['name']} leads to {str(target)[:150]!r}, which is not in "
+                f"{content['name']} refers to {str(target)[:150]!r}, which is not in "
                 "the file"
             )
         return self._iris[target]

@@ -66,9 +66,7 @@ def own_dtmi(element: Element, base: str) -> URIRef:
     """The IRI that an element states itself, if its DTMI is a hash."""
     iri = element.get("iri")
     if not isinstance(iri, str):
-        raise DtdlDocumentError(
-            f"{element['@id']} has no iri, which its hash stands for"
-        )
+        raise DtdlDocumentError(f"{element['@id']} is a hash, but has no iri")
     found = expand(iri, base)
     if element["@id"] not in (to_dtmi(found, base), to_dtmi(found, base, MAX_ID)):
         raise DtdlDocumentError(f"{element['@id']} is not the hash of {iri[:100]!r}")
@@ -91,7 +89,7 @@ def _check_interface(interface: Any, seen: set[str]) -> None:
         raise DtdlDocumentError(f"an element is not an Interface with an @id: {_CURE}")
     if not co_type(interface):
         raise DtdlDocumentError(
-            f"{interface['@id']} has DTDL's own type only, so it is not an export of "
+            f"{interface['@id']} has only a type of DTDL, so it is not an export of "
             f"ours: {_CURE}"
         )
     contents = interface.get("contents", [])
@@ -108,7 +106,7 @@ def _check_version(context: Any) -> None:
     for number, version in VERSIONS.items():
         if context == version.context:
             raise DtdlDocumentError(
-                f"DTDL version {number} has no room for what a graph needs: {_CURE}"
+                f"DTDL version {number} cannot hold a whole graph: {_CURE}"
             )
     raise DtdlDocumentError(
         f"@context is {str(context)[:80]!r}, which is unknown: {_CURE}"

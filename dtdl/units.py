@@ -1,7 +1,7 @@
 """QUDT's units and PCP's types in DTDL: semantic type, unit and schema.
 
-From the standard's tables: DTDL knows bytes, but no counts and no FLOPS. Values in a
-unit that it does not know have no unit there.
+From the standard's tables: DTDL has bytes, but no counts and no FLOPS. Values in other
+units are exported without a unit.
 """
 
 import re

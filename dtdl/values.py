@@ -70,7 +70,7 @@ def from_json(value: Any, base: str, schema: str = "") -> Object:
             return expand(text, base)
         case {"@value": str(text)} if value.keys() <= _VALUE:
             return _literal(text, value, base)
-    raise DtdlDocumentError(f"{str(value)[:60]!r} is not a value that an export holds")
+    raise DtdlDocumentError(f"{str(value)[:60]!r} is not a value of an export")
 
 
 def all_from_json(value: Any, base: str, schema: str = "") -> list[Object]:
@@ -104,7 +104,7 @@ def _literal(text: str, value: dict[str, Any], base: str) -> Literal:
         return _typed(text, expand(datatype, base))
     if language is None and datatype is None:
         return Literal(text)
-    raise DtdlDocumentError(f"{text[:60]!r} has a type and a language that are none")
+    raise DtdlDocumentError(f"{text[:60]!r} has an invalid type or language")
 
 
 def _typed(text: str, datatype: URIRef) -> Literal:
@@ -116,5 +116,7 @@ def _typed(text: str, datatype: URIRef) -> Literal:
     finally:
         logger.disabled = was_disabled
     if made.ill_typed:
-        raise DtdlDocumentError(f"{text[:60]!r} is no {datatype.rpartition('#')[2]}")
+        raise DtdlDocumentError(
+            f"{text[:60]!r} is not a valid {datatype.rpartition('#')[2]}"
+        )
     return made

@@ -51,8 +51,8 @@ def add_host(
     document = _probed(settings, new, name, progress)
     host = document.host
     _check_alias(settings, new.alias, host)
-    said = Registration(new.alias, where, new.partition)
-    load_document(settings, monitoring, document, progress, new.confirm, said)
+    registration = Registration(new.alias, where, new.partition)
+    load_document(settings, monitoring, document, progress, new.confirm, registration)
     return host
 
 

@@ -186,18 +186,18 @@ class _Loader:
 
     def _written(self, ready: PreparedFile) -> None:
         host, signs = ready.file.host, self._signs or {}
-        told = [*ready.told, *same_machine_warnings(host, ready.signs, signs)]
+        warnings = [*ready.warnings, *same_machine_warnings(host, ready.signs, signs)]
         signs[host] = ready.signs
         size = ready.packed.size if ready.packed else 0
-        self._done(ready.file, Published(True, told, size), ready.xml)
+        self._done(ready.file, Published(True, warnings, size), ready.xml)
 
     def _publish(self, file: MachineFile, job: LoadJob) -> None:
         """Load one file by itself, as `supertwin ingest` does."""
-        told: list[str] = []
+        warnings: list[str] = []
         self._signs = None
         try:
             document = file.document()
-            description = job.described(document, told.append)
+            description = job.described(document, warnings.append)
             with writing(self._settings, file.host, self._progress):
                 published = publish(
                     description,
@@ -213,9 +213,9 @@ class _Loader:
         except Exception as error:  # the folder may hold any file
             _refuse(file.path, error, self._outcome, self._progress)
         else:
-            told += published.warnings
+            warnings += published.warnings
             self._done(
-                file, replace(published, warnings=told), document.facts.hwloc.xml
+                file, replace(published, warnings=warnings), document.facts.hwloc.xml
             )
 
     def _done(self, file: MachineFile, published: Published, xml: str | None) -> None:

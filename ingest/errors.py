@@ -1,11 +1,11 @@
-"""The exception tree of ingest; every message is one line with the thing and the cure.
+"""The exception tree of ingest; every message is one line with the thing and the fix.
 
 IngestError
 ├── HostNameError               not a valid host name
 ├── ProbeDocumentError               a file without valid probe facts
 ├── BundleError                 a copy of a machine that is truncated or hostile
 ├── RemoteError                 a host refused the login, or sent no copy
-│   └── ConnectionLostError          the connection to it ended half-way
+│   └── ConnectionLostError          the connection to it broke
 ├── NotConformingError          a description that violates the shapes
 ├── OtherMachineError           the name belongs to another machine
 ├── PmuError                    a PMU model that libpfm4 does not know
@@ -66,7 +66,7 @@ class RemoteError(IngestError):
 
 
 class ConnectionLostError(RemoteError):
-    """The connection to a remote host ended half-way."""
+    """The connection to a remote host broke."""
 
     exit_code = FAILED
 

@@ -76,7 +76,7 @@ def load_document(
     confirm: bool = False,
     registration: Registration | None = None,
 ) -> None:
-    """Publish a probe document as the twin of its host, with what users say of it."""
+    """Publish a probe document as the twin of its host, with alias and partition."""
     iris = Iris(settings.base)
     near = document.host == settings.host
     # A host that was added over ssh is one that the bridge can reach, too.

@@ -90,7 +90,8 @@ def duplicate_reasons(files: Sequence[MachineFile]) -> dict[Path, str]:
         by_host.setdefault(file.host, []).append(file.path)
     return {
         path: (
-            f"{path} is of {host}, as is {_other(path, paths).name}: leave one of them"
+            f"{path} and {_other(path, paths).name} are both of {host}: keep one of "
+            "them"
         )
         for host, paths in by_host.items()
         for path in paths
@@ -107,7 +108,7 @@ def _file(path: Path, kind: str, host: str) -> MachineFile:
 
 
 def _no_file(path: Path) -> Any:
-    raise ProbeDocumentError(f"{path} is not a regular file: take it out of the folder")
+    raise ProbeDocumentError(f"{path} is not a regular file: remove it from the folder")
 
 
 def _json(path: Path) -> tuple[str, str]:

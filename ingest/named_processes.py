@@ -50,7 +50,7 @@ class NamedProcess:
                 "go on with letters, digits, blanks, '.', '_', '+' and '-', 64 at most"
             )
         if self.text not in TEXTS:
-            raise ProcessNameError(f"{self.text!r} is none of: {', '.join(TEXTS)}")
+            raise ProcessNameError(f"{self.text!r}: expected one of {', '.join(TEXTS)}")
         _check(self.expression)
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.errors import UserError
-from core.linux.signals import ended_in_order
+from core.linux.signals import signals_as_interrupt
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.remote.probe import Progress, probe_remote
@@ -17,8 +17,8 @@ def address_of(twin: Endpoint, host: str) -> str:
     found = [name for name, of, by, _ in rows if (of, by) == (host, "address")]
     if not found or found[0] == LOCAL:
         raise UserError(
-            f"no way to {host} is known: add it with `supertwin add ssh://… --host "
-            f"{host}`"
+            f"no ssh address is known for {host}: add it with `supertwin add ssh://… "
+            f"--host {host}`"
         )
     return str(found[0])
 
@@ -31,5 +31,5 @@ def probe_remote_host(
     Raises AddressError, HostNameError, RemoteError.
     """
     config = settings.ssh_config
-    with ended_in_order():
+    with signals_as_interrupt():
         return probe_remote(address, host, progress, config=config, sudo=sudo)

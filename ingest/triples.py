@@ -144,7 +144,7 @@ def _each(values: Value | Iterable[Value]) -> Iterable[Value]:
 
 @lru_cache(maxsize=65536)
 def _literal(kind: str, value: str | int | float | bool) -> Literal:
-    # the kind is part of the key: True, 1 and 1.0 are equal, their literals are not
+    # the type is part of the key: True, 1 and 1.0 are equal, their literals are not
     if isinstance(value, str):
         value = writable(value)
     return Literal(Decimal(repr(value)) if kind == "float" else value)

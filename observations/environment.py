@@ -135,7 +135,7 @@ class Program:
     def _libraries(self, loader: str, env: Mapping[str, str]) -> list[str]:
         """List the libraries that its loader resolves; does not run the program."""
         with suppress(OSError, subprocess.SubprocessError):
-            told = subprocess.run(
+            done = subprocess.run(
                 [loader, "--list", self._name()],
                 env={**env},
                 stdin=subprocess.DEVNULL,
@@ -145,7 +145,7 @@ class Program:
                 check=False,
                 pass_fds=[self._number],
             )
-            paths = _LIBRARY.findall(told.stdout.decode(errors="replace"))
+            paths = _LIBRARY.findall(done.stdout.decode(errors="replace"))
             return sorted({os.path.realpath(found[1]) for found in paths})
         return []
 
@@ -216,8 +216,8 @@ def read_elf(content: bytes) -> Elf | None:
                 loader = piece.rstrip(b"\0").decode(errors="replace")
             elif kind == _NOTE:
                 build_id = build_id or _build_id(piece)
-        told = _section(content, b".comment").split(b"\0")
-        compilers = sorted({one.decode(errors="replace") for one in told if one})
+        comments = _section(content, b".comment").split(b"\0")
+        compilers = sorted({one.decode(errors="replace") for one in comments if one})
         return Elf(loader, compilers, build_id)
     return None
 

@@ -217,5 +217,5 @@ def _whole(text: bytes) -> Mapping[str, Any]:
 def _first(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(step)[:60] for step in found["loc"])
-    told = f"{place}: {found['msg'][:200]}" if place else found["msg"][:200]
-    return " ".join(told.split())
+    message = f"{place}: {found['msg'][:200]}" if place else found["msg"][:200]
+    return " ".join(message.split())

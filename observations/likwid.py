@@ -50,19 +50,19 @@ def command(kernel: str, iterations: int) -> list[str]:
 
 def read_work(printed: str) -> LikwidWork:
     """Read from a kernel's output what it executed; raises BenchmarkError."""
-    said = {name: float(value) for name, value in _LINE.findall(printed)}
+    values = {name: float(value) for name, value in _LINE.findall(printed)}
     threads = _THREAD.findall(printed)
     if len(threads) != 1:
         raise BenchmarkError(f"{PROGRAM} says nothing of one thread that it ran on")
     ((cpu, elements),) = threads
     try:
-        updates = said["Iterations"] * int(elements)
+        updates = values["Iterations"] * int(elements)
         done = {
-            "FLOPsScalarDouble": said["Number of Flops"],
-            "FLOPs": said["Number of Flops"],
-            "Instructions": said["Instructions"],
-            "Loads": said["Loads per update"] * updates,
-            "Stores": said["Stores per update"] * updates,
+            "FLOPsScalarDouble": values["Number of Flops"],
+            "FLOPs": values["Number of Flops"],
+            "Instructions": values["Instructions"],
+            "Loads": values["Loads per update"] * updates,
+            "Stores": values["Stores per update"] * updates,
         }
     except KeyError as error:
         raise BenchmarkError(f"{PROGRAM} printed no {error.args[0]!r}") from None

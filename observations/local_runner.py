@@ -21,7 +21,7 @@ from observations.launch import HELD, PIECE, RunnerHandle, last_line
 
 # As in runner.py.
 CANCEL = b"cancel\n"
-_SAID, _TOLD, _COMPLAINT = "said.jsonl", "told", "complaint.txt"
+_EVENTS, _COMMANDS, _ERRORS = "said.jsonl", "told", "complaint.txt"
 _LOOK_SECONDS = 0.02
 _PATH, _UMASK = "/usr/local/bin:/usr/bin:/bin", 0o022
 # Runs a program that another user cannot open by its path.
@@ -33,7 +33,7 @@ class _LocalRunner:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._said = (folder / _SAID).open("rb", buffering=0)
+        self._printed = (folder / _EVENTS).open("rb", buffering=0)
 
     def read(self) -> bytes:
         """Return its new output."""
@@ -41,38 +41,38 @@ class _LocalRunner:
             # Check this before reading: after the runner has ended, its output is
             # complete.
             lives = self._lives()
-            if (piece := self._said.read(PIECE)) or not lives:
+            if (piece := self._printed.read(PIECE)) or not lives:
                 return piece
             time.sleep(_LOOK_SECONDS)
 
     def release(self) -> None:
         """Tell the runner that the counters were read."""
-        self._tell(b"\n")
+        self._send(b"\n")
 
     def cancel(self) -> None:
         """End the command."""
-        self._tell(CANCEL)
+        self._send(CANCEL)
 
     def complaint(self) -> str:
         """Return the last line of its standard error."""
-        text = (self._folder / _COMPLAINT).read_text(errors="replace")
+        text = (self._folder / _ERRORS).read_text(errors="replace")
         return last_line(text.split("\n"))
 
     def close(self) -> None:
         """Stop following it."""
-        self._said.close()
+        self._printed.close()
 
     def _lives(self) -> bool:
         try:
-            fcntl.flock(self._said, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(self._printed, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
-        fcntl.flock(self._said, fcntl.LOCK_UN)
+        fcntl.flock(self._printed, fcntl.LOCK_UN)
         return False
 
-    def _tell(self, line: bytes) -> None:
+    def _send(self, line: bytes) -> None:
         with suppress(OSError):  # the runner has ended
-            pipe = os.open(self._folder / _TOLD, os.O_WRONLY | os.O_NONBLOCK)
+            pipe = os.open(self._folder / _COMMANDS, os.O_WRONLY | os.O_NONBLOCK)
             try:
                 os.write(pipe, line)
             finally:
@@ -81,7 +81,7 @@ class _LocalRunner:
 
 def was_started(folder: Path) -> bool:
     """Whether a runner was started in a folder and not followed to its end."""
-    return (folder / _SAID).exists()
+    return (folder / _EVENTS).exists()
 
 
 @contextmanager
@@ -104,23 +104,27 @@ def local_runner(
         if process:
             process.wait()
         running.close()
-        for name in (_SAID, _TOLD, _COMPLAINT):
+        for name in (_EVENTS, _COMMANDS, _ERRORS):
             (folder / name).unlink(missing_ok=True)
 
 
 def _start(
     folder: Path, name: str, environment: Mapping[str, str], user: str
 ) -> subprocess.Popen[bytes]:
-    (folder / _TOLD).unlink(missing_ok=True)  # left by a runner that was killed
-    os.mkfifo(folder / _TOLD, 0o600)
+    (folder / _COMMANDS).unlink(missing_ok=True)  # left by a runner that was killed
+    os.mkfifo(folder / _COMMANDS, 0o600)
     with (
         (folder / name).open("rb") as program,
-        (folder / _COMPLAINT).open("wb") as complaint,
-        (folder / _SAID).open("wb") as said,
+        (folder / _ERRORS).open("wb") as errors,
+        (folder / _EVENTS).open("wb") as printed,
     ):
-        fcntl.flock(said, fcntl.LOCK_EX)
-        told = os.open(folder / _TOLD, os.O_RDWR)
-        files: Mapping[str, Any] = {"stdin": told, "stdout": said, "stderr": complaint}
+        fcntl.flock(printed, fcntl.LOCK_EX)
+        commands = os.open(folder / _COMMANDS, os.O_RDWR)
+        files: Mapping[str, Any] = {
+            "stdin": commands,
+            "stdout": printed,
+            "stderr": errors,
+        }
         try:
             if user:
                 return _start_as(user, program.fileno(), files)
@@ -131,7 +135,7 @@ def _start(
                 **files,
             )
         finally:
-            os.close(told)
+            os.close(commands)
 
 
 def _start_as(

@@ -175,8 +175,8 @@ def _follow_events(events: Iterable[Mapping[str, Any]]) -> Printed:
     printed: dict[str, bytes] = {}
     for event in events:
         if event["event"] == "output" and event["stream"] == "stdout":
-            said = base64.b64decode(event["data"])
-            printed[event["run"]] = printed.get(event["run"], b"") + said
+            piece = base64.b64decode(event["data"])
+            printed[event["run"]] = printed.get(event["run"], b"") + piece
         elif event["event"] == "closed":
             _check_ended(event)
     return {run: text.decode(errors="replace") for run, text in printed.items()}

@@ -41,8 +41,8 @@ class Orphans:
         seconds = (last.get("ns", started["exec_ns"]) - started["start_ns"]) / 1e9
         ticks = (seconds + _SAME_SECONDS) * os.sysconf("SC_CLK_TCK")
         self._began = range(first, first + int(ticks))
-        told = zip(last.get("pids", ()), last.get("starts", ()), strict=False)
-        self._starts = {**dict(told), self._leader: first}
+        starts = zip(last.get("pids", ()), last.get("starts", ()), strict=False)
+        self._starts = {**dict(starts), self._leader: first}
 
     def end(self) -> None:
         """Kill all of them, including those that they fork in the meantime."""
@@ -73,8 +73,8 @@ class Orphans:
         return [pid for pid in found if processes[pid].state not in _ENDED]
 
     def _is_known(self, pid: int, process: ProcessStat) -> bool:
-        is_told = self._starts.get(pid) == process.start
-        return is_told or (
+        is_listed = self._starts.get(pid) == process.start
+        return is_listed or (
             process.session == self._leader and process.start in self._began
         )
 

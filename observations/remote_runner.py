@@ -37,12 +37,12 @@ class _RemoteRunner:
 
     def complaint(self) -> str:
         """Say why ssh failed, or return the last line that came over it."""
-        status, said = self._ssh.wait(_LAST_SECONDS), self._ssh.last_lines()
+        status, lines = self._ssh.wait(_LAST_SECONDS), self._ssh.last_lines()
         if status == _SSH_FAILED:
-            return explain(self._address, said)
+            return explain(self._address, lines)
         if status == NO_PYTHON:
             return f"{self._address} has no whole Python 3.8 or newer"
-        return printable(last_line(said))
+        return printable(last_line(lines))
 
 
 @contextmanager

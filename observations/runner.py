@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Protocol
 
-BEAT_SECONDS = 1.0
+HEARTBEAT_SECONDS = 1.0
 # If HELD is among the arguments, the end of standard input cancels the run, and so does
 # CANCEL on it. Any other line says that an ended command can be reaped.
 HELD, CANCEL = "held", b"cancel"
@@ -232,21 +232,21 @@ class CommandRun:
             self._cancelled = self._cancelled or reason
 
     def _wait(self, until: float | None) -> bool:
-        """Read output and send beats until the command is over; False: end it."""
-        beat, is_first = time.monotonic() + BEAT_SECONDS, True
+        """Read output and send heartbeats until the command is over; False: end it."""
+        heartbeat, is_first = time.monotonic() + HEARTBEAT_SECONDS, True
         while True:
             if self._has_ended():
                 return True
             now = time.monotonic()
             if self._cancelled or (until is not None and now >= until):
                 return False
-            if now >= beat:
+            if now >= heartbeat:
                 if is_first and self._around:  # in case contact is lost
                     self._say("about", **self._around.facts())
-                beat, is_first = now + BEAT_SECONDS, False
+                heartbeat, is_first = now + HEARTBEAT_SECONDS, False
                 sizes = {name: kept.size for name, kept in self._streams.items()}
                 self._say("alive", ns=time.time_ns(), **self._pids(), **sizes)
-            self._read(min(beat, until or beat) - now)
+            self._read(min(heartbeat, until or heartbeat) - now)
 
     def _say(self, event: str, **what: Any) -> None:
         """Report an event; if nobody reads it any more, cancel the command."""
@@ -293,10 +293,10 @@ class CommandRun:
 
     def _listen(self) -> None:
         """Handle input: a line says that counters were read, EOF cancels the run."""
-        said = b""
+        received = b""
         with suppress(OSError):  # the connection failed
-            said = os.read(_HOLD, _PIECE)
-        if said and CANCEL not in said:
+            received = os.read(_HOLD, _PIECE)
+        if received and CANCEL not in received:
             self._looked_at = True
         else:
             self._held = False

@@ -46,13 +46,13 @@ async def ask(clients: Clients, host: str, policy: Policy | None) -> PinningInpu
         asyncio.gather(*(_rows(clients.graph, name, host) for name in names)),
         _load(clients, host) if idle else _nothing(),
     )
-    told = dict(zip(names, answers, strict=True))
-    if not told[TREE[0]]:
+    rows = dict(zip(names, answers, strict=True))
+    if not rows[TREE[0]]:
         await check_host(clients, host)
-    tree = read_tree(host, *(told[name] for name in TREE))
+    tree = read_tree(host, *(rows[name] for name in TREE))
     if policy and policy.near:
-        policy = with_devices(policy, told[NEAR])
-    return PinningInputs(tree, policy, _known(host, policy, told, busy), tuple(names))
+        policy = with_devices(policy, rows[NEAR])
+    return PinningInputs(tree, policy, _known(host, policy, rows, busy), tuple(names))
 
 
 async def check_host(clients: Clients, host: str) -> None:
@@ -76,13 +76,13 @@ def _more(policy: Policy | None) -> list[str]:
 def _known(
     host: str,
     policy: Policy | None,
-    told: Mapping[str, list[Row]],
+    rows: Mapping[str, list[Row]],
     busy: Mapping[int, float],
 ) -> PolicyFacts:
     if policy is None:
         return PolicyFacts()
-    near = {one: near_cpus(host, told[NEAR], *one) for one in policy.near}
-    cores = core_cpus(host, told[CORES]) if policy.cores else {}
+    near = {one: near_cpus(host, rows[NEAR], *one) for one in policy.near}
+    cores = core_cpus(host, rows[CORES]) if policy.cores else {}
     return PolicyFacts(near, {str(kind): cpus for kind, cpus in cores.items()}, busy)
 
 

@@ -61,7 +61,7 @@ def choose(
 
 def _check(policy: Policy, threads: int | None) -> None:
     if threads is None and not (policy.per or policy.likwid):
-        raise PolicyError(f"{policy.text} does not say how many threads: say it")
+        raise PolicyError(f"{policy.text} needs the number of threads: give threads")
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise PolicyError(f"{threads} threads: ask for 1 to {MOST_THREADS}")
 

@@ -46,15 +46,15 @@ def near_cpus(host: str, rows: Iterable[Row], device: str, name: str) -> frozens
 
     The name is its own, its PCI address, or a driver's name such as ``mlx5_0``; an
     empty ``device`` means any kind. Raises PlaceError if the host lacks the device, if
-    it is used as another kind, or if it is near to no CPUs.
+    it is used as another kind, or if no CPUs are near to it.
     """
     known = [row for row in rows if row["cpus"]]
     named = [row for row in known if name in (row["name"], row["address"])]
     cpus = _all(row for row in named if device in ("", row["kind"]))
     if not cpus:
-        said = _another(named) or _unknown(known, device)
+        reason = _another(named) or _unknown(known, device)
         word = f"near:{device}={name}" if device else f"near:{name}"
-        raise PlaceError(f"{word}: {host} has no such {device or 'device'} {said}")
+        raise PlaceError(f"{word}: {host} has no such {device or 'device'} {reason}")
     return cpus
 
 

@@ -101,7 +101,7 @@ def lay_out(tree: Tree, request: HybridRequest) -> RankLayout:
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> str:
     if value not in known:
-        raise PolicyError(f"{what}: {value[:40]!r} is none of {', '.join(known)}")
+        raise PolicyError(f"{what}: {value[:40]!r}: expected one of {', '.join(known)}")
     return value
 
 
@@ -205,7 +205,7 @@ def _s(count: int) -> str:
 
 def _bound_to(wanted: HybridRequest) -> str:
     if wanted.bind == "none":
-        return "They are bound to nothing"
+        return "They are not bound"
     if wanted.bind == "hwthread":
         return "Each thread is bound to the first hardware thread of its core"
     count = wanted.threads if wanted.bind == "core" else 1

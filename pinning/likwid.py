@@ -50,7 +50,7 @@ def _part(tree: Tree, part: str) -> Sequence[int]:
         return _scattered(tree, match, part)
     if match := _LOGICAL.fullmatch(part):
         return _logical(tree, match, part)
-    raise PolicyError(f"likwid: {part[:60]!r} is none of {_FORMS}")
+    raise PolicyError(f"likwid: {part[:60]!r}: expected one of {_FORMS}")
 
 
 def _physical(tree: Tree, part: str) -> list[int]:

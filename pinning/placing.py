@@ -77,7 +77,7 @@ async def _threads(
         "reason": made.reason,
         "format": form,
         "text": write(inputs.tree, made.cpus, form),
-        **_told(clients, pin_request.host, inputs),
+        **_queries(clients, pin_request.host, inputs),
         "places": [_where(inputs.tree, cpu) for cpu in made.cpus],
     }, inputs.tree
 
@@ -88,7 +88,7 @@ async def _ranks(
     if pin_request.policy:
         raise PolicyError("ranks are placed by map, rank and bind: leave policy out")
     if not pin_request.ranks:
-        raise PolicyError("nodes, map, rank and bind are for ranks: say how many ranks")
+        raise PolicyError("nodes, map, rank and bind are for ranks: give ranks")
     numbers = {name: _count(pin_request, name) or 1 for name in ("threads", "nodes")}
     wanted = HybridRequest(
         int(_count(pin_request, "ranks") or 0),
@@ -108,7 +108,7 @@ async def _ranks(
         "reason": made.reason,
         "format": form,
         "text": write_ranks(inputs.tree, made, form),
-        **_told(clients, pin_request.host, inputs),
+        **_queries(clients, pin_request.host, inputs),
         "places": [_rank(one) for one in made.ranks],
     }, inputs.tree
 
@@ -126,7 +126,7 @@ def _count(pin_request: PinningRequest, name: str) -> int | None:
     return number
 
 
-def _told(
+def _queries(
     clients: Clients, host: str, inputs: PinningInputs
 ) -> Mapping[str, Sequence[Any]]:
     base = clients.settings.base

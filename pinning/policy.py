@@ -71,7 +71,7 @@ def read_policy(text: str) -> Policy:
     for word in words:
         policy = _with(policy, word)
     if policy.likwid and policy != Policy(policy.text, likwid=policy.likwid):
-        raise PolicyError("likwid: says everything by itself: leave the others out")
+        raise PolicyError("likwid: cannot be combined: leave the other words out")
     return policy
 
 
@@ -81,7 +81,7 @@ def _with(policy: Policy, word: str) -> Policy:
     if read is None or bool(colon) != (name not in _BARE):
         raise PolicyError(_unknown(word, name))
     if colon and not value:
-        raise PolicyError(f"{word} says nothing: write {_form(name)}")
+        raise PolicyError(f"{word} needs a value: write {_form(name)}")
     return read(policy, value, word)
 
 
@@ -120,7 +120,7 @@ def _once(known: tuple[Any, ...], more: Iterable[Any], word: str) -> tuple[Any, 
 
 def _kind(value: str, word: str) -> str:
     if value not in KINDS:
-        raise PolicyError(f"{word}: {value[:40]!r} is none of {', '.join(KINDS)}")
+        raise PolicyError(f"{word}: {value[:40]!r}: expected one of {', '.join(KINDS)}")
     return value
 
 
@@ -169,7 +169,7 @@ def _cores(policy: Policy, value: str, word: str) -> Policy:
     else:
         raise PolicyError(f"{word}: write cores:p or cores:e")
     if policy.cores not in (None, wanted):
-        raise PolicyError("cores:p and cores:e leave nothing: name one")
+        raise PolicyError("cores:p and cores:e exclude each other: name one")
     return replace(policy, cores=wanted)
 
 

@@ -52,9 +52,7 @@ class Tree:
     def check(self) -> None:
         """Raise PlaceError if nothing can be placed in the tree."""
         if not self.allowed:
-            raise PlaceError(
-                f"nothing is known of the threads of {self.host}: probe it"
-            )
+            raise PlaceError(f"the threads of {self.host} are unknown: probe it")
 
     @cached_property
     def root(self) -> Branch:

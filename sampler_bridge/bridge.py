@@ -72,7 +72,7 @@ class Bridge:
         )
 
     def run(self, stop: StopSignal) -> None:
-        """Sample until told to stop, then send waiting points and return.
+        """Sample until stopped, then send waiting points and return.
 
         Raises BridgeError if a part that all hosts need broke, or if another bridge
         took the state folder.

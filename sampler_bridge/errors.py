@@ -1,7 +1,7 @@
-"""The exceptions of the bridge; every message is one line that names thing and cure.
+"""The exceptions of the bridge; every message is one line that names thing and fix.
 
 BridgeError           in sampling.errors
-├── NotLoggedError    a log takes no record: its disk does not, or it was closed
+├── NotLoggedError    a log takes no record: its disk is full or bad, or it is closed
 ├── StateError        state folder, sockets or threads cannot be used
 └── StoreDownError    the store does not take points now; another try may succeed
 """

@@ -196,7 +196,7 @@ class Fleet:
         encode_id(host)
         if not address:
             raise AddressError(
-                "it has a plan, but no address; a bridge of its own samples it, or "
+                "it has a plan, but no address: another bridge samples it, or "
                 "`supertwin add ssh://…` gives it one"
             )
         if address.startswith("unix://"):
@@ -224,7 +224,7 @@ class Fleet:
     def _new(self, name: str, outbox: Outbox | None = None) -> SampledHost:
         place = self._place
         folder = self._folder(name)
-        box = outbox or Outbox(folder, place.log_max_bytes, self._writer.told)
+        box = outbox or Outbox(folder, place.log_max_bytes, self._writer.notify)
         host = SampledHost(
             name,
             folder,
@@ -249,7 +249,7 @@ class Fleet:
         if last is None:
             return self._new(name)
         if not last.has_ended:
-            raise StateError("its last samplers have not ended yet: it has to wait")
+            raise StateError("its previous samplers have not ended yet: waiting")
         if not last.is_wanted:
             last.forget()
         # The sender may be using the outbox: a second one would share its files.

@@ -68,7 +68,7 @@ class PlanWatch(Worker):
         self._stop = Event()
 
     def stop(self, seconds: float) -> None:
-        """End, within ``seconds``."""
+        """Stop within ``seconds``."""
         self._stop.set()
         notify(self._state)
         self._thread.join(seconds)

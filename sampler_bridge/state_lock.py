@@ -64,7 +64,7 @@ class StateLock:
         except OSError as error:
             os.close(descriptor)
             raise StateError(
-                f"state folder {self._state} is another bridge's: stop that one, or "
+                f"another bridge uses state folder {self._state}: stop that bridge, or "
                 "give another"
             ) from error
 

@@ -1,4 +1,4 @@
-"""A part of the bridge with a thread of its own."""
+"""A part of the bridge with its own thread."""
 
 from abc import ABC, abstractmethod
 from threading import Thread

@@ -1,1 +1,1 @@
-"""The control plane: what is sampled, what it costs, what became of it."""
+"""The control plane: what is sampled, what it costs, and why values are missing."""

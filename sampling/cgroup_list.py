@@ -8,7 +8,7 @@ from core.settings.settings import Settings
 
 
 def read_groups(settings: Settings) -> Ledger:
-    """The bridge's list; empty if there is none that can be read."""
+    """The bridge's list; empty if there is no readable one."""
     path = settings.home / "bridge" / LEDGER_FILE
     try:
         return read_ledger(json.loads(path.read_bytes()))

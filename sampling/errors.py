@@ -1,4 +1,4 @@
-"""The exceptions of sampling; every message is one line that names thing and cure.
+"""The exceptions of sampling; every message is one line that names thing and fix.
 
 BridgeError               its other subclasses are in sampler_bridge.errors
 ├── MonitorError          the monitor set cannot be read

@@ -1,4 +1,4 @@
-"""Removes a host: its twin, and what counts on it."""
+"""Removes a host: its twin, and the PMCD that counts events on it."""
 
 from core.errors import SuperTwinError
 from core.settings.settings import Settings
@@ -36,8 +36,8 @@ def remove(settings: Settings, name: str, history: bool, progress: Progress) -> 
 def _end_counting(
     settings: Settings, host: str, store: TwinStores, progress: Progress
 ) -> None:
-    """Leave no PMCD on the host; a host out of reach is removed all the same."""
+    """End our PMCD on the host; an unreachable host is removed anyway."""
     try:
         end(settings, host, store.twin, progress)
     except SuperTwinError as error:
-        progress(f"what counts PMU events on {host} could not be ended: {error}")
+        progress(f"counting of PMU events on {host} could not be ended: {error}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def monitoring(settings: Settings) -> Monitoring:
-    """What hosts are sampled for as soon as they are loaded."""
+    """The monitor plan, which samples each host as soon as it is loaded."""
     tell = partial(notify, settings.home / "bridge")
     return Monitoring(monitored, with_bridge, tell)
 

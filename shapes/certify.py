@@ -75,7 +75,7 @@ _Test = Callable[[Data, Node, Values], bool]
 _Builder = Callable[[Graph, Node], _Test]
 
 _TARGETS = {SH.targetClass, SH.targetSubjectsOf, SH.targetObjectsOf}
-_SAID = {RDF.type, SH.path, SH.message, SH.severity, *_TARGETS}
+_DECLARED = {RDF.type, SH.path, SH.message, SH.severity, *_TARGETS}
 _KINDS: dict[Node, tuple[type, ...]] = {SH.IRI: (URIRef,), SH.Literal: (Literal,)}
 _PYTHON: dict[Node, type] = {
     **dict.fromkeys((XSD.string, XSD.anyURI), str),
@@ -118,7 +118,7 @@ def _focus(shapes: Graph, shape: Node) -> Callable[[Data], set[Node]]:
 def _shape(shapes: Graph, shape: Node) -> Check:
     tests = []
     for predicate, value in shapes.predicate_objects(shape):
-        if predicate in _SAID:
+        if predicate in _DECLARED:
             continue
         builder = _BUILDERS.get(predicate)
         if builder is None:
@@ -314,7 +314,7 @@ _BUILDERS: dict[Node, _Builder] = {
     SH.lessThanOrEquals: _not_after,
     SH["or"]: _of_shapes(any),
     SH["and"]: _of_shapes(all),
-    SH.xone: _of_shapes(lambda said: said.count(True) == 1),
+    SH.xone: _of_shapes(lambda results: results.count(True) == 1),
     SH["not"]: _not,
     SH.property: _property,
 }

@@ -118,12 +118,12 @@ def _forbidden_imports(path: Path) -> set[str]:
     return {one for one in _imports(path) if one.split(".")[0] in (*below, *OTHERS)}
 
 
-def test_every_folder_has_its_place_in_the_order() -> None:
+def test_every_folder_is_in_the_order() -> None:
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert packages - OTHERS == set(ORDER)
 
 
-def test_the_core_holds_four_things_that_import_in_order() -> None:
+def test_core_has_four_parts_that_import_in_order() -> None:
     core = {path.stem for path in (ROOT / "core").iterdir() if path.name[0] != "_"}
     assert core == {*CORE}
     wrong = {
@@ -142,7 +142,7 @@ def _later_in_core(path: Path) -> set[str]:
     }
 
 
-def test_settings_are_made_at_the_top_only() -> None:
+def test_settings_are_created_at_the_top_only() -> None:
     handed = [path for path in SOURCES if _folder(path) not in MAY_MAKE_SETTINGS]
     assert not [_name(path) for path in handed if "Settings()" in path.read_text()]
     knowing_none = [path for path in SOURCES if _folder(path) in KNOW_NO_SETTINGS]
@@ -180,16 +180,16 @@ def test_files_stay_short() -> None:
     }
 
 
-def test_no_dumping_grounds() -> None:
+def test_no_file_is_named_utils() -> None:
     bad = {"utils.py", "helpers.py", "common.py", "misc.py"}
     assert not [path for path in SOURCES + TESTS if path.name in bad]
 
 
-def test_tests_hold_no_package_that_would_shadow_the_real_one() -> None:
+def test_test_folders_shadow_no_package() -> None:
     assert not list((ROOT / "tests").rglob("__init__.py"))
 
 
-def test_what_tests_start_ends_when_they_are_killed() -> None:
+def test_processes_of_tests_end_with_the_tests() -> None:
     starters = {
         _name(path)
         for path in (ROOT / "tests").rglob("*.py")

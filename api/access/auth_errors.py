@@ -9,7 +9,7 @@ _BASIC = 'Basic realm="SuperTwin", charset="UTF-8"'
 
 
 def unauthenticated(settings: Settings, role: TokenRole, wrong: str = "") -> ApiError:
-    """401: missing or wrong credentials; ``wrong`` says in words what is wrong."""
+    """401: missing or wrong credentials; ``wrong`` describes what is wrong."""
     error = ', error="invalid_token"' if wrong else ""
     challenge = f'Bearer realm="SuperTwin"{error}'
     cure = f"send `Authorization: Bearer TOKEN`, made by {_add(role)}"
@@ -33,8 +33,8 @@ def insufficient_role(name: str, role: TokenRole, needed: TokenRole) -> ApiError
     return ApiError(
         403,
         "role-too-small",
-        "The role does not reach",
-        f"{name} is {role}, and this takes {needed}: {_add(needed)}",
+        "Insufficient role",
+        f"{name} has role {role}, and this needs {needed}: {_add(needed)}",
     )
 
 
@@ -43,8 +43,8 @@ def cross_site() -> ApiError:
     return ApiError(
         403,
         "foreign-origin",
-        "This origin may not ask",
-        "a browser sent this for a page of another service (`Origin`); a "
+        "Origin not allowed",
+        "a page of another service made the browser send this (`Origin`); a "
         "program other than a browser sends `Authorization: Bearer TOKEN`",
     )
 

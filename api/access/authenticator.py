@@ -18,7 +18,7 @@ from core.settings.accounts import reader_account, write_secret
 from core.settings.settings import Settings
 
 _UNKNOWN = "the token is not one of this installation, or was revoked"
-_NO_TOKEN = "what was sent is not a token"  # noqa: S105
+_NO_TOKEN = "the credentials are not a token"  # noqa: S105
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Caller:
 
     @property
     def is_owner(self) -> bool:
-        """Whether it is the owner of the state folder, who can change it without us."""
+        """Whether it is the owner of the state folder, who could change it directly."""
         return self.token is None and self.role is TokenRole.ADMIN
 
 

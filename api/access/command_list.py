@@ -98,7 +98,7 @@ class CommandList:
         if not argv:
             return "the command has no word: name a program"
         if any("\0" in word for word in argv):
-            return f"{argv[0][:80]!r}: no word of a command can hold a null byte"
+            return f"{argv[0][:80]!r}: a word of a command cannot contain a null byte"
         if any(_matches(command, argv) for command in self.commands):
             return ""
         known = any(command[0] == argv[0] for command in self.commands)
@@ -113,7 +113,7 @@ def read_command_list(path: Path) -> CommandList:
     except ProbeSourceError as error:
         raise CommandListError(f"the list of commands {error}") from None
     except UnicodeDecodeError:
-        raise CommandListError(f"{path} is not UTF-8: write it so") from None
+        raise CommandListError(f"{path} is not UTF-8: save it as UTF-8") from None
 
 
 def parse_command_list(text: str, name: str) -> CommandList:

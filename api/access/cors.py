@@ -72,7 +72,7 @@ def _not_allowed(origin: str) -> ApiError:
     return ApiError(
         403,
         "foreign-origin",
-        "This origin may not ask",
-        f"pages of {origin[:100]!r} may not ask {PATH}; if they should, put the origin "
-        "into SUPERTWIN_CORS_ORIGINS",
+        "Origin not allowed",
+        f"pages of {origin[:100]!r} may not query {PATH}; to allow them, put the "
+        "origin into SUPERTWIN_CORS_ORIGINS",
     )

@@ -58,7 +58,7 @@ def _refusal() -> ApiError:
     return ApiError(
         403,
         "cross-site-request",
-        "Asked by a page of another site",
-        "pages of other sites may link to this service, not ask it; origins that may "
-        f"ask {SPARQL} are in SUPERTWIN_CORS_ORIGINS",
+        "Request from a page of another site",
+        "pages of other sites may only link to this service; origins that may query "
+        f"{SPARQL} are in SUPERTWIN_CORS_ORIGINS",
     )

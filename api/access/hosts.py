@@ -55,7 +55,7 @@ def _foreign(host: str) -> ApiError:
     return ApiError(
         421,
         "foreign-host",
-        "Not the name of this service",
-        f"it is not called {host[:100]!r}; if it should be, put the name into "
+        "Unknown host name",
+        f"this service has no name {host[:100]!r}; to allow it, put the name into "
         "SUPERTWIN_ALLOWED_HOSTS, or into SUPERTWIN_BASE",
     )

@@ -34,7 +34,7 @@ async def ask(request: Request, services: Use, next: str = "/") -> Response:  # 
 
 @router.post(PATH, response_class=Response)
 async def login(request: Request, services: Use) -> Response:
-    """Take a token and begin a session; what is wrong with it, the page says."""
+    """Take a token and begin a session; the page shows what is wrong with it."""
     settings, authenticator = services.settings, services.authenticator
     if is_foreign(request, settings, must_say=False):
         raise auth_errors.cross_site()
@@ -120,6 +120,6 @@ def _root(request: Request) -> str:
 
 
 def _own_path(goal: str) -> str:
-    """Return the path if it is one of ours; else /, so that no link leads elsewhere."""
+    """Return the path if it is one of ours; else /, so a link stays on this site."""
     plain = goal.isascii() and goal.isprintable() and "\\" not in goal
     return goal if plain and goal.startswith("/") and goal[1:2] != "/" else "/"

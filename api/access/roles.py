@@ -14,13 +14,13 @@ from api.services import Use
 SCHEME = HTTPBearer(
     scheme_name="token",
     bearerFormat="supertwin_…",
-    description="A token of `supertwin token add`; also as the password of HTTP's "
-    "Basic scheme, and from browsers as the session of `/login`.",
+    description="A token of `supertwin token add`; also as the password of the HTTP "
+    "Basic scheme, and in browsers as the session of `/login`.",
     auto_error=False,
 )
 ANSWERS: dict[int | str, dict[str, Any]] = {
-    401: {**problems.RESPONSE, "description": "No token, or one that is not accepted"},
-    403: {**problems.RESPONSE, "description": "A token of a smaller role"},
+    401: {**problems.RESPONSE, "description": "No token, or an invalid one"},
+    403: {**problems.RESPONSE, "description": "A token of an insufficient role"},
 }
 
 

@@ -62,8 +62,8 @@ def _read(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise TokenFileError(
-            f"{path} cannot be read: {error.strerror}; give it back to the user that "
-            "SuperTwin runs as"
+            f"{path} cannot be read: {error.strerror}; make it readable for the user "
+            "that SuperTwin runs as"
         ) from None
     if state.st_mode & 0o077:
         raise TokenFileError(f"{path} is open to others: `chmod 600 {path}`")

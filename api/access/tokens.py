@@ -22,7 +22,7 @@ from api.access.token_file import NAME, read_tokens, write_tokens
 from core.errors import UserError
 from core.linux.lock import turn
 from core.linux.private_folder import make_private
-from core.settings.setting_forms import hours_of
+from core.settings.setting_types import hours_of
 
 _FORM = re.compile(r"supertwin_([0-9a-f]{12})_([0-9a-f]{64})")
 _MOST_TOKENS = 1000
@@ -63,8 +63,8 @@ class AccessToken:
             return f"token {self.name} expired at {as_utc(self.expires)}"
         if now < self.made - _SLACK_S:
             return (
-                f"token {self.name} was made at {as_utc(self.made)}, which is still to "
-                "come by this machine's clock: set the clock"
+                f"token {self.name} was made at {as_utc(self.made)}, which is in the "
+                "future by this machine's clock: set the clock"
             )
         return ""
 
@@ -104,7 +104,7 @@ def add_token(home: Path, name: str, role: TokenRole, expires: int | None) -> st
     """
     if not NAME.fullmatch(name):
         raise TokenError(
-            f"{name[:80]!r} can be no name of a token: use 1 to 64 letters, digits and "
+            f"{name[:80]!r} is not a valid token name: use 1 to 64 letters, digits and "
             "_ . @ ~ -"
         )
     with _changing(home) as tokens:
@@ -146,8 +146,7 @@ def expiry(text: str, now: float | None = None) -> int:
     hours = hours_of(text)
     if hours is None or not 1 <= hours <= _LONGEST_HOURS:
         raise TokenError(
-            f"{text[:40]!r} is not a time that a token can last: give 12h, 30d, 2w or "
-            "1y"
+            f"{text[:40]!r} is not a valid time for a token: give 12h, 30d, 2w or 1y"
         )
     return int(time.time() if now is None else now) + 3600 * hours
 
@@ -177,7 +176,7 @@ def last_used(home: Path, token: AccessToken) -> float | None:
 
 @contextmanager
 def _changing(home: Path) -> Iterator[list[AccessToken]]:
-    """Give the tokens as a list to change, and write it; one process at a time."""
+    """Yield the tokens as a list to change, then write it; one process at a time."""
     path = file_of(home)
     make_private(path.parent)
     with turn(path.parent, lambda: None, "tokens"):

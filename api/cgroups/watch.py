@@ -30,7 +30,7 @@ async def follow_cgroups(services: Services) -> None:
 
     If the graph store is down, nothing is lost: the list is read again later.
     """
-    settings, told, seen, read_at = services.settings, "", 0, 0.0
+    settings, logged, seen, read_at = services.settings, "", 0, 0.0
     path = settings.home / "bridge" / LEDGER_FILE
     with dataset(settings, "twin", _TIMEOUT) as twin:
         twins = CgroupTwins(twin, services.iris, settings.host, DOMAIN)
@@ -40,11 +40,11 @@ async def follow_cgroups(services: Services) -> None:
                 read_at = time.monotonic()
                 try:
                     await to_thread.run_sync(_write, settings, twin, twins, path)
-                    seen, told = changed, ""
+                    seen, logged = changed, ""
                 except (OSError, SuperTwinError) as error:
-                    if told != str(error):
-                        told = str(error)
-                        _log.warning("control groups: %s", told)
+                    if logged != str(error):
+                        logged = str(error)
+                        _log.warning("control groups: %s", logged)
             await asyncio.sleep(LOOK_S)
 
 

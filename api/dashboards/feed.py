@@ -94,7 +94,7 @@ class Feed:
         self._reader, self._specs = reader, specs
         self._delay, self._tries = 0.3, 0
         self._later = 0.0
-        self._told: dict[int, dict[str, int]] = {}
+        self._last_sent: dict[int, dict[str, int]] = {}
         self.panel_requests = [
             PanelRequest(spec, panel, component)
             for panel in spec.panels.values()
@@ -174,18 +174,22 @@ class Feed:
             self._later = 0.0
             self.tell(WindowsReset())
 
-    def _record_told(self, at: int, parts: list[PanelUpdate]) -> None:
+    def _record_sent(self, at: int, parts: list[PanelUpdate]) -> None:
         """Remember how many values of a tick were known when it was sent."""
-        self._told = {
-            time: known for time, known in self._told.items() if time > at - GRACE_S
+        self._last_sent = {
+            time: known
+            for time, known in self._last_sent.items()
+            if time > at - GRACE_S
         }
-        self._told[at] = {part.panel_request.panel.id: part.known(at) for part in parts}
+        self._last_sent[at] = {
+            part.panel_request.panel.id: part.known(at) for part in parts
+        }
 
     def _is_late(self, parts: list[PanelUpdate]) -> bool:
         """Whether values have arrived that were missing in a tick that was sent."""
         return any(
             part.known(at) > known.get(part.panel_request.panel.id, 0)
-            for at, known in self._told.items()
+            for at, known in self._last_sent.items()
             for part in parts
         )
 
@@ -209,21 +213,21 @@ class Feed:
     async def _poll(self, now: float) -> None:
         if self.last > now + self.step:  # the clock was set back
             self.last = int((now - GRACE_S) // self.step) * self.step
-            self._told.clear()
+            self._last_sent.clear()
             self.tell(WindowsReset())
         parts = await self._parts(now)
         horizon = max(self.last, self._horizon(parts, now))
         first = not self.ready.is_set() or "store" in self.problems
         if first or (horizon - self.last) // self.step > WAITING:
             self.last = horizon
-            self._told.clear()
+            self._last_sent.clear()
             if not first:
                 self.tell(WindowsReset())
         if not self._later and self._is_late(parts):
             self._later = now + _LATE_S
         while self.last < horizon:
             self.last += self.step
-            self._record_told(self.last, parts)
+            self._record_sent(self.last, parts)
             self.tell(Tick(self.last, _body(self.last, parts)))
 
     async def _parts(self, now: float) -> list[PanelUpdate]:

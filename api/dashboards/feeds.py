@@ -52,9 +52,11 @@ class Feeds:
         this client would have.
         """
         if self._stopped:
-            raise _unavailable("stopping", "Stopping", "SuperTwin stops; ask again")
+            raise _unavailable(
+                "stopping", "Stopping", "SuperTwin is stopping; try again"
+            )
         if self.streams >= MAX_STREAMS and not self._end_stream_of_busiest(client):
-            detail = f"{MAX_STREAMS} live streams are open; close a page and ask again"
+            detail = f"{MAX_STREAMS} live streams are open; close a page and try again"
             raise _unavailable("too-many-streams", "Too many live streams", detail)
         shown = spec.dashboard
         key = (shown.name, shown.host, component.id if component else "", step)
@@ -89,7 +91,7 @@ class Feeds:
         return True
 
     def stop(self) -> None:
-        """End all streams: watchers are notified, and nobody can join any more."""
+        """End all streams: watchers are notified, and new ones are refused."""
         self._stopped = True
         for feed in self._tasks:
             feed.tell(StreamEnd())

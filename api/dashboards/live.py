@@ -48,19 +48,19 @@ _HEADERS = {
 
 @router.get(
     "/dashboards/{name}/live",
-    summary="The points of a dashboard as they come",
+    summary="The points of a dashboard as a live stream",
     response_class=StreamingResponse,
     responses={
         200: {
             "description": "Events: `window` (an object as /series gives it) for each "
             'panel with series, `tick` (`{"time": …, "panels": {id: [values]}, '
             '"bounded": {id: [[series, 0, measured]]}}`) for '
-            "each step after it, `problem` while a store is away, `recovered` and "
+            "each step after it, `problem` while a store is down, `recovered` and "
             "fresh windows afterwards, `changed` when the twin of the host has changed",
             "content": {MEDIA_TYPE: {}},
         },
         **ANSWERS,
-        503: {"description": "The graph store is away, or too many streams are open"},
+        503: {"description": "The graph store is down, or too many streams are open"},
     },
 )
 async def live(
@@ -69,16 +69,17 @@ async def live(
     name: Name,
     host: Host = None,
     seconds: Annotated[
-        int, Query(description="How long the windows are", ge=1, le=_LONGEST_S)
+        int, Query(description="Length of the windows in seconds", ge=1, le=_LONGEST_S)
     ] = 300,
     points: Annotated[
-        int, Query(description="At most so many times", ge=1, le=MAX_POINTS)
+        int, Query(description="Maximum number of times", ge=1, le=MAX_POINTS)
     ] = 600,
     component: ComponentId = "",
 ) -> Response:
     """Server-sent events, until either side ends.
 
-    Each step of the round width that `seconds` and `points` give comes once, in order.
+    The step is a round number that follows from `seconds` and `points`; each step is
+    sent once, in order.
     """
     chosen = await while_connected(request, services.specs.host(name, host))
     spec = await while_connected(request, services.specs.recent(name, chosen))
@@ -117,14 +118,14 @@ async def _events(
     for detail in feed.problems.values():
         watcher.tell(StoreProblem(detail))
     watcher.tell(WindowsReset())
-    said = ""
+    last_problem = ""
     # A tick is sent only after the windows that it continues.
     last, lost = math.inf, False
     while not isinstance(message := await watcher.next(_HEARTBEAT_S), StreamEnd):
         if isinstance(message, StoreProblem):
-            if message.detail == said:
+            if message.detail == last_problem:
                 continue
-            said = message.detail
+            last_problem = message.detail
             yield _event("problem", orjson.dumps({"detail": message.detail}))
         elif isinstance(message, TwinChanged):
             yield _event("changed", b"{}")
@@ -137,15 +138,15 @@ async def _events(
         elif "store" not in feed.problems:
             if lost or (isinstance(message, WindowsReset) and message.recovered):
                 yield _event("recovered", b"{}")
-            last, lost, said = feed.last, False, ""
+            last, lost, last_problem = feed.last, False, ""
             try:
                 async with aclosing(_windows(services, feed, seconds, last)) as bodies:
                     async for body in bodies:
                         yield _event("window", body) if body else _NOTHING
             except ApiError as error:
                 lost = True
-                said = error.detail
-                yield _event("problem", orjson.dumps({"detail": said}))
+                last_problem = error.detail
+                yield _event("problem", orjson.dumps({"detail": last_problem}))
 
 
 async def _windows(

@@ -40,7 +40,7 @@ class ExpressionError(ApiError):
     """502: the store rejects the expression of a panel."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(502, "bad-expression", "The store refuses a panel", reason)
+        super().__init__(502, "bad-expression", "The store rejects a panel", reason)
 
 
 @dataclass(frozen=True)

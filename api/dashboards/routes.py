@@ -27,13 +27,13 @@ Name = Annotated[str, Path(description="Name of the dashboard, such as `monitor`
 Host = Annotated[
     str | None,
     Query(
-        description="Host name. Where it is left out, a dashboard about one host is "
-        "that of this machine, or of the only host; one about all hosts shows all"
+        description="Host name. Without it, a dashboard about one host is "
+        "that of this machine, or of the only host; others show all hosts"
     ),
 ]
 ComponentId = Annotated[
     str,
-    Query(description="`id` of one of the dashboard's components; all without it"),
+    Query(description="`id` of one of the dashboard's components; default: all"),
 ]
 NOT_FOUND: dict[str, Any] = {
     "description": "An unknown dashboard, host or component; the detail names some"
@@ -41,10 +41,10 @@ NOT_FOUND: dict[str, Any] = {
 ANSWERS: dict[int | str, dict[str, Any]] = {
     400: {"description": "No host named, and several known: the detail names them"},
     404: NOT_FOUND,
-    503: {"description": "The graph store is away"},
+    503: {"description": "The graph store is down"},
 }
 _REDIRECT: dict[int | str, dict[str, Any]] = {
-    307: {"description": "To the same address with the host in it"}
+    307: {"description": "Redirect to the same address with the host"}
 }
 
 
@@ -102,9 +102,9 @@ async def dashboard(
     host: Host = None,
     component: ComponentId = "",
 ) -> Response:
-    """What is drawn, of a host: made from the graph, and again whenever that changes.
+    """The dashboard of a host, rebuilt whenever the graph changes.
 
-    `component` is what the page is narrowed to at first.
+    `component` is the component that the page shows at first.
     """
     media_type = _negotiated(request)
     work = _found(services, name, host)
@@ -140,7 +140,7 @@ async def dashboard(
 async def grafana(
     request: Request, services: Use, name: Name, host: Host = None
 ) -> Response:
-    """The same panels as Grafana's JSON; its data sources are chosen there."""
+    """The same panels as Grafana's JSON; Grafana asks for the data sources."""
     spec = await while_connected(request, _found(services, name, host))
     if spec.dashboard.host != (host or ""):
         return _with_host(request, services, spec, "/grafana")

@@ -42,15 +42,15 @@ class TimeRange:
     responses={
         200: {
             "description": "`times` (Unix seconds), `values` with one list per series "
-            "of the panel, in its order, null where there is no point; `bounded` has "
+            "of the panel, in its order, null for a missing point; `bounded` has "
             "[series, place, measured] for each value that the panel's limits bound; "
-            "`why` says why there is none at all",
+            "`why` has the reasons if there are no points at all",
             "content": {formats.JSON: {}},
         },
         **ANSWERS,
-        400: {"description": "Times that are not a range, or a panel without series"},
-        502: {"description": "The series store refuses the panel's expression"},
-        503: {"description": "The series store or the graph store is away"},
+        400: {"description": "Invalid range of time, or a panel without series"},
+        502: {"description": "The series store rejects the panel's expression"},
+        503: {"description": "The series store or the graph store is down"},
     },
 )
 async def panel_series(
@@ -64,21 +64,21 @@ async def panel_series(
         Query(
             ge=0,
             allow_inf_nan=False,
-            description="Unix seconds; 300 s before the end without it",
+            description="Unix seconds; default: 300 s before the end",
         ),
     ] = None,
     end: Annotated[
         float | None,
-        Query(ge=0, allow_inf_nan=False, description="Unix seconds; now without it"),
+        Query(ge=0, allow_inf_nan=False, description="Unix seconds; default: now"),
     ] = None,
     points: Annotated[
-        int, Query(description="At most so many times", ge=1, le=MAX_POINTS)
+        int, Query(description="Maximum number of times", ge=1, le=MAX_POINTS)
     ] = 600,
     component: ComponentId = "",
 ) -> Response:
     """Values at multiples of a round step, each of the step that ends there.
 
-    The newest times are left out until the samples of all series have come.
+    The newest times are left out until the samples of all series have arrived.
     """
     work = _read(services, name, host, panel, component, (start, end), points)
     return response(await while_connected(request, work), formats.JSON)
@@ -128,7 +128,7 @@ async def explained(
 
 
 async def why(services: Services, panel_request: PanelRequest) -> list[str]:
-    """Say why a panel is empty, judged by its first series."""
+    """Say why a panel is empty, as determined from its first series."""
     panel = panel_request.panel
     if panel.problem:
         return [panel.problem]

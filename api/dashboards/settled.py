@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from api.dashboards.ranges import Column
 from api.dashboards.steps import TimeGrid
 
-# A store shows new samples after up to four seconds, or immediately when told to.
+# A store shows new samples after up to four seconds, or immediately on request.
 GRACE_S = 5.0
 
 

@@ -1,1 +1,1 @@
-"""The machine drawn, coloured by its load."""
+"""The drawing of a machine, coloured by its load."""

@@ -20,9 +20,9 @@ router = APIRouter(tags=["Twin"])
 
 @router.get("/twin/{host}/load", summary="How busy each thread is now")
 async def load(request: Request, services: Use, host: Segment) -> Response:
-    """Shares from 0 to 1 by IRI of the thread, null where nothing came lately.
+    """Shares from 0 to 1 by IRI of the thread, null without a recent sample.
 
-    Threads that are not sampled are absent; `problem` says when the store is away.
+    Threads that are not sampled are absent. `problem` is set if the store is down.
     """
     name = decoded(host)
     found = await while_connected(request, _load(services, name))

@@ -35,7 +35,7 @@ SVG = "image/svg+xml"
 _KEPT = 16
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"description": "The drawing", "content": {SVG: {}, formats.HTML: {}}},
-    404: {"description": "No such host, or its topology is not kept here"},
+    404: {"description": "No such host, or its topology is not stored here"},
 }
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
@@ -57,7 +57,7 @@ class DrawingResponse:
 
 @router.get(
     "/twin/{host}/drawing",
-    summary="The machine, drawn",
+    summary="Drawing of the machine",
     responses=_ANSWERS,
     response_class=Response,
 )
@@ -144,7 +144,7 @@ def _read(path: Path, _changed_ns: int, _size: int) -> DrawingResponse:
 
 def _no_drawing(host: str) -> NotFoundError:
     detail = (
-        f"no topology of host {host!r} is kept here: run `supertwin ingest` "
+        f"no topology of host {host!r} is stored here: run `supertwin ingest` "
         f"on it, or `supertwin ingest --hwloc FILE --host {host}` here, where FILE is "
         "what `lstopo --of xml` writes on it"
     )

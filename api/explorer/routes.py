@@ -56,10 +56,10 @@ async def parts(request: Request, services: Use, iri: Iri) -> Response:
 
 @router.get("/telemetry", summary="Last values and recent charts of a component")
 async def telemetry(request: Request, services: Use, iri: Iri) -> Response:
-    """What is sampled of a component: last values, ages, the last 15 minutes.
+    """Sampled series of a component: last values, ages, the last 15 minutes.
 
-    Counters are charted as rates; `bounded` has [place, measured] for each that exceeds
-    what there can be. When the series store is away, `problem` says so.
+    Counters are charted as rates; `bounded` has [place, measured] for each value that
+    exceeds its maximum. `problem` is set if the series store is down.
     """
     node, host = _component(services, iri)
     work = _telemetry(services, host, node)

@@ -25,7 +25,7 @@ from queries.names import choose
 
 router = APIRouter(tags=["History"])
 
-_WHAT = "the past of a host is served as JSON and HTML"
+_WHAT = "the history of a host is served as JSON and HTML"
 _SHOWN = 200
 
 Moment = Annotated[
@@ -60,7 +60,7 @@ async def history(
 ) -> Response:
     """All states of a host and the changes between two, by default the last two.
 
-    With `from` alone, up to the state of today; with `to` alone, what it changed.
+    With `from` only, up to the current state; with `to` only, what that state changed.
     """
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
@@ -80,7 +80,7 @@ async def open_host(
         Query(max_length=300, description="Name, alias, IP address or ssh:// address"),
     ],
 ) -> Response:
-    """Go to the page of the host that a name means."""
+    """Redirect to the page of the host with this name."""
     text = saved_query("fleet/find").bind({})
     rows = await while_connected(request, services.graph.select(text))
     try:

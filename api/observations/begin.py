@@ -41,7 +41,7 @@ _OPERATOR = requires(TokenRole.OPERATOR)
 _MOST_BYTES = 4 * 1024 * 1024
 # How many requests may wait for CPUs; they use threads of their own.
 _MOST_WAITING = 200
-_FAILED = "The observation could not be begun"
+_FAILED = "The observation could not be started"
 _BEGUN: dict[int | str, dict[str, Any]] = {
     **ANSWERS,
     201: {
@@ -65,10 +65,10 @@ _BEGUN: dict[int | str, dict[str, Any]] = {
 async def begin(
     request: Request, services: Use, caller: Caller = _OPERATOR
 ) -> Response:
-    """Pinned, sampled while it runs, and recorded however it ends. Role: operator."""
+    """The command is pinned, sampled and recorded. Role: operator."""
     new = await read_model(request, _MOST_BYTES, "observation", NewObservation)
     host = new.host or services.settings.host
-    # A client can run the command here, or elsewhere if it has a way; else we run it.
+    # A client may run the command here, or on a host that it can reach; else we run it.
     new.attended &= new.own_way or host == services.settings.host
     launch = await to_thread.run_sync(
         check_launch, services.settings, caller, new, host

@@ -98,7 +98,7 @@ def compare_page(
         differences=list(_differences(found, made)),
         test=_test(),
         tolerance=tolerance,
-        asked=urlencode([*(("id", id_) for id_ in ids), ("tolerance", tolerance)]),
+        parameters=urlencode([*(("id", id_) for id_ in ids), ("tolerance", tolerance)]),
         spec={
             "base": base,
             "ids": ids,

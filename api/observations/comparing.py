@@ -53,7 +53,7 @@ _MOST_RUNS = 20
 
 def _distinct(ids: list[str]) -> list[str]:
     if len(set(ids)) < len(ids):
-        raise ValueError("the same one twice; /observations lists runs and groups")
+        raise ValueError("the same id twice; /observations lists runs and groups")
     return ids
 
 
@@ -64,7 +64,7 @@ Ids = Annotated[
         min_length=2,
         max_length=MOST,
         json_schema_extra={"uniqueItems": True},
-        description="Of a run or group, or its IRI; two or more",
+        description="Id or IRI of a run or group; two or more",
     ),
     AfterValidator(_distinct),
 ]
@@ -73,25 +73,23 @@ Tolerance = Annotated[
     Query(
         ge=0,
         le=100,
-        description="Change in percent of the first one's mean that does not matter",
+        description="Change in percent of the first mean that does not matter",
     ),
 ]
 # 100 × DEFAULT_TOLERANCE, whose module imports scipy; a test compares them.
 TOLERANCE = 5.0
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     404: {"description": "No such run or group"},
-    503: {"description": "A store is away"},
+    503: {"description": "A store is down"},
 }
 
 
-@router.get(
-    "", summary="Runs side by side", response_class=Response, responses=_ANSWERS
-)
+@router.get("", summary="Compare runs", response_class=Response, responses=_ANSWERS)
 async def compare(
     request: Request, services: Use, ids: Ids, tolerance: Tolerance = TOLERANCE
 ) -> Response:
-    """How long they took and what was measured, with 95 % intervals and a verdict
-    against the first, and what else differs, as `supertwin compare` prints it.
+    """Durations and measurements with 95 % intervals and a verdict against the first,
+    and other differences, as `supertwin compare` prints them.
     """
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
@@ -107,7 +105,7 @@ async def compare(
 
 @router.get(
     "/series",
-    summary="What a metric did during several runs",
+    summary="A metric during several runs",
     response_class=Response,
     responses=_ANSWERS,
 )
@@ -118,7 +116,10 @@ async def compared_series(
     metric: MetricName,
     instance: Annotated[
         str | None,
-        Query(max_length=1000, description="Of the metric; the sum of all without it"),
+        Query(
+            max_length=1000,
+            description="Instance of the metric; default: the sum of all",
+        ),
     ] = None,
     points: Points = POINTS,
 ) -> Response:

@@ -45,7 +45,7 @@ Form = Literal["rocrate", "csv", "jsonld"]
 
 @router.get(
     "/export/observation",
-    summary="A recorded run to take away",
+    summary="Export a recorded run",
     response_class=Response,
     responses={
         **ANSWERS,
@@ -59,7 +59,7 @@ async def export_observation(
     services: Use,
     id_: Annotated[
         str,
-        Query(alias="id", max_length=1000, description="Of a run or group, or its IRI"),
+        Query(alias="id", max_length=1000, description="Id or IRI of a run or group"),
     ],
     form: Annotated[
         Form,
@@ -69,10 +69,10 @@ async def export_observation(
         ),
     ] = "rocrate",
 ) -> Response:
-    """As `supertwin export observation` writes it; of a group, all of its runs.
+    """The files of `supertwin export observation`; for a group, those of all its runs.
 
-    Role: operator, for a crate holds what was printed. Of variables that look like
-    secrets it holds the names alone.
+    Role: operator, because a crate contains the output. Variables that look like
+    secrets are included by name only.
     """
     id_ = _decoded(id_.rpartition("/")[2])
     await _check_size(services, id_)
@@ -129,7 +129,7 @@ def _written(services: Services, id_: str, form: Form) -> bytes:
     if form == "jsonld":
         context = f"{services.settings.base.rstrip('/')}/context.jsonld"
         graph = sum((one.graph for one in found), Graph())
-        return rdf.json_ld(graph, context, URIRef(found[0].told.node))
+        return rdf.json_ld(graph, context, URIRef(found[0].metadata.node))
     return _zipped(found)
 
 

@@ -45,7 +45,7 @@ async def new(
     pin: Annotated[str, Query(max_length=LONGEST, description="Policy")] = "",
     threads: Annotated[str, Query(max_length=40)] = "",
 ) -> Response:
-    """A page, filled with what another run was asked for, or with a host and CPUs."""
+    """A form, filled with the request of another run, or with a host and CPUs."""
     run_request = {
         "host": host or services.settings.host,
         "pin": pin,

@@ -14,7 +14,7 @@ _CURE = (
 
 
 def refusal(settings: Settings, caller: Caller) -> str:
-    """Say why the service runs no command for a caller; empty if it runs some."""
+    """Say why the service runs no commands for a caller; empty if it does."""
     if caller.is_owner or settings.allowed_commands or settings.run_as:
         return ""
     return (
@@ -38,7 +38,9 @@ def check_launch(
         allowed = _listed(settings, new, host)
         user = "" if caller.is_owner else other_user(settings)
     except UserError as error:
-        raise ApiError(503, "cannot-launch", "Nothing can run", str(error)) from None
+        raise ApiError(
+            503, "cannot-launch", "No commands can be run", str(error)
+        ) from None
     within = tuple(sorted(allowed.cwd)) if allowed and new.cwd else ()
     if host == settings.host:
         return Launch(user, within)

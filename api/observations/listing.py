@@ -64,15 +64,15 @@ def _declared(param: Param) -> dict[str, Any]:
     summary="The recorded runs",
     response_class=Response,
     responses={
-        400: {"description": "An unknown parameter, or a value that does not fit"},
-        503: {"description": "The graph store is away"},
+        400: {"description": "An unknown parameter, or an invalid value"},
+        503: {"description": "The graph store is down"},
     },
     openapi_extra={"parameters": [*map(_declared, params())]},
 )
 async def observations(request: Request, services: Use) -> Response:
-    """Those that fit, the latest first, as the saved query `observations/runs` gives
-    them: its parameters are taken, and those of `observations/by-metric`, for runs in
-    which a series of a metric averaged more than a limit.
+    """Runs by the saved query `observations/runs`, latest first. Accepts its parameters
+    and those of `observations/by-metric`, for runs in which the mean of a series
+    exceeds a limit.
     """
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)

@@ -39,29 +39,29 @@ class Launch(NamedTuple):
 
 
 class NewObservation(BaseModel):
-    """A command, where it runs, and what is sampled meanwhile."""
+    """A command, where it runs, and what is sampled during the run."""
 
     model_config = ConfigDict(extra="forbid")
 
     argv: list[Word] = Field(
         min_length=1,
         max_length=_MOST_WORDS,
-        description="The command as its words; no shell reads them",
+        description="The command as words; no shell is involved",
         examples=[["likwid-bench", "-t", "triad", "-w", "S0:100kB"]],
     )
     host: str = Field(
-        default="", max_length=300, description="Host it runs on; else this one"
+        default="", max_length=300, description="Host to run on; default: this one"
     )
     pin: str = Field(
         default="",
         max_length=LONGEST,
-        description="Policy that chooses CPUs, as `/pin`",
+        description="Policy that chooses CPUs, as in `/pin`",
     )
     threads: str = Field(
-        default="", max_length=40, description="How many CPUs the policy chooses"
+        default="", max_length=40, description="Number of CPUs that the policy chooses"
     )
     cpus: str = Field(
-        default="", max_length=4096, description="CPUs that it is bound to: 0-3,8"
+        default="", max_length=4096, description="CPUs to bind it to: 0-3,8"
     )
     metrics: list[str] = Field(
         default=[], max_length=_MOST_NAMES, description="Metrics, named as in PCP"
@@ -73,16 +73,16 @@ class NewObservation(BaseModel):
         default=[], max_length=1_000, description="PMU events, such as msr::tsc"
     )
     every: str = Field(default="1s", description="1ms to 1h, such as 10ms")
-    repeat: int = Field(default=1, ge=1, le=1000, description="How often it is run")
+    repeat: int = Field(default=1, ge=1, le=1000, description="Number of repetitions")
     tags: list[Tag] = Field(
-        default=[], max_length=100, description="Words to find it by"
+        default=[], max_length=100, description="Tags, to find the run by"
     )
     env: dict[Name, Word] = Field(
-        default={}, max_length=10_000, description="Variables in addition to the host's"
+        default={}, max_length=10_000, description="Environment variables to add"
     )
-    cwd: Text = Field(default="", description="Its folder, absolute")
+    cwd: Text = Field(default="", description="Working directory, absolute")
     timeout: float | None = Field(
-        default=None, gt=0, le=31_536_000, description="Seconds that it may take"
+        default=None, gt=0, le=31_536_000, description="Seconds after which it is ended"
     )
     wait: bool = Field(
         default=False, description="Wait until these CPUs are free; else 409"
@@ -93,7 +93,7 @@ class NewObservation(BaseModel):
     )
     own_way: bool = Field(
         default=False,
-        description="The client has its own way to the host, such as srun",
+        description="The client reaches the host itself, for example by srun",
     )
 
     def run_request(

@@ -19,6 +19,6 @@ register_url_convertor("run", RunConvertor())
 RunId = Annotated[str, Path(alias="id", max_length=300)]
 MetricName = Annotated[str, Query(max_length=1000, description="Name in PCP")]
 Points = Annotated[
-    int, Query(ge=1, le=MOST_POINTS, description="At most so many times")
+    int, Query(ge=1, le=MOST_POINTS, description="Maximum number of times")
 ]
 POINTS = 600

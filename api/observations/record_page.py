@@ -51,7 +51,7 @@ _ELSEWHERE = frozenset(
         ST.ranIn,
     )
 )
-_ASKED = frozenset(
+_REQUESTED = frozenset(
     (
         ST.workingDirectory,
         ST.requestedMetric,
@@ -104,8 +104,8 @@ async def record_page(
         host=RenderedTerm(name_of(host), links.href(host), host),
         run=_head(node),
         tags=sorted(map(str, node.graph.objects(node.iri, ST.observationTag))),
-        asked=[fact for link, fact in own if link in _ASKED],
-        facts=[fact for link, fact in own if link not in _USED | _ASKED],
+        requested=[fact for link, fact in own if link in _REQUESTED],
+        facts=[fact for link, fact in own if link not in _USED | _REQUESTED],
         used=[fact for link, fact in own if link in _USED],
         surroundings=about,
         pinned=pinned,

@@ -22,9 +22,9 @@ router = APIRouter(tags=["Observations"])
 
 @router.get("/observation/{id}", summary="A recorded run", **OPTIONS)
 async def observation(request: Request, services: Use, id: Segment) -> Response:
-    """What was asked, how it went, what it used, and what was measured.
+    """Request, outcome, resource usage and measurements of a run.
 
-    The id of a group of repetitions gives its runs: a browser gets the list of them.
+    The id of a group of repetitions gives its runs; a browser gets a list of them.
     """
     media_type = accepted(request)
     iri = observation_of(services.iris, decoded(id))
@@ -38,7 +38,7 @@ async def observation(request: Request, services: Use, id: Segment) -> Response:
 
 
 @router.get(
-    "/observation/{id}/{path:path}", summary="What belongs to a recorded run", **OPTIONS
+    "/observation/{id}/{path:path}", summary="Part of a recorded run", **OPTIONS
 )
 async def part(
     request: Request,
@@ -46,13 +46,13 @@ async def part(
     id: Segment,
     path: Annotated[str, Path(description="`surroundings`, `summary/METRIC/INSTANCE`")],
 ) -> Response:
-    """What a run ran in; what one of its series did, in a few numbers."""
+    """The environment of a run, or the statistics of one of its series."""
     segments = [decoded(segment) for segment in path.split("/")]
     iri = services.iris.observation_part(decoded(id), *segments)
     return await _part(request, services, iri)
 
 
-@router.get("/baseline/{name}", summary="Runs that others are judged by", **OPTIONS)
+@router.get("/baseline/{name}", summary="Baseline runs", **OPTIONS)
 async def baseline(request: Request, services: Use, name: Segment) -> Response:
     """A baseline with its runs."""
     return await _part(request, services, services.iris.baseline(decoded(name)))

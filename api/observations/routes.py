@@ -33,7 +33,7 @@ Id = Annotated[str, Path(alias="id", max_length=100)]
 
 STREAM = "text/event-stream"
 _WHAT = "an observation is served as JSON and HTML"
-_MOST_SAID = 16 * 1024 * 1024
+_MAX_REPORT_BYTES = 16 * 1024 * 1024
 _OPERATOR = requires(TokenRole.OPERATOR)
 _LOOK_S = 0.02
 _HEARTBEAT_S = 8.0
@@ -46,10 +46,10 @@ _HEADERS = {
 
 @router.get(
     "/observations/running",
-    summary="Observations that run, or ran lately",
+    summary="Running and recent observations",
 )
 async def running(services: Use) -> Response:
-    """Each with its state: running, or over; recorded ones are found by queries."""
+    """Each with its state: running, or over; queries find recorded ones."""
     manager = await services.observing.manager()
     found = [session_document(services.iris, session) for session in manager.sessions]
     return Response(orjson.dumps(found), media_type=formats.JSON)
@@ -57,18 +57,16 @@ async def running(services: Use) -> Response:
 
 @router.get(
     "/observations/{id:run}",
-    summary="An observation that runs, or ran lately",
+    summary="A running or recent observation",
     response_class=Response,
     responses={
         200: {"content": {formats.JSON: {}, formats.HTML: {}}},
-        404: {"description": "None such is known"},
+        404: {"description": "Unknown observation"},
     },
     openapi_extra={"parameters": [*TIMES]},
 )
 async def state(request: Request, services: Use, id_: Id) -> Response:
-    """Its state, and which of its runs are `recorded`; why it could not be run or
-    recorded, where that is so.
-    """
+    """Its state and `recorded` runs, and why it could not be run or recorded."""
     accept = request.headers.getlist("accept")
     manager = await services.observing.manager()
     if negotiate(accept, (formats.JSON, formats.HTML), _WHAT) == formats.HTML:
@@ -81,7 +79,7 @@ async def state(request: Request, services: Use, id_: Id) -> Response:
 
 @router.get(
     "/observations/{id:run}/events",
-    summary="What an observation says, as it comes",
+    summary="Events of an observation as a live stream",
     response_class=StreamingResponse,
     responses={200: {"content": {STREAM: {}}}, 404: {"description": "None such"}},
     dependencies=[_OPERATOR],
@@ -90,11 +88,11 @@ async def follow(
     request: Request,
     services: Use,
     id_: Id,
-    after: Annotated[int, Query(ge=0, description="Events that are known already")] = 0,
+    after: Annotated[int, Query(ge=0, description="Number of events to skip")] = 0,
 ) -> Response:
     """Server-sent events: `started`, `output`, `alive`, `over`, `ended`, `closed`.
 
-    `Last-RunnerEvent-ID` goes on where it was. Role: operator, for output may tell
+    `Last-Event-ID` resumes a stream. Role: operator, because output may contain
     secrets.
     """
     session = _found(await services.observing.manager(), id_)
@@ -107,8 +105,8 @@ async def follow(
 
 @router.post(
     "/observations/{id:run}/events",
-    summary="Tell what the program of an attended observation says",
-    responses={**ANSWERS, 404: {"description": "None such is known"}},
+    summary="Report events of an attended observation",
+    responses={**ANSWERS, 404: {"description": "Unknown observation"}},
     dependencies=[_OPERATOR],
 )
 async def say(
@@ -117,21 +115,24 @@ async def say(
     id_: Id,
     first: Annotated[
         int | None,
-        Query(ge=0, description="How many the client has; they are not sent again"),
+        Query(
+            ge=0,
+            description="Number of events reported before; repeated ones count once",
+        ),
     ] = None,
 ) -> Response:
     """Lines as the program printed them; none say that it runs. `cancel` says that it
     is to be ended; `program` is the next run's, where there is one. Role: operator.
     """
     session = _found(await services.observing.manager(), id_)
-    said = _events(await read_body(request, _MOST_SAID, "report"))
-    _check_order(session, said, first)
+    reported = _events(await read_body(request, _MAX_REPORT_BYTES, "report"))
+    _check_order(session, reported, first)
 
-    def heard() -> bytes | None:
-        session.take(said, first)
+    def take() -> bytes | None:
+        session.take(reported, first)
         return session.program()
 
-    more = await to_thread.run_sync(heard)
+    more = await to_thread.run_sync(take)
     answer = {"cancel": session.is_unwanted, "program": more and more.decode()}
     return Response(
         orjson.dumps({**session_document(services.iris, session), **answer}),
@@ -143,11 +144,11 @@ async def say(
     "/observations/{id:run}",
     summary="End an observation",
     status_code=202,
-    responses={**ANSWERS, 404: {"description": "None such is known"}},
+    responses={**ANSWERS, 404: {"description": "Unknown observation"}},
     dependencies=[_OPERATOR],
 )
 async def cancel(request: Request, services: Use, id_: Id) -> Response:
-    """Its command is ended, and what was sampled until then recorded."""
+    """Ends its command, and records what was sampled until then."""
     manager = await services.observing.manager()
     session = _found(manager, id_)
     await to_thread.run_sync(session.cancel)
@@ -175,7 +176,7 @@ def _events(body: bytes) -> list["RunnerEvent"]:
 
 
 def _check_order(
-    session: "RunSession", said: Sequence["RunnerEvent"], first: int | None
+    session: "RunSession", reported: Sequence["RunnerEvent"], first: int | None
 ) -> None:
     from observations.events import check_order
 
@@ -184,7 +185,7 @@ def _check_order(
     if session.state.is_over:
         return
     try:
-        check_order(session.repetitions.last_event, said[known:])
+        check_order(session.repetitions.last_event, reported[known:])
     except RunnerEventError as error:
         raise refused(f"{error}: send what the program printed, in order") from None
 

@@ -79,7 +79,7 @@ async def find_runs(services: Services, given: Mapping[str, str]) -> list[Row]:
     """
     for name, error in invalid_values(given).items():
         detail = f"{name}: {error}"
-        raise ApiError(400, "bad-parameter", "A parameter does not fit", detail)
+        raise ApiError(400, "bad-parameter", "Invalid parameter", detail)
     owners = queries_by_parameter()
     asked = {name: v for name, v in given.items() if owners[name].name == RUNS}
     runs = await rows(services, RUNS, asked)

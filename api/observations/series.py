@@ -51,12 +51,12 @@ class RecordedRun:
 
 @router.get(
     "/observations/{id:run}/series",
-    summary="What a metric did during a run",
+    summary="A metric during a run",
     response_class=Response,
     responses={
-        400: {"description": "Times that are not a range, or too many values"},
+        400: {"description": "Invalid range of time, or too many values"},
         404: {"description": "No such run, or it has no summary of the metric"},
-        503: {"description": "The series store or the graph store is away"},
+        503: {"description": "The series store or the graph store is down"},
     },
 )
 async def run_series(
@@ -74,9 +74,9 @@ async def run_series(
     points: Points = POINTS,
 ) -> Response:
     """`times` in seconds after the start of the run, from a period before it to one
-    after its end; `values` with a list for each series, null where there is no sample;
-    `runs` and `instances` say of which run and instance each is. The id of a group
-    gives the series of all of its runs, each counted from its own start.
+    after its end; `values` with a list for each series, null for a missing sample;
+    `runs` and `instances` have the run and instance of each. The id of a group gives
+    the series of all its runs, each with times since its own start.
 
     Counters are rates; `step` is in seconds, and of a counter no shorter than the time
     between two updates by its source. `bounded` has [series, place, measured] for each
@@ -107,10 +107,10 @@ async def _read(
         greatest = await greatest_on(services, run.span.host, run.measured[0].metric)
         measured += columns
         shown += bounded(columns, greatest)
-    told = window(metric, grid, measured, shown)
+    document = window(metric, grid, measured, shown)
     series = [(run.id, one.instance) for run in runs for one in run.measured]
     ids, instances = zip(*series, strict=True)
-    return orjson.dumps({**told, "runs": ids, "instances": instances})
+    return orjson.dumps({**document, "runs": ids, "instances": instances})
 
 
 async def _runs(services: Services, id_: str, metric: str) -> list[RecordedRun]:

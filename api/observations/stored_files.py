@@ -35,10 +35,10 @@ _NOT_KEPT: dict[int | str, dict[str, Any]] = {
     responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {"text/plain": {}}}},
 )
 async def program(services: Use, id_: RunId, caller: Caller = _OPERATOR) -> Response:
-    """Python that runs the command again as it was run: `python3 run.py`.
+    """Python program that repeats the run: `python3 run.py`.
 
-    Only an admin and the token that launched it see the values of the variables that
-    were set for it; all others see their names. Role: operator.
+    Only an admin and the token that launched it see the values of the added
+    environment variables; others see their names. Role: operator.
     """
     body = await to_thread.run_sync(_program, services.settings.home, id_, caller)
     name = f'inline; filename="{id_}.py"'
@@ -48,7 +48,7 @@ async def program(services: Use, id_: RunId, caller: Caller = _OPERATOR) -> Resp
 
 @router.get(
     "/observations/{id:run}/output",
-    summary="What a command printed",
+    summary="Output of a command",
     response_class=Response,
     responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {formats.JSON: {}}}},
     dependencies=[_OPERATOR],
@@ -60,10 +60,10 @@ async def output(services: Use, id_: RunId) -> Response:
     from observations.events import kept_lines, printed
     from observations.session.repetition import EVENTS
 
-    said = await to_thread.run_sync(_read, services.settings.home, id_, EVENTS)
+    content = await to_thread.run_sync(_read, services.settings.home, id_, EVENTS)
 
     def document() -> bytes:
-        return orjson.dumps(printed(line.event for line in kept_lines(said)))
+        return orjson.dumps(printed(line.event for line in kept_lines(content)))
 
     body = await to_thread.run_sync(document)
     return Response(body, headers=_HEADERS, media_type=formats.JSON)

@@ -61,7 +61,7 @@ async def form_page(
         maps=MAPS,
         ranks=RANKS,
         binds=BINDS,
-        asked=urlencode({k: v for k, v in asdict(pin_request).items() if v}),
+        parameters=urlencode({k: v for k, v in asdict(pin_request).items() if v}),
         launch=urlencode(
             {
                 "host": pin_request.host,

@@ -36,7 +36,7 @@ Name = Annotated[str, Query(max_length=100, description="One of the names listed
     summary="Where to pin threads or ranks",
     response_class=Response,
     responses={
-        400: {"description": "A policy, number or format that cannot be read"},
+        400: {"description": "An invalid policy, number or format"},
         404: {"description": "An unknown host"},
         409: {"description": "The host has fewer; the detail names the limit"},
         422: {"description": "A CPU, device or kind of core that the host lacks"},
@@ -55,7 +55,7 @@ async def pin(
     rank: Name = "",
     bind: Name = "",
 ) -> Response:
-    """The CPUs in order, why these, and the saved queries that they were chosen by.
+    """The CPUs in order, the reason, and the saved queries that were used.
 
     With `ranks`, each rank has `threads` cores and is placed by `map`, `rank`, `bind`.
     """

@@ -14,8 +14,8 @@ from api.access.roles import ANSWERS, requires
 from api.access.tokens import TokenRole
 from api.body import read_model, schema_of
 from api.failures import answered
+from api.plans.named_locks import NamedLocks
 from api.plans.routes import check_known, find_plans
-from api.plans.turns import NamedLocks
 from api.services import Services, Use
 from core.errors import ApiError, NotFoundError
 from sampling.plans.request import PlanRequest, check_plan_name, parse_period
@@ -52,7 +52,7 @@ class NewPlan(BaseModel):
     host: str = Field(min_length=1, max_length=300, description="Name of the host")
     plan: str = Field(
         default="",
-        description="Its name; else plan-1, …",
+        description="Name of the plan; default: plan-1, …",
         json_schema_extra={"pattern": "^[A-Za-z0-9_-]{1,64}$"},
     )
     metrics: list[str] = Field(
@@ -65,7 +65,7 @@ class NewPlan(BaseModel):
         default=[], max_length=1_000, description="PMU events, such as msr::tsc"
     )
     multiplex: bool = Field(
-        default=False, description="Events may share counters where they are few"
+        default=False, description="Let events share counters if there are too few"
     )
     period: str = Field(
         description="1ms to 1h, such as 10ms",
@@ -75,12 +75,14 @@ class NewPlan(BaseModel):
     query: str = Field(
         default="", description="Saved query whose components are sampled"
     )
-    parameters: dict[str, str] = Field(default={}, description="Those of the query")
+    parameters: dict[str, str] = Field(
+        default={}, description="Parameters of the query"
+    )
     instances: list[str] = Field(
-        default=[], max_length=10_000, description="Instances that are sampled"
+        default=[], max_length=10_000, description="Instances to sample"
     )
     accept_cost: bool = Field(
-        default=False, description="Add it also where it costs more than the limits"
+        default=False, description="Add it even if it costs more than the limits"
     )
 
     def request(self) -> PlanRequest:
@@ -104,9 +106,9 @@ class NewPlan(BaseModel):
 _ADDED: dict[int | str, dict[str, Any]] = {
     **ANSWERS,
     201: {
-        "description": "The plan as `GET /plans` shows it; `noticed` tells whether a "
-        "bridge of this installation was told, `slower_sources` for each metric that "
-        "is sampled faster than its source updates it the seconds between two updates",
+        "description": "The plan as in `GET /plans`; `noticed`: whether a "
+        "bridge of this installation was notified; `slower_sources`: for metrics "
+        "sampled faster than their source updates them, the seconds between updates",
         "content": {formats.JSON: {}},
     },
     404: {"description": "An unknown host"},
@@ -128,9 +130,8 @@ _BODY = {
     openapi_extra={"requestBody": _BODY},
 )
 async def add(request: Request, services: Use) -> Response:
-    """Holds some tenths of a second later where a bridge is told, and some seconds
-    later elsewhere and over slow networks: from its first tick then on. Other plans
-    lose no tick. Role: operator.
+    """Takes effect at the first tick after some tenths of a second if a bridge was
+    notified, else after some seconds. Other plans lose no tick. Role: operator.
     """
     new = await read_model(request, _MOST_BYTES, "plan", NewPlan)
     await check_known(services, new.host)
@@ -166,7 +167,7 @@ async def remove(
     host: Annotated[str, Path(max_length=300)],
     plan: Annotated[str, Path(max_length=300)],
 ) -> Response:
-    """What another plan names goes on at that one's period. Role: operator."""
+    """Series of other plans continue at the period of those. Role: operator."""
     await check_known(services, host)
     async with _TURNS.take(host):
         await _check_exists(services, host, plan)
@@ -227,4 +228,4 @@ def _conflict(detail: str, _status: int) -> ApiError:
 
 
 def _refused(detail: str, status: int = 400) -> ApiError:
-    return ApiError(status, "plan-refused", "The plan cannot be as it is", detail)
+    return ApiError(status, "plan-refused", "Impossible plan", detail)

@@ -33,12 +33,12 @@ async def plans(
     request: Request,
     services: Use,
     host: Annotated[
-        str, Query(max_length=300, description="Host name; all without it")
+        str, Query(max_length=300, description="Host name; default: all")
     ] = "",
 ) -> Response:
-    """Each plan by name: period in seconds, metrics, and of which instances.
+    """Each plan by name: period in seconds, metrics and instances.
 
-    `instances` is null where all are sampled. POST and DELETE, like
+    `instances` is null if all are sampled. POST and DELETE, like
     `supertwin sample`, change them.
     """
     accept = request.headers.getlist("accept")

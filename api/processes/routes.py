@@ -47,7 +47,9 @@ _ANSWERS = {
     **OPTIONS,
     "responses": {
         **OPTIONS["responses"],
-        410: {"description": "It has ended; the detail says when it was last seen"},
+        410: {
+            "description": "It has ended; the detail has the time when it was last seen"
+        },
     },
 }
 
@@ -104,8 +106,8 @@ async def _check_host(services: Services, host: str) -> None:
         raise NotFoundError(
             "process-elsewhere",
             "Process of another machine",
-            f"processes are looked at where they run: this is the API of "
-            f"{services.settings.host}, ask that of {host}",
+            f"only local processes are described: this is the API of "
+            f"{services.settings.host}, use that of {host}",
         )
 
 
@@ -165,7 +167,7 @@ async def _ended(
         return NotFoundError(
             "unknown-process",
             "Unknown process",
-            f"{host} has no process {pid}, and none was seen with that number",
+            f"{host} has no process {pid}, and none with that number was seen",
         )
     text = at.isoformat(timespec="seconds").replace("+00:00", "Z")
     called = f" ({name})" if name else ""
@@ -202,7 +204,7 @@ async def _named(services: Services, host: str, name: str) -> Node:
         raise NotFoundError(
             "unknown-process",
             "Unknown process",
-            f"no process of {host} goes by the name {name[:64]!r}: "
+            f"no process of {host} has the name {name[:64]!r}: "
             "`supertwin process name` gives names",
         )
     for bound in list(node.graph.objects(iri, ST.boundTo)):

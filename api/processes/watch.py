@@ -26,7 +26,7 @@ async def follow(services: Services) -> None:
     with the processes' own start times.
     """
     with dataset(services.settings, "twin", timeout=5) as twin:
-        known, read_at, told = list[NamedProcess](), 0.0, ""
+        known, read_at, logged = list[NamedProcess](), 0.0, ""
         while True:
             try:
                 if time.monotonic() - read_at >= READ_S:
@@ -37,9 +37,9 @@ async def follow(services: Services) -> None:
                 if known:
                     known = await to_thread.run_sync(_rebind, twin, services, known)
             except (EndpointError, IngestError) as error:
-                if told != str(error):
-                    told = str(error)
-                    _log.warning("named processes: %s", told)
+                if logged != str(error):
+                    logged = str(error)
+                    _log.warning("named processes: %s", logged)
             await asyncio.sleep(LOOK_S)
 
 

@@ -33,7 +33,7 @@ _OPTIONS: dict[str, Any] = {
             "description": "The ontology",
             "content": {media_type: {} for media_type in formats.NODES},
         },
-        406: {"description": "None of the media types accepted can be served"},
+        406: {"description": "No acceptable media type"},
     },
     "openapi_extra": {"parameters": [FORMAT]},
 }
@@ -55,7 +55,7 @@ async def module(
     services: Use,
     name: Annotated[str, Path(description="A module, an alignment, or the version")],
 ) -> Response:
-    """One module or alignment; a browser is led to where the page has it."""
+    """One module or alignment; a browser is redirected to its place on the page."""
     media_type = accepted(request)
     if name != VERSION and name not in module_files():
         raise _unknown(name)
@@ -70,7 +70,7 @@ async def module(
 async def versioned(
     request: Request, services: Use, version: str, name: str
 ) -> Response:
-    """What an owl:versionIRI names; only the version that runs is served."""
+    """The document of an owl:versionIRI; only the running version is served."""
     if version != VERSION:
         detail = f"this is version {VERSION} of the ontology, not {version[:40]!r}"
         raise NotFoundError("no-such-version", "No such version", detail)

@@ -40,7 +40,7 @@ async def library(request: Request, name: str) -> Response:
 
 @router.get("/{path:path}", response_class=Response)
 async def own(request: Request, path: str) -> Response:
-    """One of the pages' own files; whatever is not below their folder is refused."""
+    """One of the pages' own files; any other path is refused."""
     try:
         found = (_OWN / path).resolve()
         known = found.is_relative_to(_OWN) and found.is_file()

@@ -26,7 +26,7 @@ _PICTURES = {".svg": "image/svg+xml", ".png": "image/png", ".json": formats.JSON
 @router.get("")
 @router.get("/")
 async def first(request: Request, services: Use) -> Response:
-    """To the page that leads to all others."""
+    """Redirect to the start page of the documentation."""
     root = pages.links(request, services.settings.base).root
     return RedirectResponse(f"{root}/docs/{_FIRST}")
 

@@ -49,7 +49,7 @@ async def editor(
         str, Query(description="A query to show; it is not run by itself")
     ] = "",
 ) -> Response:
-    """A page to write queries in; it asks `/sparql` of this service and no other."""
+    """A page to write queries; they run at `/sparql` of this service only."""
     found = [one for one in load_catalogue().values() if one.dataset == "twin"]
     by_folder = groupby(found, key=lambda one: one.name.partition("/")[0])
     return pages.page(

@@ -129,8 +129,8 @@ def _text(row: Row, name: str) -> str:
 async def busy(services: Services) -> dict[str, dict[str, Any]]:
     """Return the busy shares of the last 15 minutes by host, and their age.
 
-    ``busy`` are shares of all threads, one per step of 15 s, null where there is no
-    sample; ``age_s`` is the age of the last sample. Raises StoreError.
+    ``busy`` are shares of all threads, one per step of 15 s, null without a sample;
+    ``age_s`` is the age of the last sample. Raises StoreError.
     """
     # Whole steps, so that the chart moves by one step and does not flicker.
     end = math.floor(time.time() / _STEP_S) * _STEP_S

@@ -20,7 +20,7 @@ router = APIRouter(include_in_schema=False)
 async def index(
     request: Request, services: Use, view: Literal["cards", "table"] = "cards"
 ) -> Response:
-    """The hosts of the twin; says why there are none when the graph is away."""
+    """The hosts of the twin, or the reason if the graph store is down."""
     base = services.settings.base
     try:
         work = host_cards(services, pages.links(request, base))
@@ -34,9 +34,9 @@ async def index(
 
 @router.get("/state")
 async def state(request: Request, services: Use) -> JSONResponse:
-    """What the page asks for again and again: health, and how busy each host is.
+    """Health and load of each host, which the page polls.
 
-    It is 200 even when something is down, which is what it is there to say.
+    The status is 200 even if a service is down.
     """
     content = await while_connected(request, _state(services))
     return JSONResponse(content, headers={"Cache-Control": "no-store"})

@@ -197,9 +197,9 @@ def triples(node: Node, links: Links) -> dict[str, Any]:
         for subject, link in node.graph.subject_predicates(node.iri)
         if subject != node.iri
     )
-    said = node.graph.predicate_objects(node.iri)
+    statements = node.graph.predicate_objects(node.iri)
     return {
-        "outgoing": _grouped(said, links, node.graph),
+        "outgoing": _grouped(statements, links, node.graph),
         "incoming": _grouped(pointing, links, node.graph),
         "related": _related(node, links),
     }
@@ -209,13 +209,16 @@ def _related(
     node: Node, links: Links
 ) -> list[tuple[RenderedTerm, list[tuple[RenderedTerm, list[RenderedTerm]]]]]:
     """Return what the graph says about the neighbours, except their labels."""
-    said: dict[Term, list[tuple[Term, Term]]] = defaultdict(list)
+    statements: dict[Term, list[tuple[Term, Term]]] = defaultdict(list)
     for subject, link, value in node.graph:
         if node.iri not in (subject, value) and link != RDFS.label:
-            said[subject].append((link, value))
+            statements[subject].append((link, value))
     return [
-        (links.shown(subject, node.graph), _grouped(said[subject], links, node.graph))
-        for subject in sorted(said, key=str)
+        (
+            links.shown(subject, node.graph),
+            _grouped(statements[subject], links, node.graph),
+        )
+        for subject in sorted(statements, key=str)
     ]
 
 

@@ -1,6 +1,6 @@
 """`make bench-sampling`: sampling compared with pcp2influxdb and the machine's limit.
 
-The quick form only prints. ``--full`` takes hours and writes docs/benchmarks/: each
+The quick profile only prints. ``--full`` takes hours and writes docs/benchmarks/: each
 step immediately, and each part as soon as it is complete.
 """
 
@@ -15,7 +15,6 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
-from bench.sampling.forms import FULL, QUICK, Form
 from bench.sampling.ground import Ground, open_ground
 from bench.sampling.part import Part
 from bench.sampling.parts.busy import BusyPart
@@ -27,6 +26,7 @@ from bench.sampling.parts.sensors import SensorsPart
 from bench.sampling.parts.soak import SoakPart
 from bench.sampling.parts.throughput import ThroughputPart
 from bench.sampling.parts.ticks import TicksPart
+from bench.sampling.profiles import FULL, QUICK, Profile
 from bench.sampling.report import Report
 from bench.sampling.results import Results
 from tests.servers import ROOT, Fuseki
@@ -46,12 +46,12 @@ PARTS: tuple[type[Part[Any]], ...] = (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     wanted = _parser().parse_args(arguments)
-    form = FULL if wanted.full else QUICK
-    form = form.with_runs(wanted.runs) if wanted.runs else form
+    profile = FULL if wanted.full else QUICK
+    profile = profile.with_runs(wanted.runs) if wanted.runs else profile
     # Without this, SIGTERM would end the process at once and leave servers behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = wanted.out or (ROOT / "docs/benchmarks" if wanted.full else None)
-    bench = Bench(form, Report(folder))
+    bench = Bench(profile, Report(folder))
     parts = [part() for part in PARTS if not wanted.only or part.name in wanted.only]
     kept = bench.take_up(parts, wanted.resume)
     bench.measure(parts, kept)
@@ -80,16 +80,16 @@ def _positive(text: str) -> int:
 
 
 class Bench:
-    """Measures parts of a form, and reports each."""
+    """Measures parts of a profile, and reports each."""
 
-    def __init__(self, form: Form, report: Report) -> None:
-        self.form = form
+    def __init__(self, profile: Profile, report: Report) -> None:
+        self.profile = profile
         self.report = report
         self._broken: list[str] = []
 
     def take_up(self, parts: Sequence[Part[Any]], resume: bool) -> dict[str, Results]:
         """The saved results of each part, by name; loaded only if the run resumes."""
-        kept = {part.name: self.report.results(part, self.form) for part in parts}
+        kept = {part.name: self.report.results(part, self.profile) for part in parts}
         for results in kept.values() if resume else ():
             results.resume()
         return kept
@@ -117,7 +117,7 @@ class Bench:
             self._broken.append(part.name)
 
     def _left(self, part: Part[Any], results: Results) -> list[str]:
-        return [step for step in part.steps(self.form) if step not in results.found]
+        return [step for step in part.steps(self.profile) if step not in results.found]
 
     def _part(
         self,
@@ -129,7 +129,7 @@ class Bench:
         try:
             if steps:
                 with ground as there:
-                    measured = part.measure(there, self.form, steps)
+                    measured = part.measure(there, self.profile, steps)
                     self._steps(part, results, measured)
         finally:
             if results.found:
@@ -147,7 +147,7 @@ class Bench:
         """Goals of all parts in the folder, also of parts not measured in this run."""
         found = {}
         for part in (make() for make in PARTS):
-            results = kept.get(part.name) or self.report.results(part, self.form)
+            results = kept.get(part.name) or self.report.results(part, self.profile)
             if part.name not in kept and not results.take_up():
                 self.report.say(f"{results.refusal}: its goals are left out")
             if results.found:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import orjson
 
-from bench.sampling.forms import LIKWID
+from bench.sampling.profiles import LIKWID
 
 _KERNELS = Path(__file__).parent / "kernels"
 _COMPILE = ("gcc", "-O2", "-march=native", "-fopenmp")

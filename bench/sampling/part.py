@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from bench.sampling.forms import Form
 from bench.sampling.ground import Ground
+from bench.sampling.profiles import Profile
 from bench.table import Figure
 
 R = TypeVar("R")
@@ -20,23 +20,23 @@ class Part(ABC, Generic[R]):
     title: ClassVar[str]
     gives: ClassVar[type[Any]]
 
-    def settings(self, form: Form) -> dict[str, Any]:
+    def settings(self, profile: Profile) -> dict[str, Any]:
         """What must be the same to resume a run; the number of runs may differ."""
-        found = asdict(self.wanted(form))
+        found = asdict(self.wanted(profile))
         found.pop("runs", None)
         return found
 
-    def wanted(self, form: Form) -> Any:
-        """How much of this part a form measures."""
-        return getattr(form, self.name)
+    def wanted(self, profile: Profile) -> Any:
+        """How much of this part a profile measures."""
+        return getattr(profile, self.name)
 
     @abstractmethod
-    def steps(self, form: Form) -> list[str]:
+    def steps(self, profile: Profile) -> list[str]:
         """The steps in their order."""
 
     @abstractmethod
     def measure(
-        self, ground: Ground, form: Form, steps: Sequence[str]
+        self, ground: Ground, profile: Profile, steps: Sequence[str]
     ) -> Iterator[tuple[str, R]]:
         """Measure some steps; yield each as soon as it is complete."""
 

@@ -1,4 +1,4 @@
-"""Output during the measurement, and the pages and plots of the full form.
+"""Output during the measurement, and the pages and plots of the full profile.
 
 With a folder, a part's tables are ``NAME.md`` and its plots ``NAME-….svg``, next to its
 results ``NAME.json``; ``sampling.md`` has the goals of all parts.
@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.sampling.forms import Form
 from bench.sampling.part import Part
+from bench.sampling.profiles import Profile
 from bench.sampling.results import Results, machine_text
 from bench.table import Figure, rows_of
 
@@ -34,10 +34,10 @@ class Report:
         """Print a line about progress."""
         print(line, flush=True)
 
-    def results(self, part: Part[Any], form: Form) -> Results:
+    def results(self, part: Part[Any], profile: Profile) -> Results:
         """The saved steps of a part."""
         path = self._folder / f"{part.name}.json" if self._folder else None
-        return Results(part, form, path)
+        return Results(part, profile, path)
 
     def tell(self, part: Part[Any], results: Results) -> None:
         """Print and write a part's tables and plots, of the steps measured so far."""

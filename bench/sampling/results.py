@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
-from bench.sampling.forms import Form
 from bench.sampling.part import Part
+from bench.sampling.profiles import Profile
 from tests.servers import ROOT
 
 _CPUINFO = re.compile(r"^(model name|cpu family|model)\s*: (.+?)\s*$", re.MULTILINE)
@@ -29,11 +29,11 @@ class Results:
     ``machines`` say where and when each run measured some of them.
     """
 
-    def __init__(self, part: Part[Any], form: Form, path: Path | None) -> None:
+    def __init__(self, part: Part[Any], profile: Profile, path: Path | None) -> None:
         self.found: dict[str, Any] = {}
         self._adapter = TypeAdapter(part.gives)
         self._path = path
-        self._settings = _plain(part.settings(form))
+        self._settings = _plain(part.settings(profile))
         self.machines: list[dict[str, Any]] = []
         self._here = machine()
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.sampling.counting import now_ms
-from bench.sampling.forms import Soak
 from bench.sampling.ground import Ground, end_bridge, missing, running_bridge
+from bench.sampling.profiles import Soak
 from bench.sampling.stats import Estimate, slope
 from bench.sampling.stored import Asked, Kill, Stored, stored
 from bench.sampling.throughput import METRICS
@@ -161,7 +161,7 @@ def _outage(kill: Kill, moments: Sequence[Moment]) -> Outage:
 
 
 def measure_soak(
-    ground: Ground, processes: int, form: Soak, say: Callable[[str], None]
+    ground: Ground, processes: int, plan: Soak, say: Callable[[str], None]
 ) -> Soaked:
     """One run; the bridge's state is read at its end."""
     began_ms = now_ms()
@@ -169,17 +169,17 @@ def measure_soak(
         time.sleep(_WARM_UP)
         moments: list[Moment] = []
         kills: list[Kill] = []
-        for event in _events(ground, form):
+        for event in _events(ground, plan):
             _watch(bridge, moments, event.at)
             say(f"{event.what} killed after {event.at:.0f} s, for {event.away:.0f} s")
             kills.append(_kill(event, bridge, moments))
-        _watch(bridge, moments, form.seconds)
+        _watch(bridge, moments, plan.seconds)
         wait_until(lambda: _is_drained(bridge), _DRAIN, "what waits in the log")
         status = end_bridge(bridge)
     say("counting what the store holds")
     asked = Asked(METRICS, PERIOD_MS, processes)
     return Soaked(
-        form.seconds,
+        plan.seconds,
         [m._replace(at=m.at - moments[0].at) for m in moments],
         kills,
         status["expected"],
@@ -198,13 +198,13 @@ class _Event(NamedTuple):
     away: float
 
 
-def _events(ground: Ground, form: Soak) -> list[_Event]:
+def _events(ground: Ground, plan: Soak) -> list[_Event]:
     store, pmcd = ground.store, ground.pmcd
     return [
-        _Event(_STORE_AT * form.seconds, "the store", store, form.away),
-        _Event(_LONG_AT * form.seconds, "the store", store, form.outage),
-        _Event(_PMCD_AT * form.seconds, "PMCD", pmcd, form.away),
-        _Event(_STORE_AGAIN_AT * form.seconds, "the store", store, form.away),
+        _Event(_STORE_AT * plan.seconds, "the store", store, plan.away),
+        _Event(_LONG_AT * plan.seconds, "the store", store, plan.outage),
+        _Event(_PMCD_AT * plan.seconds, "PMCD", pmcd, plan.away),
+        _Event(_STORE_AGAIN_AT * plan.seconds, "the store", store, plan.away),
     ]
 
 

@@ -28,9 +28,9 @@ def make_private(folder: Path) -> None:
 
 
 def close_home(home: Path) -> None:
-    """Create the state folder, or close an existing one to all other users.
+    """Create the state folder, or make an existing one inaccessible to other users.
 
-    Raises UserError if the folder cannot or must not be closed, and OSError.
+    Raises UserError if that is impossible or would affect other files, and OSError.
     """
     make_private(home)
     mode = home.stat().st_mode

@@ -49,10 +49,11 @@ class StopSignal:
 
 
 @contextmanager
-def ended_in_order() -> Iterator[None]:
-    """Whatever ends us lets the login be closed, and what was begun undone.
+def signals_as_interrupt() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into KeyboardInterrupt, so that cleanup code runs.
 
-    Signals are the main thread's: any other, as the API's, is let to finish by it.
+    In any other thread, as in the API's, it does nothing: only the main thread may
+    handle signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -64,7 +65,7 @@ def ended_in_order() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            # Once a signal was handled, this process ends: no other may disturb that.
+            # After a signal, this process ends: further signals stay ignored.
             if signal.getsignal(number) is _interrupt:
                 signal.signal(number, handler)
 

@@ -1,4 +1,4 @@
-"""Accounts: who SuperTwin is to its stores, and who may read its API.
+"""Accounts at the stores, and the account that may read the API.
 
 Passwords are never printed or logged.
 """
@@ -19,14 +19,14 @@ from core.settings.settings import Settings
 Account = tuple[str, str]
 Service = Literal["fuseki", "store"]
 
-# Of a file with its line ends: HTTP's headers take no more.
+# Bytes of a password file with its line ends: HTTP headers are limited.
 _LONGEST = 4096
 
 
 def fuseki_account(settings: Settings) -> Account | None:
-    """Return user and password for Fuseki; None where none is known.
+    """Return user and password for Fuseki; None if no password is known.
 
-    UserError when the file that should hold the password cannot be read.
+    Raises UserError if the password file cannot be read.
     """
     return _account(settings, "fuseki", settings.fuseki_url)
 
@@ -42,7 +42,7 @@ def store_write_account(settings: Settings) -> Account | None:
 
 
 def reader_account(settings: Settings) -> Account | None:
-    """Return the account that may read the API; None when everybody may."""
+    """Return the account that may read the API; None if everybody may."""
     password = _given(settings, "reader")
     return (settings.reader_user, password) if password else None
 
@@ -53,7 +53,7 @@ def own_password_file(settings: Settings, service: Service) -> Path:
 
 
 def make_account(settings: Settings, service: Service) -> Account:
-    """Return the account of a local server, with a new password where it has none."""
+    """Return the account of a local server; create a password if it has none."""
     found = _account(settings, service)
     if found:
         return found
@@ -78,15 +78,15 @@ def snapshot_key(settings: Settings) -> str:
 
 
 def jetty_line(account: Account) -> str:
-    """Return the line that lets the account in, for Jetty's file of passwords."""
+    """Return the line for the account in Jetty's password file."""
     user, password = account
-    # Jetty's own form, which takes any password; the file itself is ours alone.
+    # Jetty's format for any password; only we can read the file.
     digest = hashlib.md5(password.encode("ascii"), usedforsecurity=False)
     return f"{user}: MD5:{digest.hexdigest()}\n"
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Replace a file that nobody else may read, whole."""
+    """Replace a file atomically; only its owner can read it."""
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     new.unlink(missing_ok=True)
     try:
@@ -94,7 +94,7 @@ def write_secret(path: Path, text: str) -> None:
         with new.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
-            # What was taken back must not come back with the power.
+            # A revoked token must not be valid again after a power failure.
             os.fsync(file.fileno())
         new.replace(path)
     finally:
@@ -104,9 +104,9 @@ def write_secret(path: Path, text: str) -> None:
 def _account(
     settings: Settings, service: Service, elsewhere: str = ""
 ) -> Account | None:
-    """Return the account in the settings; for a local server, else its own one.
+    """Return the account in the settings; a local server has its own by default.
 
-    A server elsewhere must not learn the password of a local one.
+    An external server must not learn the password of a local one.
     """
     password = _given(settings, service)
     if not password and not elsewhere:
@@ -116,7 +116,7 @@ def _account(
 
 
 def _given(settings: Settings, service: str) -> str:
-    """Return the password that a setting, or the file that it names, holds."""
+    """Return the password from a setting, or from the file that it names."""
     secret: Secret = getattr(settings, f"{service}_password")
     file: Path | None = getattr(settings, f"{service}_password_file")
     name = f"SUPERTWIN_{service.upper()}_PASSWORD"
@@ -134,7 +134,7 @@ def _read_own(file: Path) -> str:
 
 
 def _read(file: Path, name: str) -> str:
-    """Return the text of a file; several processes read it, so it is no pipe."""
+    """Return the text of a regular file: several processes read it, so not a pipe."""
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
@@ -148,7 +148,7 @@ def _read(file: Path, name: str) -> str:
 
 
 def _checked(password: str, name: str) -> str:
-    """Return the password; HTTP's Basic carries nothing else everywhere."""
+    """Return the password if HTTP Basic can carry it; raises UserError."""
     if not (password.isascii() and password.isprintable()):
-        raise UserError(f"{name}: a password is made of printable ASCII characters")
+        raise UserError(f"{name}: a password may have printable ASCII characters only")
     return password

@@ -1,7 +1,7 @@
 """The audit trail: who changed what, who was refused, and what was restarted.
 
-``{home}/log/audit.jsonl`` has one JSON object a line. The API, the supervisor and
-commands write it, one at a time under a lock, so that no line is lost or torn.
+``{home}/log/audit.jsonl`` has one JSON object per line. The API, the supervisor and
+commands append to it under a lock, so no line is lost or split.
 """
 
 import json
@@ -41,17 +41,17 @@ def record(
 
 
 class AuditTrail:
-    """The audit trail of a home, read on by each call of `news`."""
+    """The audit trail of a home; each call of `news` reads what is new."""
 
     def __init__(self, home: Path) -> None:
         self._path = _file(home)
-        # Held open, so that no file that is made later has its inode.
+        # Kept open, so that no later file gets its inode.
         self._last: IO[bytes] | None = None
 
     def news(self) -> Iterator[dict[str, Any]]:
-        """Events since the last call, at first all that are kept, the oldest first.
+        """Events since the last call, oldest first; the first call gives all.
 
-        Damaged lines are left out, and so are events that are written meanwhile.
+        Damaged lines are skipped. Events written during the call come with the next.
         """
         if not self._path.parent.is_dir() or self._is_at_end():
             return
@@ -68,12 +68,12 @@ class AuditTrail:
             self._keep(opened)
 
     def close(self) -> None:
-        """Let go of the file that was read last."""
+        """Close the file that was read last."""
         if self._last:
             self._last.close()
 
     def _is_at_end(self) -> bool:
-        """Whether nothing was written since, which is cheap to know."""
+        """Whether nothing was written since; a cheap check."""
         try:
             found = self._path.stat()
         except FileNotFoundError:
@@ -86,7 +86,7 @@ class AuditTrail:
         )
 
     def _go_on(self, opened: Sequence[IO[bytes]]) -> int:
-        """Move to where the last call ended; return the number of that file, else 0."""
+        """Seek to the end of the last call; return the number of that file, else 0."""
         for number, file in enumerate(opened):
             if self._last and os.path.sameopenfile(file.fileno(), self._last.fileno()):
                 file.seek(self._last.tell())
@@ -97,12 +97,12 @@ class AuditTrail:
         if opened:
             self.close()
             self._last = os.fdopen(os.dup(opened[-1].fileno()), "rb")
-            # Both have one offset, which is where the buffer of the other ends.
+            # Both share one offset, which the other's buffer has moved to its end.
             self._last.seek(opened[-1].tell())
 
 
 def events(home: Path) -> Iterator[dict[str, Any]]:
-    """All events that are kept, the oldest first, as `AuditTrail.news`."""
+    """All stored events, oldest first, as from `AuditTrail.news`."""
     trail = AuditTrail(home)
     try:
         yield from trail.news()
@@ -133,7 +133,7 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def _write_whole(file: int, line: bytes) -> None:
-    """Write a line or nothing: a full disk takes a part of it."""
+    """Write a line completely or not at all: a full disk may take a part of it."""
     before = os.fstat(file).st_size
     written = os.write(file, line)
     if written < len(line):
@@ -149,7 +149,7 @@ def _rotate(path: Path) -> None:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file that is written, and the older ones, the newest first."""
+    """The current file, then the older ones, newest first."""
     old = [path.with_name(f"{path.name}.{n}") for n in range(1, _OLD_FILES + 1)]
     return [path, *old]
 

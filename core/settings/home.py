@@ -1,4 +1,4 @@
-"""Where all state is, told without reading any other setting."""
+"""The state folder, found without reading any other setting."""
 
 import os
 from collections.abc import Mapping
@@ -9,6 +9,6 @@ DEFAULT = CHECKOUT / ".state"
 
 
 def home_of(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder that `SUPERTWIN_HOME` names, else `.state` in the checkout."""
+    """The folder in `SUPERTWIN_HOME`, by default `.state` in the checkout."""
     given = environment.get("SUPERTWIN_HOME")
     return Path(given).expanduser().absolute() if given else DEFAULT

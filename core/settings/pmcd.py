@@ -1,4 +1,4 @@
-"""Which PMCD the stack uses: the one that runs, or one of our own."""
+"""Which PMCD the stack uses: the running one, or one of our own."""
 
 import getpass
 import os
@@ -10,17 +10,17 @@ from core.linux.pmcd_socket import greets
 from core.settings.settings import Settings
 
 _TIMEOUT = 2.0
-# The system's own PMCD has its socket here. One that answers on TCP alone may belong to
-# another stack, which takes it away when it stops; and TCP hides `proc.*`.
+# The socket of the system's PMCD. A PMCD that answers only on TCP may belong to another
+# stack, which stops it when it ends; and `proc.*` is not available over TCP.
 SYSTEM_SOCKET = Path("/run/pcp/pmcd.socket")
 _SYSTEM_CONFIG = Path("/etc/pcp/pmcd/pmcd.conf")
-# sockaddr_un holds 108 bytes, one of them for the end.
+# sockaddr_un holds 108 bytes, one of them for the final zero.
 _LONGEST_SOCKET = 107
-# Agents that change to root unless they are told who to be.
+# Agents that change to root unless they are given a user.
 _CHANGES_USER = re.compile(r"^((?:linux|proc)\s+\d+\s+pipe\b.*)$", re.MULTILINE)
 _NEEDS_ROOT = re.compile(r"^root\s+\d+\s.*\n", re.MULTILINE)
-# The system's lets every local user set metrics; the folder of the Unix socket lets
-# only its owner in.
+# The system's configuration lets every local user set metrics. Only the owner can reach
+# the Unix socket, because of its folder.
 _ACCESS = """
 [access]
 disallow ".*" : store;
@@ -44,12 +44,12 @@ def _own(settings: Settings) -> str:
 
 
 def running_address(unix: Path = SYSTEM_SOCKET) -> str | None:
-    """Return the address of the machine's running PMCD; None when there is none."""
+    """Return the address of the machine's running PMCD; None without one."""
     return f"unix://{unix}" if greets(unix, _TIMEOUT) else None
 
 
 def own_socket(settings: Settings) -> Path:
-    """Return our own PMCD's Unix socket; UserError when it has too long a path."""
+    """Return our own PMCD's Unix socket; UserError if its path is too long."""
     home = settings.home / "pmcd"
     longest = home / "var" / "pmcd" / "root.socket"
     if len(os.fsencode(longest)) > _LONGEST_SOCKET:
@@ -61,7 +61,7 @@ def own_socket(settings: Settings) -> Path:
 
 
 def write_config(home: Path) -> Path:
-    """Write our own PMCD's configuration: the system's, as far as we may run it."""
+    """Write our own PMCD's configuration: the system's, as far as we have rights."""
     path = home / "pmcd.conf"
     text = _SYSTEM_CONFIG.read_text(encoding="utf-8")
     if os.geteuid() != 0:
@@ -71,11 +71,11 @@ def write_config(home: Path) -> Path:
 
 
 def for_owner_to_store(config: str) -> str:
-    """Return a PMCD configuration whose metrics only the socket's owner may set."""
+    """Return a PMCD configuration in which only the socket's owner may set metrics."""
     agents, _, _ = config.partition("[access]")
     return agents.rstrip("\n") + "\n" + _ACCESS
 
 
 def without_root(config: str, user: str) -> str:
-    """Return a PMCD configuration whose agents run as ``user``, who is not root."""
+    """Return a PMCD configuration with agents that run as ``user``, not as root."""
     return _CHANGES_USER.sub(rf"\1 -U {user}", _NEEDS_ROOT.sub("", config))

@@ -8,10 +8,10 @@ from core.settings.settings import Settings
 
 
 def other_user(settings: Settings) -> str:
-    """The name of that user; empty where it is the user that SuperTwin runs as.
+    """The name of that user; empty if SuperTwin itself runs as that user.
 
-    Raises UserError where `SUPERTWIN_RUN_AS` names nobody, or SuperTwin may not run
-    commands as that user.
+    Raises UserError if the user in `SUPERTWIN_RUN_AS` does not exist, or SuperTwin may
+    not run commands as that user.
     """
     if not settings.run_as:
         return ""

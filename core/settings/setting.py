@@ -1,6 +1,6 @@
-"""What a setting is: its default, its form, and what the documentation says of it.
+"""What a setting is: its parser, its default and its documentation.
 
-No pydantic: it makes every command start a tenth of a second later.
+Without pydantic, which would delay the start of every command by 0.1 s.
 """
 
 import copy
@@ -11,15 +11,15 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 from core.errors import UserError
 
-Form = Callable[[Any], Any]
+Parser = Callable[[Any], Any]
 
 
 class SettingsError(UserError):
-    """Settings that cannot be taken; says all that is wrong with them."""
+    """Invalid settings; the text lists everything that is wrong."""
 
 
 class Secret:
-    """A text that is not shown where settings are."""
+    """A text that is not shown together with other settings."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -40,23 +40,23 @@ class Secret:
 
 @dataclass(frozen=True)
 class Setting:
-    """``form`` returns the value that is used, or raises ValueError.
+    """``parse`` converts a given value to the one in use, or raises ValueError.
 
-    ``default`` is what the form is given, or a function of the settings before it.
+    ``default`` is a given value, or a function of the settings before this one.
     """
 
-    form: Form
+    parse: Parser
     default: Any
     description: str
 
-    def default_beside(self, others: Mapping[str, Any]) -> Any:
-        """Its default, where the settings before it have these values."""
-        return self.default(others) if callable(self.default) else self.default
+    def default_for(self, before: Mapping[str, Any]) -> Any:
+        """Its default, if the settings before it have these values."""
+        return self.default(before) if callable(self.default) else self.default
 
 
-def setting(form: Form, *, default: Any, description: str) -> Any:
-    """A field of a class of settings."""
-    return Setting(form, default, description)
+def setting(parse: Parser, *, default: Any, description: str) -> Any:
+    """A field of a settings class."""
+    return Setting(parse, default, description)
 
 
 @dataclass_transform(
@@ -65,7 +65,7 @@ def setting(form: Form, *, default: Any, description: str) -> Any:
 class SettingsBase:
     """Values of all settings: arguments, else the environment, else defaults.
 
-    Raises SettingsError. What is None is not checked.
+    Raises SettingsError. None is not parsed.
     """
 
     fields: ClassVar[Mapping[str, Setting]] = {}
@@ -83,9 +83,9 @@ class SettingsBase:
         values: dict[str, Any] = {}
         given = self.completed(self._environment() | arguments)
         for name, field in self.fields.items():
-            value = given[name] if name in given else field.default_beside(values)
+            value = given[name] if name in given else field.default_for(values)
             try:
-                values[name] = None if value is None else field.form(value)
+                values[name] = None if value is None else field.parse(value)
                 self.check(name, values)
             except ValueError as error:
                 wrong.append(_line(name, value, error))
@@ -94,14 +94,14 @@ class SettingsBase:
         vars(self).update(values)
 
     def completed(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What is given, and what follows from it."""
+        """The given values, and values that follow from them."""
         return given
 
     def check(self, name: str, values: Mapping[str, Any]) -> None:
-        """Raise ValueError for a value that those before it do not allow."""
+        """Raise ValueError if a value contradicts the settings before it."""
 
-    def but(self, **values: Any) -> Self:
-        """The same settings but for these values, which have their form already."""
+    def with_changes(self, **values: Any) -> Self:
+        """The same settings with these values, which are not parsed again."""
         changed = copy.copy(self)
         vars(changed).update(values)
         return changed
@@ -109,7 +109,7 @@ class SettingsBase:
     def environment(self) -> dict[str, str]:
         """Return the variables that give another process the same settings.
 
-        Secrets are among them: not for files, logs or the eyes of others.
+        They include secrets: do not write them to files or logs.
         """
         secrets = {
             variable(name): value.reveal()
@@ -119,7 +119,7 @@ class SettingsBase:
         return self.shown() | secrets
 
     def shown(self) -> dict[str, str]:
-        """Return the same variables without what is secret."""
+        """Return the same variables without secrets."""
         return {
             variable(name): str(value)
             for name, value in vars(self).items()
@@ -127,7 +127,7 @@ class SettingsBase:
         }
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"settings do not change: {name}")
+        raise AttributeError(f"settings are immutable: {name}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and vars(other) == vars(self)
@@ -136,14 +136,14 @@ class SettingsBase:
 
     @classmethod
     def _environment(cls) -> dict[str, str]:
-        """What the environment sets; variables that are no setting are left alone."""
+        """Values from the environment; variables of unknown settings are ignored."""
         given = {name.upper(): value for name, value in os.environ.items()}
         names = {name: variable(name) for name in cls.fields}
         return {name: given[of] for name, of in names.items() if of in given}
 
 
 def variable(name: str) -> str:
-    """The variable that sets a setting."""
+    """The environment variable of a setting."""
     return f"SUPERTWIN_{name.upper()}"
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from core.linux.cgroups.roots import DEFAULT_ROOTS
 from core.settings.home import DEFAULT
 from core.settings.setting import Secret, SettingsBase, setting
-from core.settings.setting_forms import (
+from core.settings.setting_types import (
     BYTES,
     OPTIONAL_USER,
     PORT,
@@ -40,7 +40,7 @@ _SERVICES = {"fuseki": ("fuseki_url",), "store": ("store_read_url", "store_write
 
 
 class Settings(SettingsBase):
-    """What can be set, with its default; each field is ``SUPERTWIN_`` + its name."""
+    """All settings with their defaults; the variable is ``SUPERTWIN_`` + the name."""
 
     home: Path = setting(
         absolute,
@@ -142,7 +142,7 @@ class Settings(SettingsBase):
     fuseki_user: str = setting(
         USER,
         default="supertwin",
-        description="Account at Fuseki, the local one included.",
+        description="User at Fuseki, local or external.",
     )
     fuseki_password: Secret = setting(
         secret,
@@ -171,7 +171,7 @@ class Settings(SettingsBase):
     store_user: str = setting(
         USER,
         default="supertwin",
-        description="Account at VictoriaMetrics, local or not.",
+        description="User at VictoriaMetrics, local or external.",
     )
     store_password: Secret = setting(
         secret,
@@ -244,9 +244,9 @@ class Settings(SettingsBase):
     calibrate: Literal["never", "when-idle"] = setting(
         one_of("never", "when-idle"),
         default="never",
-        description="`when-idle`: while this machine has no calibration of the "
-        "sampling cost, the supervisor waits until the machine is idle and makes one "
-        "at the lowest priority, as `supertwin sample calibrate --when-idle` does.",
+        description="`when-idle`: if this machine has no calibration of the sampling "
+        "cost, the supervisor waits until the machine is idle and calibrates at the "
+        "lowest priority, as `supertwin sample calibrate --when-idle` does.",
     )
     idle_cpu: float = setting(
         number(above=0),
@@ -292,7 +292,7 @@ class Settings(SettingsBase):
     )
 
     def completed(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Take an account out of an address: addresses are shown and logged."""
+        """Move accounts out of URLs, because URLs are shown and logged."""
         return {**given} | {
             name: value
             for service, urls in _SERVICES.items()
@@ -303,11 +303,11 @@ class Settings(SettingsBase):
         }
 
     def check(self, name: str, values: Mapping[str, Any]) -> None:
-        """Refuse who may read where others contradict it."""
+        """Refuse read access that contradicts other settings."""
         reader = has_reader(values)
         if name == "read_access" and values[name] == "open" and reader:
             raise ValueError(
-                "everybody could read, the reader's account or not: leave "
+                "everybody could read without the reader's account: leave "
                 "SUPERTWIN_READER_PASSWORD out, or this"
             )
         closed = reader or values.get("read_access") == "token"
@@ -347,15 +347,15 @@ class Settings(SettingsBase):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Names that the API may be called by, in addition to those of this machine."""
+        """Host names that the API accepts in addition to those of this machine."""
         return listed(self.allowed_hosts)
 
     @property
     def proxies(self) -> tuple[str, ...]:
-        """Addresses and networks of proxies that name the client of a request."""
+        """Addresses and networks of trusted proxies."""
         return listed(self.trusted_proxies)
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """Origins whose pages may ask ``/sparql``."""
+        """Origins of web pages that may query ``/sparql``."""
         return listed(self.cors_origins)

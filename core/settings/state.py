@@ -1,4 +1,4 @@
-"""What the supervisor tells the world: ``{home}/stack.json``, replaced whole."""
+"""The state that the supervisor publishes in ``{home}/stack.json``."""
 
 import json
 import os
@@ -33,9 +33,9 @@ class ChildState:
 class StackState:
     """The stack: ``phase`` is starting, running, stopping, stopped or failed.
 
-    ``pmcd`` is the address of the PMCD in use, ``settings`` what the stack was
-    started with (environment variables), ``cpus`` those that it may use, ``reason`` why
-    it failed, ``calibration`` how far that of the sampling cost is.
+    ``pmcd`` is the address of the PMCD in use, ``settings`` the environment variables
+    that the stack was started with, ``cpus`` the CPUs that it may use, ``reason`` why
+    it failed, ``calibration`` the progress of the calibration of the sampling cost.
     """
 
     pid: int
@@ -50,7 +50,7 @@ class StackState:
 
     @property
     def healthy(self) -> bool:
-        """Whether everything runs and answers."""
+        """Whether all children run and are healthy."""
         children = self.children.values()
         return self.phase == "running" and all(c.state == "healthy" for c in children)
 
@@ -61,12 +61,12 @@ def state_path(home: Path) -> Path:
 
 
 def write_state(home: Path, state: StackState) -> None:
-    """Replace the published state; a reader sees the old one or the new one."""
+    """Replace the published state atomically."""
     write_json(state_path(home), asdict(state))
 
 
 def read_state(home: Path) -> StackState | None:
-    """Return the last published state; None when there is none."""
+    """Return the last published state; None without one."""
     content = read_json(state_path(home))
     if content is None:
         return None
@@ -78,7 +78,7 @@ def read_state(home: Path) -> StackState | None:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Replace a JSON file whole."""
+    """Replace a JSON file atomically."""
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -88,7 +88,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Return the object in a JSON file; None when it is missing or cut short."""
+    """Return the object in a JSON file; None if it is missing or truncated."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):

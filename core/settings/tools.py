@@ -1,4 +1,4 @@
-"""Where the programs are that the stack runs."""
+"""Paths of the programs that the stack runs."""
 
 import hashlib
 import os
@@ -17,12 +17,12 @@ _MIN_JAVA = 17
 
 
 def java() -> Path:
-    """Return a Java that runs Fuseki; UserError when there is none."""
+    """Return a Java that can run Fuseki; raises UserError."""
     return find_java(_javas())
 
 
 def find_java(candidates: Iterable[Path]) -> Path:
-    """Return the first candidate that is Java 17 or newer; else UserError."""
+    """Return the first candidate that is Java 17 or newer; raises UserError."""
     too_old: list[tuple[int, Path]] = []
     for path in candidates:
         major = _major(path)
@@ -48,7 +48,7 @@ def _javas() -> Iterator[Path]:
 
 
 def _major(path: Path) -> int | None:
-    """Return the Java's major version; None when it does not run."""
+    """Return the Java's major version; None if it does not run."""
     try:
         done = subprocess.run(  # noqa: S603
             [path, "-version"], capture_output=True, text=True, timeout=20, check=False
@@ -60,7 +60,7 @@ def _major(path: Path) -> int | None:
 
 
 def fuseki_jar() -> Path:
-    """Return Fuseki's jar; UserError when it is not installed."""
+    """Return Fuseki's jar; raises UserError if it is not installed."""
     jars = sorted((TOOLS / "fuseki").glob("jena-fuseki-server-*.jar"))
     if not jars:
         raise UserError(f"Fuseki is not installed in {TOOLS}: {_INSTALL}")
@@ -68,9 +68,9 @@ def fuseki_jar() -> Path:
 
 
 def fuseki_classes(java: Path) -> Path:
-    """Return where Fuseki's classes are kept for a Java, by `fuseki_classes.py`.
+    """Return the archive of Fuseki's classes for a Java, see `fuseki_classes.py`.
 
-    Its name says for which Java and jar: Java complains of an archive of others.
+    Its name contains a hash of the Java and the jar: Java rejects another's archive.
     """
     jar, program = fuseki_jar(), java.resolve()
     of = [f"{path} {path.stat().st_mtime_ns}" for path in (program, jar)]
@@ -79,7 +79,7 @@ def fuseki_classes(java: Path) -> Path:
 
 
 def store() -> Path:
-    """Return VictoriaMetrics; UserError when it is not installed."""
+    """Return VictoriaMetrics; raises UserError if it is not installed."""
     own = TOOLS / "victoria-metrics"
     if found := shutil.which("victoria-metrics"):
         return Path(found)
@@ -89,7 +89,7 @@ def store() -> Path:
 
 
 def pmcd() -> Path:
-    """Return PCP's daemon; UserError when it is not installed."""
+    """Return PCP's daemon; raises UserError if it is not installed."""
     path = _pcp_folder() / "pmcd"
     if not os.access(path, os.X_OK):
         raise UserError(f"PCP is not installed (no {path}): {_INSTALL}")

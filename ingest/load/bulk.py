@@ -55,14 +55,14 @@ class LoadJob:
 class PreparedFile:
     """A file that was read; ``packed`` is set if it can be written as it is.
 
-    ``error`` says why it was refused, ``told`` holds the lines to report.
+    ``error`` says why it was refused, ``warnings`` holds the lines to report.
     """
 
     file: MachineFile
     packed: PackedHost | None = None
     signs: list[str] = field(default_factory=list)
     xml: str | None = None
-    told: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     error: Exception | None = None
 
 
@@ -109,13 +109,13 @@ def _describe(job: LoadJob, ready: PreparedFile) -> None:
     document = ready.file.document()
     if document.host not in job.new or _adds_metrics(job, document):
         return
-    told: list[str] = []
-    description = job.described(document, told.append)
+    warnings: list[str] = []
+    description = job.described(document, warnings.append)
     adds = job.catalogues.missing_triples(description, job.iris)
     if adds or not _is_valid(description):
         return
     ready.packed = pack(description, job.iris, adds)
-    ready.signs, ready.told = signs_of(description), told
+    ready.signs, ready.warnings = signs_of(description), warnings
     ready.xml = document.facts.hwloc.xml
 
 

@@ -146,8 +146,8 @@ def _flags(bits: int, default: int = 0) -> list[str]:
 
     Hardware sampling is left out: libpfm4 also claims it for counters without sampling.
     """
-    said = ["default"] * default + ["precise"] * (bits & 1)
-    return said + [word for word in (_SPECULATION[bits >> 1 & 3],) if word]
+    words = ["default"] * default + ["precise"] * (bits & 1)
+    return words + [word for word in (_SPECULATION[bits >> 1 & 3],) if word]
 
 
 def _unknown(name: str, known: Collection[str]) -> str:

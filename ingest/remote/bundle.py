@@ -86,7 +86,7 @@ def host_in(path: Path) -> str:
 
 
 def _place_for() -> str:
-    """A folder in memory if there is room: a copy has many thousands of small files."""
+    """A folder, in memory if it fits: a copy has many thousands of small files."""
     usual = tempfile.gettempdir()
     try:
         disk = os.statvfs(_MEMORY)
@@ -185,8 +185,8 @@ class _Source:
         while (start := held.find(mark)) < 0:
             piece = self._read(1 << 16)
             if not piece or len(held) > _BESIDE:
-                said = printable(bytes(held[:2000]).decode(errors="replace"))
-                what = f"it begins with {said[:80]!r}" if said else "it is empty"
+                text = printable(bytes(held[:2000]).decode(errors="replace"))
+                what = f"it begins with {text[:80]!r}" if text else "it is empty"
                 raise BundleError(f"this is not a copy of a machine ({what})")
             held += piece
         del held[:start]
@@ -248,7 +248,7 @@ def _copied(folder: Path, texts: dict[str, dict[str, Any]]) -> MachineCopy:
     last = texts[LAST]
     tools, unread = last.get("tools"), last.get("unread")
     machine = Machine(folder / "root", folder / "tools", _outcomes(tools))
-    _tell_hwloc(machine)
+    _write_hwloc_info(machine)
     return MachineCopy(
         machine,
         texts.get(FIRST, {}).get("root") is True,
@@ -270,7 +270,7 @@ def _outcomes(tools: Any) -> dict[str, ToolOutcome]:
     }
 
 
-def _tell_hwloc(machine: Machine) -> None:
+def _write_hwloc_info(machine: Machine) -> None:
     """Write the file in which hwloc looks for what it would ask a live system.
 
     Its format is that of hwloc's HWLOC_DUMP_NOFILE_INFO. Without the architecture,
@@ -281,9 +281,9 @@ def _tell_hwloc(machine: Machine) -> None:
         architecture = printable(machine.tool("architecture").decode(errors="replace"))
     except ProbeSourceError:
         return
-    told = {"OSName": "Linux", "Architecture": architecture}
+    facts = {"OSName": "Linux", "Architecture": architecture}
     for name, source in _SYSTEM.items():
-        told[name] = printable(read_value(machine.root / source) or "")
+        facts[name] = printable(read_value(machine.root / source) or "")
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
-        path.write_text("".join(f"{name}: {told[name]}\n" for name in told))
+        path.write_text("".join(f"{name}: {facts[name]}\n" for name in facts))

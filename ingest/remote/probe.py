@@ -128,8 +128,8 @@ def _refused(
         return ConnectionLostError(
             f"the connection to {where} broke after {size} bytes: try again"
         )
-    said = command.last_lines()
-    why = f"; its last words: {printable(said[-1])}" if said else ""
+    lines = command.last_lines()
+    why = f"; its last line: {printable(lines[-1])}" if lines else ""
     cure = f"see what `ssh {where} python3 --version` prints"
     return RemoteError(f"{where} gave no copy of itself: {error}{why}; {cure}")
 
@@ -156,7 +156,7 @@ def _gaps(copied: MachineCopy) -> Iterator[str]:
             "ask no password there"
         )
     if copied.cut:
-        yield f"the copy is not whole: {copied.cut}"
+        yield f"the copy is incomplete: {copied.cut}"
 
 
 def _name_pmcd(document: dict[str, Any], socket: str | None, name: str) -> None:

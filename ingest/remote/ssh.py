@@ -96,8 +96,8 @@ class Connection:
                 raise RemoteError(explain(self.address, ssh.last_lines()))
             if time.monotonic() > until:
                 raise RemoteError(
-                    f"{self.address} did not let us in within {_LOGIN_SECONDS:g} s: "
-                    f"try `ssh {self.address}`"
+                    f"{self.address} did not accept the login within "
+                    f"{_LOGIN_SECONDS:g} s: try `ssh {self.address}`"
                 )
             time.sleep(0.02)
 
@@ -124,7 +124,7 @@ class Connection:
         if not (done and local.exists()):
             why = printable(" ".join(ssh.last_lines()[-1:])) or "it gives no reason"
             raise RemoteError(
-                f"ssh makes no socket that leads to {self.address} ({why}): try again"
+                f"ssh created no socket to {self.address} ({why}): try again"
             )
         return local
 

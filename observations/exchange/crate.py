@@ -64,7 +64,7 @@ class RunMetadata:
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-def write_crate(folder: Path, told: RunMetadata, files: Mapping[str, bytes]) -> None:
+def write_crate(folder: Path, run: RunMetadata, files: Mapping[str, bytes]) -> None:
     """Write a crate as a new folder, or as a zip if its name ends in .zip.
 
     The crate is complete or absent. Raises CrateError if the place cannot be used.
@@ -72,13 +72,13 @@ def write_crate(folder: Path, told: RunMetadata, files: Mapping[str, bytes]) -> 
     check_new(folder)
     with tempfile.TemporaryDirectory(dir=folder.absolute().parent) as partial:
         inside = Path(partial) / "crate"
-        fill(inside, told, files)
+        fill(inside, run, files)
         put(inside, folder)
 
 
-def metadata(told: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
+def metadata(run: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the metadata document of a crate."""
-    given = [_argument(told), *map(_variable, told.environment)]
+    given = [_argument(run), *map(_variable, run.environment)]
     return {
         "@context": [
             _CONTEXT,
@@ -88,9 +88,9 @@ def metadata(told: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
             },
         ],
         "@graph": [
-            *(_descriptor(), _root(told, files), _profile(), _license(told)),
-            _action(told, files),
-            *(_program(told), _host(told), *_agents(told), *given),
+            *(_descriptor(), _root(run, files), _profile(), _license(run)),
+            _action(run, files),
+            *(_program(run), _host(run), *_agents(run), *given),
             *map(_file, files.items()),
         ],
     }
@@ -114,13 +114,13 @@ def check_new(folder: Path) -> None:
         raise CrateError(f"{folder}: give a place in a folder that exists")
 
 
-def fill(inside: Path, told: RunMetadata, files: Mapping[str, bytes]) -> None:
+def fill(inside: Path, run: RunMetadata, files: Mapping[str, bytes]) -> None:
     """Write a crate into a folder, which is created."""
     inside.mkdir()
     for name, content in files.items():
         check_name(name)
         (inside / name).write_bytes(content)
-    document = json.dumps(metadata(told, files), indent=1, ensure_ascii=False)
+    document = json.dumps(metadata(run, files), indent=1, ensure_ascii=False)
     (inside / METADATA).write_text(document + "\n", "utf-8")
 
 
@@ -148,20 +148,20 @@ def _descriptor() -> dict[str, Any]:
     }
 
 
-def _root(told: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
+def _root(run: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
     root = {
         "@id": "./",
         "@type": "Dataset",
-        "name": f"Run of {told.command[:100]}",
-        "description": f"One run of a command on {told.host}, and what was measured "
+        "name": f"Run of {run.command[:100]}",
+        "description": f"One run of a command on {run.host}, and what was measured "
         "meanwhile, as SuperTwin recorded it.",
-        "datePublished": told.made.isoformat(timespec="seconds"),
+        "datePublished": run.made.isoformat(timespec="seconds"),
         "conformsTo": {"@id": _PROFILE},
-        "author": _references(one["@id"] for one in _agents(told)),
-        "license": {"@id": _license(told)["@id"]},
+        "author": _references(one["@id"] for one in _agents(run)),
+        "license": {"@id": _license(run)["@id"]},
         "hasPart": _references(files),
-        "mentions": {"@id": told.node},
-        "supertwinBase": told.base,
+        "mentions": {"@id": run.node},
+        "supertwinBase": run.base,
     }
     return {name: value for name, value in root.items() if value}
 
@@ -175,36 +175,36 @@ def _profile() -> dict[str, Any]:
     }
 
 
-def _license(told: RunMetadata) -> dict[str, Any]:
+def _license(run: RunMetadata) -> dict[str, Any]:
     """Return the license, which a crate must have and only its owner can name."""
-    name = told.license or "No licence"
+    name = run.license or "No licence"
     about = "How this may be used"
-    if not told.license:
+    if not run.license:
         about = "None was given: ask its creator how it may be used"
-    id_ = told.license or "#license"
+    id_ = run.license or "#license"
     return {"@id": id_, "@type": "CreativeWork", "name": name, "description": about}
 
 
-def _action(told: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
-    completed = told.outcome == _COMPLETED
+def _action(run: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
+    completed = run.outcome == _COMPLETED
     status = "Completed" if completed else "Failed"
     action = {
-        "@id": told.node,
+        "@id": run.node,
         "@type": "CreateAction",
-        "name": f"Run of {told.command[:100]}",
-        "description": told.command,
-        "startTime": _time(told.started),
-        "endTime": _time(told.ended),
-        "instrument": {"@id": _program_id(told)},
+        "name": f"Run of {run.command[:100]}",
+        "description": run.command,
+        "startTime": _time(run.started),
+        "endTime": _time(run.ended),
+        "instrument": {"@id": _program_id(run)},
         "location": {"@id": _HOST},
         "object": _references([_ARGUMENTS, *sorted(_SCRIPTS & files.keys())]),
         "result": _references(sorted(files.keys() - _SCRIPTS)),
         "actionStatus": f"http://schema.org/{status}ActionStatus",
-        "agent": _references(one["@id"] for one in _agents(told)),
-        "environment": _references(_variable(v)["@id"] for v in told.environment),
+        "agent": _references(one["@id"] for one in _agents(run)),
+        "environment": _references(_variable(v)["@id"] for v in run.environment),
     }
     found = {name: value for name, value in action.items() if value}
-    return found if completed else {**found, "error": told.outcome}
+    return found if completed else {**found, "error": run.outcome}
 
 
 def _references(ids: Iterable[str]) -> Any:
@@ -218,8 +218,8 @@ def _time(text: str) -> str:
     return datetime.fromisoformat(text).isoformat(timespec="milliseconds")
 
 
-def _argument(told: RunMetadata) -> dict[str, Any]:
-    words = {"name": "argument vector", "value": told.argv or told.command}
+def _argument(run: RunMetadata) -> dict[str, Any]:
+    words = {"name": "argument vector", "value": run.argv or run.command}
     return {"@id": _ARGUMENTS, "@type": "PropertyValue", **words}
 
 
@@ -229,39 +229,39 @@ def _variable(pair: str) -> dict[str, Any]:
     return {"@id": id_, "@type": "PropertyValue", "name": name, "value": value}
 
 
-def _agents(told: RunMetadata) -> list[dict[str, Any]]:
+def _agents(run: RunMetadata) -> list[dict[str, Any]]:
     """Return the login that it ran as and those who asked for it, if they are known."""
-    login = (f"#user-{quote(told.user)}", told.user, "The login that it ran as")
-    logins = [login] if told.user else []
-    asked = [(*one, "Requested the run from SuperTwin") for one in told.asked_by]
+    login = (f"#user-{quote(run.user)}", run.user, "The login that it ran as")
+    logins = [login] if run.user else []
+    asked = [(*one, "Requested the run from SuperTwin") for one in run.asked_by]
     return [
         {"@id": id_, "@type": "Person", "name": name, "description": about}
         for id_, name, about in (*logins, *asked)
     ]
 
 
-def _program_id(told: RunMetadata) -> str:
-    return f"{told.node}/program"
+def _program_id(run: RunMetadata) -> str:
+    return f"{run.node}/program"
 
 
-def _program(told: RunMetadata) -> dict[str, Any]:
+def _program(run: RunMetadata) -> dict[str, Any]:
     """Describe the program; its version tells it from others of the same name."""
-    path = told.program
+    path = run.program
     known = {
-        "url": f"file://{quote(told.host)}{quote(path)}" if path else "",
-        "softwareVersion": told.build or told.digest,
-        "identifier": f"sha256:{told.digest}" if told.digest else "",
+        "url": f"file://{quote(run.host)}{quote(path)}" if path else "",
+        "softwareVersion": run.build or run.digest,
+        "identifier": f"sha256:{run.digest}" if run.digest else "",
     }
     return {
-        "@id": _program_id(told),
+        "@id": _program_id(run),
         "@type": "SoftwareApplication",
-        "name": path or told.command.split(" ", 1)[0],
+        "name": path or run.command.split(" ", 1)[0],
         **{name: value for name, value in known.items() if value},
     }
 
 
-def _host(told: RunMetadata) -> dict[str, Any]:
-    return {"@id": _HOST, "@type": "Place", "name": told.host}
+def _host(run: RunMetadata) -> dict[str, Any]:
+    return {"@id": _HOST, "@type": "Place", "name": run.host}
 
 
 def _file(item: tuple[str, bytes]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def write_crates(
     with tempfile.TemporaryDirectory(dir=folder.absolute().parent) as partial:
         inside = Path(partial) / "crates"
         inside.mkdir()
-        for name, (told, files) in crates.items():
+        for name, (run, files) in crates.items():
             check_name(name)
-            fill(inside / name, told, files)
+            fill(inside / name, run, files)
         put(inside, folder)

@@ -48,7 +48,7 @@ class Point(NamedTuple):
 class ExportedRun(NamedTuple):
     """A run with everything that is exported."""
 
-    told: RunMetadata
+    metadata: RunMetadata
     graph: Graph
     points: Sequence[Point]
     files: Mapping[str, bytes]
@@ -67,9 +67,9 @@ def export_run(settings: Settings, twin: Endpoint, id_: str) -> ExportedRun:
     bare = node.rsplit("/", 1)[1]
     graph = _with_known(twin, twin.get_graph(iris.observation_graph(bare)))
     _describe_removed_host(graph, node)
-    told = _metadata_of(settings, node, rows[0], graph)
+    metadata = _metadata_of(settings, node, rows[0], graph)
     files = _stored_files(settings.home / "observations" / bare)
-    return ExportedRun(told, graph, list(_points(settings, twin, node)), files)
+    return ExportedRun(metadata, graph, list(_points(settings, twin, node)), files)
 
 
 def export_runs(settings: Settings, twin: Endpoint, id_: str) -> list[ExportedRun]:
@@ -86,14 +86,14 @@ def write_crates_of(runs: Sequence[ExportedRun], out: Path, license_: str = "") 
     """Write one run as a crate, several as a folder or zip of crates."""
     made = {
         _id(one): (
-            replace(one.told, license=license_),
+            replace(one.metadata, license=license_),
             crate_files(one),
         )
         for one in runs
     }
     if len(runs) == 1:
-        ((told, files),) = made.values()
-        write_crate(out, told, files)
+        ((metadata, files),) = made.values()
+        write_crate(out, metadata, files)
     else:
         write_crates(out, made)
 
@@ -137,7 +137,7 @@ def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
 
 def _id(one: ExportedRun) -> str:
     """Return the id of a run, which its IRI ends with."""
-    return one.told.node.rpartition("/")[2]
+    return one.metadata.node.rpartition("/")[2]
 
 
 def samples_parquet(runs: Sequence[ExportedRun]) -> bytes:

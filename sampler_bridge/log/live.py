@@ -128,16 +128,16 @@ class LiveSegment:
 
 
 def move(
-    old: LiveSegment, new: LiveSegment, told: SeriesEncoder, taken: Position
+    old: LiveSegment, new: LiveSegment, encoder: SeriesEncoder, taken: Position
 ) -> Position:
     """Move the copied records of one segment to a new one; raises OSError.
 
-    ``told`` holds the series of the old segment. Returns the new start of the queue,
+    ``encoder`` holds the series of the old segment. Returns the new start of the queue,
     which was at ``taken``.
     """
     done = old.done_until(taken)
     records = [copied.record for copied in old.copied]
-    first = _series(records[0], told)
+    first = _series(records[0], encoder)
     new.append(*first, *records)
     behind = sum(len(record.content) for record in records[done:])
     _move_counts(old.segment, new.segment)
@@ -148,13 +148,13 @@ def move(
     return Position(new.segment.number, new.segment.size - behind)
 
 
-def _series(first: Record, told: SeriesEncoder) -> Sequence[Record]:
+def _series(first: Record, encoder: SeriesEncoder) -> Sequence[Record]:
     """A record that declares the series declared before ``first``, if there are any."""
     header = read_header(first.content)
     payload = header and read_payload(header, first.content[HEADER_BYTES:])
     if not (header and payload and (before := first_series_number(payload))):
         return ()
-    heads = told.heads_before(before)
+    heads = encoder.heads_before(before)
     return (Record(write_record(header.tick_ms, 0, heads, True, False), 0),)
 
 

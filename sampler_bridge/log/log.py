@@ -30,9 +30,9 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 class Log:
     """The log of one folder; one writer and one reader thread may share it.
 
-    ``told`` is called after each record. The queue starts at ``taken``. ``failure`` is
-    why the last record was not written, ``replaced`` counts how often another process
-    damaged the live file. Raises StateError if the folder is unusable.
+    ``notify`` is called after each record. The queue starts at ``taken``. ``failure``
+    is why the last record was not written, ``replaced`` counts how often another
+    process damaged the live file. Raises StateError if the folder is unusable.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Log:
         max_bytes: int,
         taken: Position = START,
         segment_bytes: int = _SEGMENT_BYTES,
-        told: Callable[[], None] = lambda: None,
+        notify: Callable[[], None] = lambda: None,
     ) -> None:
         self.replaced = 0
         self.taken = taken
@@ -52,8 +52,8 @@ class Log:
             min(segment_bytes, max_bytes // _LEAST_SEGMENTS), HEADER_BYTES
         )
         self._lock = Lock()
-        self._call = told
-        self._told = SeriesEncoder()
+        self._call = notify
+        self._encoder = SeriesEncoder()
         self._reading = SegmentReader()
         self._live: LiveSegment | None = None
         self._left: LiveSegment | None = None  # damaged and not continued yet
@@ -100,7 +100,7 @@ class Log:
         """
         with self._lock:
             if self._is_closed:
-                raise NotLoggedError("it was closed: its host is no longer sampled")
+                raise NotLoggedError("it is closed: its host is no longer sampled")
             self._dropped = 0
             self._check_live()
             try:
@@ -220,7 +220,7 @@ class Log:
     def _append(self, tick_ms: int, rows: Sequence[LogRows], packed: bool) -> None:
         points = points_of(rows)
         while True:
-            payload = self._told.payload(rows)
+            payload = self._encoder.payload(rows)
             record = write_record(tick_ms, points, payload, has_heads(payload), packed)
             if len(record) > self._max_bytes:
                 self._dropped += points
@@ -229,7 +229,7 @@ class Log:
                 break
             self._make_room(len(record))
         self._write(record, points)
-        self._told.written()
+        self._encoder.written()
 
     def _fits(self, more: int) -> bool:
         return not self._is_full(more) and self._bytes + more <= self._max_bytes
@@ -305,7 +305,7 @@ class Log:
     def _move(self, old: LiveSegment, new: LiveSegment) -> None:
         size = old.segment.size
         try:
-            self.taken = move(old, new, self._told, self.taken)
+            self.taken = move(old, new, self._encoder, self.taken)
         except OSError:
             new.discard()
             raise
@@ -317,4 +317,4 @@ class Log:
             self._live.close()
         self._live = self._left = None
         if not keep_series:
-            self._told = SeriesEncoder()
+            self._encoder = SeriesEncoder()

@@ -1,6 +1,6 @@
 """One record of the log: the rows of a tick, after a header with two checksums.
 
-The header has its own checksum, which tells whether its length can be trusted. A
+The header has its own checksum, which shows whether its length can be trusted. A
 damaged payload costs one record. After a damaged header, the reader searches for the
 next sound one.
 """

@@ -45,8 +45,8 @@ class SeriesEncoder:
         parts = [(self._of(row.heads), row.values) for row in rows]
         finite = [np.isfinite(values) for _, values in parts]
         chosen = [
-            (places[here], values[here].astype(_VALUE, copy=False))
-            for (places, values), here in zip(parts, finite, strict=True)
+            (places[mask], values[mask].astype(_VALUE, copy=False))
+            for (places, values), mask in zip(parts, finite, strict=True)
         ]
         new = self._new()
         counts = self._written, len(new), sum(len(values) for _, values in chosen)
@@ -111,13 +111,13 @@ class SeriesDecoder:
 
     def learn(self, payload: bytes) -> None:
         """Add the series that a payload declares."""
-        first, told, _ = _COUNTS.unpack_from(payload)
-        if first + told <= len(self.known):
+        first, declared, _ = _COUNTS.unpack_from(payload)
+        if first + declared <= len(self.known):
             return
         if first > len(self.known):
             self._lost.append(range(len(self.known), first))
             self.known += [b""] * (first - len(self.known))
-        lengths = np.frombuffer(payload, _PLACE, told, _COUNTS.size)
+        lengths = np.frombuffer(payload, _PLACE, declared, _COUNTS.size)
         at = len(payload) - int(lengths.sum())
         for length in lengths.tolist():
             self.known.append(payload[at : at + length])
@@ -126,17 +126,17 @@ class SeriesDecoder:
     def read(self, payload: bytes) -> DecodedRecord:
         """The values of a payload, except those of series with a lost declaration."""
         self.learn(payload)
-        _, told, number = _COUNTS.unpack_from(payload)
-        at = _COUNTS.size + _PLACE.itemsize * told
+        _, declared, number = _COUNTS.unpack_from(payload)
+        at = _COUNTS.size + _PLACE.itemsize * declared
         places = np.frombuffer(payload, _PLACE, number, at)
         values = np.frombuffer(payload, _VALUE, number, at + places.nbytes)
-        here = places < len(self.known)
+        is_known = places < len(self.known)
         for lost in self._lost:
-            here &= (places < lost.start) | (places >= lost.stop)
+            is_known &= (places < lost.start) | (places >= lost.stop)
         return (
             DecodedRecord(places, values)
-            if here.all()
-            else DecodedRecord(places[here], values[here])
+            if is_known.all()
+            else DecodedRecord(places[is_known], values[is_known])
         )
 
 

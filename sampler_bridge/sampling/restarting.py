@@ -24,14 +24,14 @@ class RestartingWorker(Worker):
             self._sample()
         except Exception as error:
             reason = fault(error)
-            _LOG.exception("%s: %s; it begins again", self._thread.name, reason)
+            _LOG.exception("%s: %s; restarting", self._thread.name, reason)
             self._on_failure(reason)
             return False
         return True
 
     @abstractmethod
     def _sample(self) -> None:
-        """Sample until told to stop; called again after an error."""
+        """Sample until stopped; called again after an error."""
 
     @abstractmethod
     def _on_failure(self, reason: str) -> None:

@@ -40,7 +40,7 @@ class Sampler(RestartingWorker):
     """Samples metrics of one host at one period (ms) from one source.
 
     ``reason`` says why the source does not answer (None: it does), ``early_ms`` how
-    long before its tick the next fetch may begin. The scribe's thread writes the
+    long before its tick the next fetch may begin. The writer thread writes the
     results of a tick to the journal. ``clock`` returns the time in ns.
     """
 

@@ -20,7 +20,7 @@ def first_tick(now_ms: int, period_ms: int) -> int:
 
 
 class FetchPace:
-    """Tells a delayed fetch from a fetch of a slow source.
+    """Distinguishes a delayed fetch from a fetch of a slow source.
 
     A fetch was delayed if it took more than two periods and more than four times as
     long as the fastest of the eight before. The moment of its values is then unknown.

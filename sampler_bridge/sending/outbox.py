@@ -29,16 +29,20 @@ _NO_RUN = 0.0  # not a run of the store: the next run gets the last minute
 class Outbox:
     """The points of one host in a folder; its cursor says what was acknowledged.
 
-    ``told`` is called when there is more to send; ``sent_bytes`` counts the bytes that
-    the store acknowledged. Raises StateError if the folder is unusable.
+    ``notify`` is called when there is more to send; ``sent_bytes`` counts the bytes
+    that the store acknowledged. Raises StateError if the folder is unusable.
     """
 
-    def __init__(self, folder: Path, max_bytes: int, told: Callable[[], None]) -> None:
+    def __init__(
+        self, folder: Path, max_bytes: int, notify: Callable[[], None]
+    ) -> None:
         self._cursor_path = folder / CURSOR_FILE
         cursor = load_cursor(self._cursor_path)
-        self._more, self._cursor_lock = told, Lock()
+        self._more, self._cursor_lock = notify, Lock()
         self._replaced = 0
-        self.log = Log(folder / LOG_FOLDER, max_bytes, cursor.taken, told=self._told)
+        self.log = Log(
+            folder / LOG_FOLDER, max_bytes, cursor.taken, notify=self._on_record
+        )
         self.account = Account(self.log.waiting)
         self.sent_bytes = 0
         self._unread: str | None = None
@@ -59,7 +63,7 @@ class Outbox:
 
     @property
     def reason(self) -> str | None:
-        """Why the log takes or gives no points, with the cure; None if it works."""
+        """Why the log cannot be written or read, with the fix; None if it works."""
         failure = self.log.failure
         if self._unread or failure is None:
             return self._unread
@@ -138,7 +142,7 @@ class Outbox:
         with self.account.moment():
             self.account = Account(self.log.waiting)
 
-    def _told(self) -> None:
+    def _on_record(self) -> None:
         self._follow()
         self._more()
 

@@ -78,7 +78,7 @@ class Writer(Worker):
         self._drain_until = 0.0
 
     def add(self, box: Outbox) -> None:
-        """Send the points of this outbox, too; call `told` when it has more."""
+        """Also send the points of this outbox; call `notify` when it has more."""
         if box not in self._boxes:
             self._boxes = (*self._boxes, box)
         self._check_at = 0.0  # its points may have gone to another run of the store
@@ -88,7 +88,7 @@ class Writer(Worker):
         """Send nothing more from this outbox."""
         self._boxes = tuple(one for one in self._boxes if one is not box)
 
-    def told(self) -> None:
+    def notify(self) -> None:
         """Note that there is more to send."""
         self._more.set()
 

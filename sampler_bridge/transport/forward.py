@@ -163,7 +163,9 @@ class SshForward(Worker):
             if self._ending.is_set() or ssh.process.poll() is not None:
                 return False
             if time.monotonic() > until:
-                self._set_reason(f"it did not let us in within {_LOGIN_SECONDS:g} s")
+                self._set_reason(
+                    f"it did not accept the login within {_LOGIN_SECONDS:g} s"
+                )
                 return False
             time.sleep(_LOOK)
         return True
@@ -179,18 +181,18 @@ class SshForward(Worker):
         client.end()
         lines = client.last_lines()
         if not done and ssh.process.poll() is None:
-            self._set_reason("ssh makes no socket: " + printable(" ".join(lines)))
+            self._set_reason("ssh created no socket: " + printable(" ".join(lines)))
         return done
 
     def _refusal(self) -> str:
-        """Why a connection to the socket fails, by the last that ssh said about it."""
+        """Why a connection to the socket fails, from the last message of ssh."""
         lines = self._ssh.last_lines() if self._ssh else []
         last = next((line for line in reversed(lines) if "open failed" in line), "")
         found = [reason for sign, reason in _REFUSED if sign in last]
         return (
             found[0].format(self._remote_socket)
             if found
-            else "it says nothing: is it hung?"
+            else "it does not answer: does it hang?"
         )
 
     def _set_reason(self, reason: str) -> None:

@@ -63,7 +63,7 @@ def calibrate(
     if 3 * len(model.usable) < len(model.runs):
         raise CalibrationError(
             f"the machine kept up with {len(model.usable)} of {len(model.runs)} runs: "
-            "calibrate when it has less to do"
+            "calibrate when it is less busy"
         )
     make_private(settings.home)
     save_model(model_path(settings), model)

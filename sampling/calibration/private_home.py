@@ -69,4 +69,4 @@ def private(settings: Settings, home: Path) -> Settings:
     urls = dict.fromkeys(("fuseki_url", "store_read_url", "store_write_url"), "")
     passwords = dict.fromkeys(("fuseki_password", "store_password"), Secret(""))
     files = dict.fromkeys(("fuseki_password_file", "store_password_file"))
-    return settings.but(**apart, **urls, **passwords, **files)
+    return settings.with_changes(**apart, **urls, **passwords, **files)

@@ -37,7 +37,7 @@ def parts_in(store: Path) -> list[DiskBlocks]:
 
 
 def index_bytes(store: Path) -> int:
-    """Bytes of the index: labels, and what finds series by them."""
+    """Bytes of the index, which maps labels to series."""
     folders = (store / "data" / "indexdb", store / "indexdb")
     return sum(
         path.stat().st_size
@@ -52,10 +52,10 @@ def _part(folder: Path) -> Iterator[DiskBlocks]:
     if named:
         points, blocks = int(named[1]), int(named[2])
     elif (folder / "metadata.json").exists():
-        told = read_json(folder / "metadata.json")
-        if not isinstance(told, dict):
+        metadata = read_json(folder / "metadata.json")
+        if not isinstance(metadata, dict):
             return
-        points, blocks = int(told["RowsCount"]), int(told["BlocksCount"])
+        points, blocks = int(metadata["RowsCount"]), int(metadata["BlocksCount"])
     else:
         return
     sizes = ((folder / name).stat().st_size for name in (*_POINTS, *_HEADERS))

@@ -19,8 +19,8 @@ class CostEstimate:
     bytes a second. ``fitted`` is the CPU of each part with the interval of the fit
     alone, ``error`` the factor by which it may be wrong on a machine that was not
     measured. ``unmeasured`` are agents that no calibration knows: their CPU is left
-    out. ``beyond`` says, by part and term, how many times as much is asked for as was
-    measured.
+    out. ``beyond`` is, by part and term, the ratio of the load to the largest measured
+    one.
     """
 
     load: SamplingLoad
@@ -132,7 +132,7 @@ def _memory(model: CostModel, part: str, series: int, base: bool) -> PredictionI
 def _beyond(
     model: CostModel, whole: SamplingLoad, times: Mapping[str, float]
 ) -> dict[str, float]:
-    """How many times as much is asked for as was measured, if more than 1.1."""
+    """The ratios of the load to the largest measured one, if more than 1.1."""
     factors = {
         part: model.cpu[part].beyond(_scaled(whole.terms(part), times[part]))
         for part in times

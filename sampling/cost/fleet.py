@@ -29,7 +29,7 @@ def fleet_lines(
     yield _size("disk a day", cost.disk)
     yield _size(f"disk in {figures(kept)} days", cost.disk.times(kept))
     network = as_bytes(load.secured)
-    yield line("network", f"{network}/s", "to the bridge, were all hosts behind ssh")
+    yield line("network", f"{network}/s", "to the bridge, if all hosts are behind ssh")
 
 
 def fleet_document(

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def nobody_counts(_metrics: Sequence[str]) -> dict[str, int]:
-    """The counts when no PMCD can be asked: none."""
+    """The counts without a PMCD: none."""
     return {}
 
 
@@ -57,7 +57,7 @@ def loads_with(
     others = [metric for metric in metrics if metric.name not in counters]
     asked = _asked(twin, request.host, others)
     sizes = _counters(counters) | _sizes([*known, *asked], count)
-    both = make_plan([*plans, *_wished(request, metrics)])
+    both = make_plan([*plans, *_requested(request, metrics)])
     return load_of(make_plan(plans), sizes), load_of(both, sizes)
 
 
@@ -72,7 +72,7 @@ def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
     return grouped
 
 
-def _wished(request: PlanRequest, metrics: Sequence[PlanMetric]) -> list[Row]:
+def _requested(request: PlanRequest, metrics: Sequence[PlanMetric]) -> list[Row]:
     """The rows of a requested plan, as the bridge would read them."""
     period = f"{request.period_ms / 1000:.3f}"
     asked = {metric.name: metric.instances for metric in metrics}

@@ -1,4 +1,4 @@
-"""What plans ask for each second: of PMCD, its agents, the bridge and the store."""
+"""The load of plans per second on PMCD, its agents, the bridge and the store."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ class FetchSize:
 
 @dataclass(frozen=True)
 class AgentLoad:
-    """What is asked of an agent each second.
+    """The load of an agent per second.
 
     ``reads`` is instances times families of metrics: the metrics of a family (the first
     two words of a name, such as ``proc.psinfo``) come from one file for each process.
@@ -111,7 +111,7 @@ class SamplingLoad:
 
 
 def terms_of(part: str) -> tuple[str, ...]:
-    """The names of what the CPU of a part depends on, each per second."""
+    """The names of the quantities that the CPU of a part depends on, per second."""
     return _TERMS.get(part, _AGENT_TERMS)
 
 

@@ -174,8 +174,7 @@ def load_model(path: Path) -> CostModel | None:
         return None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ModelError(
-            f"{path} is not a calibration that can be read: `supertwin sample "
-            "calibrate` writes it again"
+            f"{path} is not a calibration: `supertwin sample calibrate` writes it again"
         ) from error
 
 

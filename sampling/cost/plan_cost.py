@@ -51,7 +51,7 @@ class FleetCost:
 
 
 def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
-    """What a plan would cost; raises PlanRequestError, UserError as adding it."""
+    """What a plan would cost; raises the same errors as adding it."""
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:
         check_host(request.host, twin, iris)
@@ -146,7 +146,7 @@ def _beyond(settings: Settings, cpu: float, disk: float, basis: str) -> str:
 
 
 def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetCost:
-    """What the plans of all hosts cost, of one host, or of so many hosts like one.
+    """The cost of the plans of all hosts, of one host, or of ``number`` equal hosts.
 
     That one is this host if none is named.
     """

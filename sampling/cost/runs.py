@@ -1,7 +1,7 @@
 """The designed set of runs that measures a machine.
 
 The runs vary metrics, instances and period separately for each agent, so that the costs
-of a fetch, of a file that an agent reads, and of a value can be told apart.
+of a fetch, of a file that an agent reads, and of a value can be separated.
 """
 
 from collections.abc import Mapping, Sequence

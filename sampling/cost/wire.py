@@ -1,6 +1,6 @@
 """Bytes between PMCD and the bridge, in PCP's protocol.
 
-A fetch is one question and one answer. All values count as 64-bit values, which most
+A fetch is one request and one answer. All values count as 64-bit values, which most
 are; a 32-bit value is 12 bytes shorter.
 """
 
@@ -14,7 +14,7 @@ _SSH, _TCP, _SEGMENT = 40, 52, 1448
 
 
 class FetchBytes(NamedTuple):
-    """Bytes of one question and its answer."""
+    """Bytes of one request and its answer."""
 
     question: int
     answer: int

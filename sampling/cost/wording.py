@@ -15,7 +15,7 @@ CURE = "`supertwin sample calibrate` measures this machine"
 
 
 def one_line(load: SamplingLoad, cost: CostEstimate, model: CostModel) -> str:
-    """What a plan costs, in the words of `sample add`."""
+    """What a plan costs, as `sample add` prints it."""
     summary = f"{as_number(load.points)} points/s in {load.series:,} new series"
     if load.unknown:
         summary += f" (not counted: {', '.join(sorted(load.unknown))})"
@@ -40,7 +40,7 @@ def load_lines(load: SamplingLoad) -> Iterator[str]:
 
 
 def cost_lines(cost: CostEstimate, remote: bool) -> Iterator[str]:
-    """What the plan costs, a line for each part."""
+    """What the plan costs, one line per part."""
     total = cost.cpu_total
     yield line("CPU of one core", f"{as_number(total.value)} %", _ends(total, "%"))
     for part, of in cost.cpu.items():
@@ -109,8 +109,8 @@ def basis_lines(model: CostModel, host: str, parts: Container[str]) -> Iterator[
         yield f"  the agents' CPU is that of {model.host}: {host} was not measured"
     if model.busy:
         yield (
-            f"  other work took {as_number(model.others)} % of a core meanwhile: the "
-            "intervals are wide; calibrate on an idle machine"
+            f"  other work took {as_number(model.others)} % of a core during the "
+            "calibration: the intervals are wide; calibrate on an idle machine"
         )
     if lost := len(model.runs) - len(model.usable):
         yield f"  left out: {lost} runs that the machine did not keep up with"

@@ -1,4 +1,4 @@
-"""The counters of a host's plans: its agent counts what all of them ask for."""
+"""The counters of a host's plans: its agent counts the events of all of them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import UserError
-from core.linux.signals import ended_in_order
+from core.linux.signals import signals_as_interrupt
 from core.settings.settings import Settings
 from core.stores.datasets import Progress
 from core.stores.endpoint import Endpoint
@@ -58,7 +58,7 @@ class PlannedCounters:
 def counting(
     settings: Settings, request: PlanRequest, twin: Endpoint, progress: Progress
 ) -> Iterator[dict[str, CounterPurpose]]:
-    """Count what a new plan asks for, in addition to all others; yields its metrics.
+    """Count the events of a new plan in addition to all others; yields its metrics.
 
     All or nothing: if the block fails, the previous counters are restored. Raises
     UserError, with the reason, for what cannot be counted, and PlanRequestError for
@@ -82,8 +82,8 @@ def planned(request: PlanRequest, twin: Endpoint) -> PlannedCounters:
     Changes nothing. Raises UserError, with the reason, for what cannot be counted.
     """
     host = request.host
-    named = prepare(twin, host, (), request.events, multiplex=True).told().events
-    own = prepare(twin, host, request.roles, request.events, multiplex=True).told()
+    named = prepare(twin, host, (), request.events, multiplex=True).checked().events
+    own = prepare(twin, host, request.roles, request.events, multiplex=True).checked()
     plans = counter_requests(host, twin)
     plans[request.name] = CounterRequest(
         frozenset(request.roles), frozenset(map(str, named)), request.multiplex
@@ -102,13 +102,13 @@ def sampled_of(
 
 
 def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
-    """Count what the remaining plans ask for, after one that may count is removed."""
+    """Count the events of the remaining plans, after a plan was removed."""
     if read_counters(host, twin, Iris(settings.base)):
         resume(settings, host, twin, progress)
 
 
 def resume(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> int:
-    """Count what the plans of a host ask for; return the number of events."""
+    """Count the events of a host's plans; return the number of events."""
     plans = counter_requests(host, twin)
     left = _prepared(twin, host, plans, multiplex=True) if plans else None
     if left and not left.events:  # all of them are refused now
@@ -118,7 +118,7 @@ def resume(settings: Settings, host: str, twin: Endpoint, progress: Progress) ->
 
 
 def end(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
-    """Stop counting on a host, whatever its plans say: it leaves the twin."""
+    """Stop counting on a host that leaves the twin, regardless of its plans."""
     if read_counters(host, twin, Iris(settings.base)):
         with _published(settings, host, None, twin, progress):
             pass
@@ -224,7 +224,7 @@ def _counted(
     from sampling.counters.local import counting_locally
     from sampling.counters.remote import counting_remotely
 
-    with ended_in_order():
+    with signals_as_interrupt():
         if host == settings.host:
             with counting_locally(settings, prepared, progress) as socket:
                 yield socket, str(socket)

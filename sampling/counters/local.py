@@ -53,7 +53,7 @@ def counting_locally(
                 # It may be another process by now, or one that has not read anything
                 # yet.
                 with suppress(SuperTwinError):
-                    _tell(counting_process(status(settings)))
+                    _notify_pmcd(counting_process(status(settings)))
             raise
 
 
@@ -65,7 +65,7 @@ def count(home: Path, prepared: CountingSetup | None, pid: int) -> None:
     """
     socket = private_pmcd.socket_of(home)
     private_pmcd.keep_configuration(home, prepared.text if prepared else None)
-    _tell(pid)
+    _notify_pmcd(pid)
     if prepared is None:
         _wait_until_gone(socket)
         return
@@ -91,7 +91,7 @@ def counting_process(state: StackState | None) -> int:
     return child.pid
 
 
-def _tell(pid: int) -> None:
+def _notify_pmcd(pid: int) -> None:
     """Make PMCD read its configuration again."""
     # If it died meanwhile, it is restarted and reads the configuration then.
     with suppress(ProcessLookupError):
@@ -101,7 +101,7 @@ def _tell(pid: int) -> None:
 def _wait_until_gone(socket: Path) -> None:
     """Wait until PMCD has ended its agent.
 
-    Told to start it again before that, PMCD would do neither.
+    If PMCD were notified again before that, it would do neither.
     """
     _wait_while(lambda: has_agent(f"unix://{socket}"))
 

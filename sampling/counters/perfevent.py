@@ -38,7 +38,7 @@ class CountingSetup:
             name for event in self.events for name in (event.value, event.dutycycle)
         ]
 
-    def told(self) -> "CountingSetup":
+    def checked(self) -> "CountingSetup":
         """Return itself; raises UserError with all reasons of refusals, if any."""
         if self.choice.refused:
             raise UserError("; ".join(self.choice.refused.values()))

@@ -51,7 +51,7 @@ _SYSTEM_WIDE = 0
 
 
 class CountingError(Exception):
-    """A reason why counting is impossible; its text is one line with the cure."""
+    """A reason why counting is impossible; its text is one line with the fix."""
 
 
 def socket_of(home: Path) -> Path:

@@ -84,7 +84,7 @@ def _undo(
                 _RemoteProgram(connection, program.folder).ask(before)
     except SuperTwinError as error:
         progress(
-            f"{host} may still count what it should not ({error}): `supertwin "
+            f"{host} may still count too many events ({error}): `supertwin "
             f"perfevent resume --host {host}` as soon as it answers"
         )
 

@@ -50,14 +50,14 @@ ANSWER = "supertwin-counting-1 "
 
 
 def serve(request: dict[str, Any]) -> dict[str, Any]:
-    """Count what is asked for, or nothing; return what was counted before.
+    """Count the requested events, or none; return what was counted before.
 
     ``name`` is that of the folder below ~/.supertwin; ``text`` is the configuration,
     None for the end, which leaves nothing behind. Without ``change``, nothing is
     changed or created. Raises CountingError, OSError.
     """
     if not _NAME.fullmatch(request["name"]):
-        raise CountingError(f"{request['name']!r} is not a name of a folder")
+        raise CountingError(f"{request['name']!r} is not a folder name")
     above = Path(pwd.getpwuid(os.geteuid()).pw_dir) / ".supertwin"
     home, text = above / request["name"], request["text"]
     if not home.exists() and (text is None or not request["change"]):

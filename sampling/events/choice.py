@@ -1,4 +1,4 @@
-"""From roles and events that are asked for to the events that a host counts."""
+"""Chooses the events that a host counts for the requested roles and events."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """How many counters events need, and how many a host has for them.
 
-libpfm4 does not tell which event may use which counter, so fewer events than counters
+libpfm4 does not say which event may use which counter, so fewer events than counters
 may still share them. PCP's dutycycle, which is then below 1, shows that.
 """
 
@@ -71,7 +71,7 @@ def check_counters(
     for need in needs(host, choice.counted):
         if need.there is None:
             lines.append(
-                f"nobody says how many counters {need.pmu} has: dutycycle tells "
+                f"the number of counters of {need.pmu} is unknown: dutycycle shows "
                 f"whether its {need.needed} events share them"
             )
         elif need.needed > need.there:

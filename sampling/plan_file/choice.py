@@ -33,7 +33,7 @@ ALL = InstanceSelection()
 
 
 class MetricRequest(NamedTuple):
-    """What one plan asks of a metric; ``instances`` is None for all of them."""
+    """What one plan requests of a metric; ``instances`` is None for all of them."""
 
     period_ms: int
     instances: Some | None = None
@@ -42,7 +42,7 @@ class MetricRequest(NamedTuple):
 def finest(
     metric_requests: Iterable[MetricRequest],
 ) -> list[tuple[int, InstanceSelection]]:
-    """Each instance once, at the finest period (ms) that any plan asks for it."""
+    """Each instance once, at the finest period (ms) that a plan requests."""
     by_period: dict[int, list[Some | None]] = defaultdict(list)
     for metric_request in metric_requests:
         by_period[metric_request.period_ms].append(metric_request.instances)

@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class WantedPlan:
-    """What the graph wants of one host: its plan, and its address.
+    """What the graph has for one host: its plan, and its address.
 
     ``counters`` is the socket, on the host, of the PMCD that counts PMU events.
     """

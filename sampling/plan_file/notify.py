@@ -1,4 +1,4 @@
-"""Tells a bridge, from another process, to read its plan again at once.
+"""Notifies a bridge, from another process, that its plans have changed.
 
 A named pipe in the bridge's state folder needs no port, outlives both sides, and wakes
 the bridge without polling. A notification that is not read is lost; the bridge then

@@ -123,7 +123,7 @@ def freeing(
 
 
 def resume(settings: Settings, host: str, progress: Progress) -> int:
-    """Let the agent of a host count what its plans ask for; return how many events.
+    """Let the agent of a host count its plans' events; return the number of events.
 
     Raises PlanRequestError, UserError and RemoteError.
     """

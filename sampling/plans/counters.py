@@ -1,6 +1,6 @@
 """What the perfevent agent of a host counts for its plans, in a separate graph.
 
-It is not part of the probe: the agent counts what plans ask for, and changes with them.
+It is not part of the probe: the agent counts the events of plans and changes with them.
 """
 
 from collections.abc import Iterable, Mapping

@@ -60,16 +60,16 @@ def parse_period(text: str) -> int:
 
 
 def check_request(request: PlanRequest) -> None:
-    """Raise PlanRequestError for a request that no host could meet."""
+    """Raise PlanRequestError for a request that is impossible on any host."""
     check_plan_name(request.name)
     counts = request.roles or request.events
     if not (request.metrics or counts):
         raise PlanRequestError(
-            f"plan {request.name} names no metric, role or event: name one"
+            f"plan {request.name} has no metric, role or event: name one"
         )
     if request.multiplex and not counts:
         raise PlanRequestError(
-            f"plan {request.name} names no role or event, and only their counters can "
+            f"plan {request.name} has no role or event, and only their counters can "
             "be shared: leave --multiplex out"
         )
     if not SHORTEST_MS <= request.period_ms <= LONGEST_MS:
@@ -93,7 +93,7 @@ def check_plan_name(name: str) -> None:
     """Raise PlanRequestError for a name that an added plan cannot have."""
     if not _NAME.fullmatch(name):
         raise PlanRequestError(
-            f"{name[:80]!r} can be no name of a plan: use 1 to 64 letters, digits, "
+            f"{name[:80]!r} is not a valid plan name: use 1 to 64 letters, digits, "
             "_ and -"
         )
     if name == MONITOR:

@@ -19,7 +19,7 @@ _CUT = "…"
 class SeenTexts:
     """The texts of each instance in this clock hour; more than MOST_TEXTS are refused.
 
-    Every text is a separate series, and the store keeps each of them for good.
+    Every text is a separate series, and the store keeps each of them permanently.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:

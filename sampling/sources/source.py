@@ -82,7 +82,7 @@ class LateSample(Sample):
 
 
 class Source(Protocol):
-    """Something that is asked repeatedly for the values of the same metrics.
+    """A source that is fetched repeatedly for the same metrics.
 
     One thread uses a source, from its first call to its last.
     """

@@ -32,7 +32,7 @@ def checked_manifest(folder: Path) -> dict[str, Any]:
     found = read_json(manifest) if _kind(manifest) == stat.S_IFREG else None
     if found is None or not isinstance(found.get("files"), dict):
         raise UserError(
-            f"{folder} is not a backup (it has no sound {MANIFEST}): "
+            f"{folder} is not a backup (it has no valid {MANIFEST}): "
             "name a folder that `supertwin backup` wrote"
         )
     if found.get("format") != FORMAT:
@@ -43,8 +43,8 @@ def checked_manifest(folder: Path) -> dict[str, Any]:
     for name in (f"{dataset}.nq" for dataset in DATASETS):
         if name not in found["files"]:
             raise UserError(
-                f"{folder} is not a whole backup ({MANIFEST} has no {name}): restore "
-                "another one"
+                f"{folder} is not a complete backup ({MANIFEST} has no {name}): "
+                "restore another one"
             )
     named = {name: str(checksum) for name, checksum in found["files"].items()}
     wrong = sorted({name for name, _ in named.items() ^ _checksums(folder).items()})
@@ -73,8 +73,8 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
         elif kind != stat.S_IFDIR:
             raise UserError(
-                f"{path} is neither a file nor a folder, which no backup holds: remove "
-                "it, or restore another copy"
+                f"{path} is neither a file nor a folder, so it is not from a backup: "
+                "remove it, or restore another copy"
             )
 
 

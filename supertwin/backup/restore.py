@@ -101,8 +101,8 @@ def _load(quads: Path, folder: Path) -> None:
         raise SuperTwinError(f"{quads} was not loaded: {why}")
 
 
-def _reason(said: str) -> str:
+def _reason(output: str) -> str:
     """The line with the loader's reason, without its Java class."""
-    lines = [line for line in said.splitlines() if line and not line[0].isspace()]
+    lines = [line for line in output.splitlines() if line and not line[0].isspace()]
     found = [line for line in lines if _PLACE in line] or lines[-1:]
     return _JAVA_CLASS.sub("", found[0]) if found else ""

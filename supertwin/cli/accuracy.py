@@ -12,20 +12,20 @@ from supertwin.cli.api_client import ApiClient
 
 
 @click.command("accuracy")
-@click.option("--host", default="", help="Host whose counters are judged.")
+@click.option("--host", default="", help="Host to measure.  [default: this host]")
 @click.option(
     "--kernel",
     "kernels",
     multiple=True,
     type=click.Choice([*KERNELS]),
-    help="Kernel that is run; all six without it.",
+    help="Kernel to run.  [default: all six]",
 )
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
     default=10,
     show_default=True,
-    help="Runs of each.",
+    help="Runs of each kernel.",
 )
 def accuracy_command(host: str, kernels: tuple[str, ...], repeat: int) -> None:
     """Compare PMU events with likwid-bench, which knows what its kernels execute.

@@ -1,4 +1,4 @@
-"""The API as the command line asks it."""
+"""The command line's client of the API."""
 
 import json
 from collections.abc import Iterator
@@ -30,9 +30,9 @@ class ApiUnavailableError(click.ClickException):
 
 
 class ApiClient:
-    """One connection to the API of a state folder, opened again when it breaks.
+    """One connection to the API of a state folder, reopened when it breaks.
 
-    An API that was restarted has another key, which is looked up then. Methods raise
+    A restarted API has another key, which is then read again. Methods raise
     ApiAnswerError and ApiUnavailableError.
     """
 
@@ -48,10 +48,10 @@ class ApiClient:
     def ask(
         self, method: str, path: str, body: bytes = b"", *, queues: bool = False
     ) -> Any:
-        """The JSON document that a request is answered with.
+        """Send a request and return the JSON document of its answer.
 
-        One that ``queues`` is answered when its turn comes, be that tomorrow; where the
-        API dies meanwhile, the connection ends.
+        With ``queues``, wait for the answer without a time limit; if the API dies
+        meanwhile, the connection ends.
         """
         status, text = self._sent(method, path, body, queues)
         if status == _UNAUTHORIZED and self._is_another():
@@ -61,11 +61,11 @@ class ApiClient:
         return json.loads(text) if text else None
 
     def close(self) -> None:
-        """Leave the connection, which a next request opens again."""
+        """Close the connection; the next request opens it again."""
         self._connection.close()
 
     def events(self, path: str) -> Iterator[Any]:
-        """What a stream of events says, until it ends."""
+        """Yield the events of a stream until it ends."""
         local = self._local
         with closing(_connection(local)) as connection:
             try:
@@ -92,7 +92,7 @@ class ApiClient:
         return answer.status, text
 
     def _is_another(self) -> bool:
-        """Whether an API was started meanwhile, which is asked from now on."""
+        """Whether another API has been started; if so, use that one from now on."""
         local = read_local_api(self._home)
         if local is None or local == self._local:
             return False

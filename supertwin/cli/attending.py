@@ -1,4 +1,4 @@
-"""Run an observed command locally as a child process, and report to the API."""
+"""Run an observed command as a child process, and report to the API."""
 
 import json
 import os
@@ -17,13 +17,13 @@ from supertwin.cli.run_output import CommandOutput, Runs, interruptible, say, st
 
 Begin = Callable[[bytes], RunnerHandle]
 
-_TOLD = ("started", "alive", "over", "about", "ended", "refused")
-_UNTIL_TOLD = "about"  # sent together with the next event
-_BEAT_SECONDS = 5.0
+_REPORTED = ("started", "alive", "over", "about", "ended", "refused")
+_SENT_WITH_NEXT = "about"  # sent together with the next event
+_HEARTBEAT_SECONDS = 5.0
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5
 _ELSEWHERE = (
-    "it was started on another machine than this: give that one's name (--host), or "
-    "have it started here (srun's -w)"
+    "it was started on another machine: name that machine (--host), or start the "
+    "command on this one (srun's -w)"
 )
 
 
@@ -82,11 +82,11 @@ class AttendedRunner:
             running.cancel()
 
         self._cancel, self.status = cancel, 1
-        with interruptible(cancel), self._beating():
-            for event in _placed(_told(running), self._boot):
+        with interruptible(cancel), self._heartbeats():
+            for event in _placed(_started(running), self._boot):
                 if not output.show(event) or event["event"] == "refused":
                     cancel()
-                self._tell(event)
+                self._queue(event)
                 if event["event"] == "over":
                     running.release()
                 self.status = status_of(event, self.status)
@@ -103,23 +103,23 @@ class AttendedRunner:
             time.sleep(_PAUSE_SECONDS)
             self._send()
 
-    def _tell(self, event: RunnerEvent) -> None:
-        if event["event"] in _TOLD:
+    def _queue(self, event: RunnerEvent) -> None:
+        if event["event"] in _REPORTED:
             self._unsent.append(event)
-            if event["event"] != _UNTIL_TOLD:
+            if event["event"] != _SENT_WITH_NEXT:
                 self._send()
 
     @contextmanager
-    def _beating(self) -> Iterator[None]:
+    def _heartbeats(self) -> Iterator[None]:
         """Send a heartbeat, also while the command waits for a reader or a node."""
         over = Signal()
 
-        def beat() -> None:
-            while not over.wait(_BEAT_SECONDS):
-                if time.monotonic() - self._sent_at > _BEAT_SECONDS:
+        def send_heartbeats() -> None:
+            while not over.wait(_HEARTBEAT_SECONDS):
+                if time.monotonic() - self._sent_at > _HEARTBEAT_SECONDS:
                     self._send()
 
-        Thread(target=beat, daemon=True).start()
+        Thread(target=send_heartbeats, daemon=True).start()
         try:
             yield
         finally:
@@ -149,28 +149,28 @@ class AttendedRunner:
     def _heed(self, answer: Mapping[str, Any] | None) -> None:
         self.next_program = answer["program"] if answer else None
         if answer:
-            self._runs.tell(answer)
+            self._runs.print_new(answer)
             if answer["cancel"]:
                 self._cancel()
 
 
-def _placed(said: Iterator[RunnerEvent], boot: str) -> Iterator[RunnerEvent]:
+def _placed(printed: Iterator[RunnerEvent], boot: str) -> Iterator[RunnerEvent]:
     """The runner's events, as long as it runs on the expected machine."""
-    for event in said:
+    for event in printed:
         if event["event"] == "started" and boot not in ("", event["boot"]):
             yield {"event": "refused", "reason": _ELSEWHERE}
             return
         yield event
 
 
-def _told(running: RunnerHandle) -> Iterator[RunnerEvent]:
+def _started(running: RunnerHandle) -> Iterator[RunnerEvent]:
     """The runner's events, or one that says that nothing could be started."""
-    said = ""
+    last = ""
     try:
         for event in events(running):
-            said = event["event"]
+            last = event["event"]
             yield event
     except LaunchError as error:
-        if said:
+        if last:
             raise
         yield {"event": "refused", "reason": str(error)}

@@ -15,8 +15,8 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 def backup_command(folder: Path) -> None:
     """Copy the state of the running stack into the new folder DIR.
 
-    It holds both datasets as N-Quads, all series, plans, tokens, records of runs and
-    the points that wait to be sent. Sampling goes on meanwhile.
+    The copy has both datasets as N-Quads, all series, plans, tokens, records of runs
+    and the points that wait to be sent. Sampling continues during the backup.
     """
     from supertwin.backup.make import make_backup
 
@@ -28,7 +28,7 @@ def backup_command(folder: Path) -> None:
 @click.command("restore")
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 def restore_command(folder: Path) -> None:
-    """Put the backup in DIR into an empty state folder, with the stack down."""
+    """Restore the backup in DIR into an empty state folder; the stack must be down."""
     from supertwin.backup.restore import restore_backup
 
     settings = Settings()

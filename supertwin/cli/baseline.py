@@ -28,7 +28,7 @@ _WORSE, _UNDECIDED = 3, 4
 
 @click.group("baseline")
 def baseline_group() -> None:
-    """Judge runs by earlier ones."""
+    """Compare runs with earlier ones."""
 
 
 @baseline_group.command("set")
@@ -72,7 +72,9 @@ def _note(settings: Settings, what: str, name: str) -> None:
 @click.argument("id_", metavar="ID")
 @click.option("--metric", default=DURATION, help="Metric to compare, as in PCP.")
 @click.option(
-    "--more-is-better", is_flag=True, help="More is better, as of operations a second."
+    "--more-is-better",
+    is_flag=True,
+    help="More is better, as for operations per second.",
 )
 @tolerance_option
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")

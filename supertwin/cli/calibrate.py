@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 @click.option(
     "--when-idle",
     is_flag=True,
-    help="Wait until the machine is idle, measure at low priority, and start again "
-    "when it gets busy.",
+    help="Wait until the machine is idle, measure at low priority, and start over when "
+    "it gets busy.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
 def calibrate_command(when_idle: bool, as_json: bool) -> None:
-    """Measure what sampling costs on this machine, in a minute and a half.
+    """Measure the cost of sampling on this machine; takes a minute and a half.
 
     It starts a PMCD, a bridge and stores of its own, and stops them at the end. The
     running stack is not touched, but stop it for a better measurement.

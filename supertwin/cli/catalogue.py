@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.group("catalogue")
 def catalogue_command() -> None:
-    """What processors can count: PMU models, their events, and generic roles."""
+    """List what processors can count: PMU models, their events, and roles."""
 
 
 @catalogue_command.command("pmus")
@@ -86,8 +86,8 @@ def roles_command(as_json: bool) -> None:
     short = [re.sub(r"amd64_fam\w\wh_", "", model) for model in models]
     click.echo(" " * 22 + " ".join(f"{name:>6}" for name in short))
     for role in roles():
-        marks = ["+" if answers[role, model].terms else "-" for model in models]
-        click.echo(f"{role:<22}" + " ".join(f"{mark:>6}" for mark in marks))
+        signs = ["+" if answers[role, model].terms else "-" for model in models]
+        click.echo(f"{role:<22}" + " ".join(f"{mark:>6}" for mark in signs))
 
 
 def _summary(model: "ProbedPmu") -> list[str]:

@@ -12,14 +12,15 @@ from supertwin.cli.tables import FORMAT_OPTION, TABLES
 
 @click.group("cgroups")
 def cgroups_group() -> None:
-    """Control groups, such as the jobs of a scheduler, that have twins.
+    """List the control groups that have twins, such as jobs of a scheduler.
 
-    Which ones: `SUPERTWIN_CGROUP_ROOTS`. Of one job: `supertwin query cgroups/of-job`.
+    `SUPERTWIN_CGROUP_ROOTS` selects them. `supertwin query cgroups/of-job` lists the
+    groups of one job.
     """
 
 
 @cgroups_group.command("list")
-@click.option("--ended", is_flag=True, help="Those that ended, the newest first.")
+@click.option("--ended", is_flag=True, help="List ended groups, newest first.")
 @HOST_OPTION
 @FORMAT_OPTION
 def list_command(ended: bool, host: str | None, output: str) -> None:

@@ -58,9 +58,9 @@ def compare_command(
         groups = [find_group(twin, iris, id_) for id_ in ids]
         series = overlay(settings, twin, groups, metrics) if metrics else []
     if as_json:
-        told = document(compare(groups, tolerance / 100))
-        told |= {"series": as_documents(series)}
-        click.echo(json.dumps(told, indent=None if series else 1, default=plain))
+        result = document(compare(groups, tolerance / 100))
+        result |= {"series": as_documents(series)}
+        click.echo(json.dumps(result, indent=None if series else 1, default=plain))
     elif metrics:
         click.echo(as_csv(series), nl=False)
     else:
@@ -97,8 +97,8 @@ def lines(found: RunComparison) -> Iterator[str]:
 def _runs(group: RunGroup) -> str:
     """The number of runs, and how many of them are left out."""
     number, others = len(group.runs), len(group.runs) - len(group.ended)
-    told = counted(number, "run")
-    return f"{told}, {others} broken off and left out" if others else told
+    text = counted(number, "run")
+    return f"{text}, {others} interrupted and left out" if others else text
 
 
 def _measure(measure: Measure) -> Iterator[str]:

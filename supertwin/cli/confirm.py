@@ -15,5 +15,5 @@ def confirm_removal(what: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise click.UsageError(f"this removes {what} for good: give --yes")
-    click.confirm(f"Remove {what} for good?", abort=True, err=True)
+        raise click.UsageError(f"this removes {what} permanently: give --yes")
+    click.confirm(f"Remove {what} permanently?", abort=True, err=True)

@@ -62,10 +62,10 @@ class _Folder(click.Path):
 @click.option(
     "--out",
     type=_Folder(file_okay=False, path_type=Path),
-    help="Folder to write the files to, <uid>.json each; it is made where missing.",
+    help="Folder for the files, <uid>.json each; created if missing.",
 )
 @click.option(
-    "--host", type=HOST, help="Dashboards about this host alone; else about each one."
+    "--host", type=HOST, help="Only dashboards about this host.  [default: all hosts]"
 )
 @click.option("--check", "checked", is_flag=True, help="Check them, queries included.")
 @click.pass_context
@@ -74,12 +74,14 @@ def dashboards_command(
 ) -> None:
     """Write the dashboards for Grafana, or check them.
 
-    Each is made from the graph as it is now: one for every host, and one about all of
-    them. With --check every expression is asked of the store and every table of the
-    graph; exit status 1 when one fails.
+    They are built from the current graph: one for every host, and one about all hosts.
+    With --check, every expression runs in the store and every table in the graph store;
+    the exit status is 1 if one fails.
     """
     if out is None and not checked:
-        raise click.UsageError("say where to write them (--out), or --check them", ctx)
+        raise click.UsageError(
+            "give a folder to write them to (--out), or --check them", ctx
+        )
     settings = Settings()
     with dataset(settings, "twin", settings.query_timeout) as endpoint:
         made = list(_dashboards(settings.base, endpoint, host))

@@ -21,11 +21,11 @@ from supertwin.cli.out_file import hand_out
     "--version",
     type=click.Choice([str(number) for number in VERSIONS]),
     default="2",
-    help="Of DTDL. Only 2 has room for all that the graph says; the default.",
+    help="Version of DTDL. Only 2 can hold the whole graph.  [default: 2]",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the document here.")
 def export_dtdl(host: str | None, version: str, out: Path | None) -> None:
-    """A host as DTDL: an Interface for each of its components."""
+    """Export a host as DTDL, with an Interface for each component."""
     settings = Settings()
     name = check_host(host or settings.host)
     with all_alive():

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from core.settings.setting_forms import days
+from core.settings.setting_types import days
 from core.settings.settings import Settings
 from sampling.cost.fleet import fleet_document, fleet_lines
 from sampling.cost.plan_cost import (
@@ -37,12 +37,12 @@ from supertwin.cli.plan_options import plan_options, plan_request
 @click.argument("metrics", metavar="[METRIC]…", nargs=-1)
 @click.option("--period", help="Time between two samples: 1ms to 1h, such as 10ms.")
 @plan_options
-@click.option("--fleet", is_flag=True, help="Of all plans of all hosts, instead.")
+@click.option("--fleet", is_flag=True, help="Estimate all plans of all hosts instead.")
 @click.option(
     "--hosts",
     type=click.IntRange(min=1),
     default=None,
-    help="With --fleet: of so many hosts like this one.",
+    help="With --fleet: estimate N hosts like this one.",
 )
 @HOST_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
@@ -63,11 +63,11 @@ def estimate_command(
     settings = Settings()
     if fleet and (metrics or period or any(options.values())):
         raise click.UsageError(
-            "--fleet is of the plans that there are: no METRIC, --period, or other "
-            "choice of what a plan samples"
+            "--fleet estimates the existing plans: leave out METRIC, --period and "
+            "other options of a new plan"
         )
     if hosts is not None and not fleet:
-        raise click.UsageError("--hosts belongs to --fleet: give both")
+        raise click.UsageError("--hosts needs --fleet: give both")
     target = host or settings.host
     if fleet:
         found = fleet_cost(settings, host, hosts)

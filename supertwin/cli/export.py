@@ -6,18 +6,18 @@ from supertwin.cli.lazy import LazyGroup
 
 _EXPORTS = {
     "dtdl": "supertwin.cli.dtdl:export_dtdl",
-    "observation": "supertwin.cli.carry:export_observation",
+    "observation": "supertwin.cli.exchange:export_observation",
     "ontology": "supertwin.cli.ontology:export_ontology",
 }
 _IMPORTS = {
     "dtdl": "supertwin.cli.import_dtdl:import_dtdl",
-    "observation": "supertwin.cli.carry:import_observation",
+    "observation": "supertwin.cli.exchange:import_observation",
 }
 
 
 @click.group("export", cls=LazyGroup, lazy=_EXPORTS)
 def export_group() -> None:
-    """Write a host, a run or the ontology in a format that others read."""
+    """Export a host, a run or the ontology in a format of other tools."""
 
 
 @click.group("import", cls=LazyGroup, lazy=_IMPORTS)

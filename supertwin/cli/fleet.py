@@ -30,7 +30,7 @@ _COLUMNS = ["what", "component", "property", "before", "after", "seen", "probe"]
 
 @click.command("add")
 @click.argument("address", metavar="ssh://[USER@]HOST[:PORT]|local")
-@click.option("--alias", default="", help="Another name to find it by.")
+@click.option("--alias", default="", help="Another name for the host.")
 @click.option(
     "--host",
     type=HOST,
@@ -50,10 +50,10 @@ def add_command(
     no_sudo: bool,
     confirm: bool,
 ) -> None:
-    """Probe a machine, load its twin and plan, and say where its pages are.
+    """Probe a machine, load its twin and plan, and print the addresses of its pages.
 
-    Once more is harmless: the machine is probed again, under the same name. A machine
-    that cannot be probed or described leaves nothing.
+    Repeating it is safe: the machine is probed again, under the same name. If the
+    machine cannot be probed or described, nothing is stored.
     """
     settings = Settings()
     new = NewHost(address, alias, host or "", partition, not no_sudo, confirm)
@@ -69,7 +69,7 @@ def add_command(
 @click.command("open")
 @click.argument("name")
 def open_command(name: str) -> None:
-    """Find a host by its name, alias, IP address or the address it was added by."""
+    """Find a host by its name, alias, IP address or the address it was added with."""
     settings = Settings()
     with dataset(settings, "twin") as twin:
         found = find_host(twin, name)
@@ -88,13 +88,13 @@ def open_command(name: str) -> None:
 def remove_command(host: str, history: bool, yes: bool) -> None:
     """Remove a host and its plans from the twin; its history stays by default."""
     settings = Settings()
-    what = "its twin, plans and past" if history else "its twin and plans"
+    what = "its twin, plans and history" if history else "its twin and plans"
     confirm_removal(f"{what} of {host}".removeprefix("its "), yes)
     remove(settings, host, history, _progress)
     audit.record(settings.home, audit.local_user(), "host.removed", host)
-    click.echo(f"{host} is removed{', and its past' if history else ''}")
+    click.echo(f"{host} is removed{', and its history' if history else ''}")
     if host == settings.host:
-        _progress("this is the host that `supertwin up` loads, which it will do again")
+        _progress("this is the local host: the next `supertwin up` loads it again")
 
 
 @click.command("diff")

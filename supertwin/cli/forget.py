@@ -13,9 +13,9 @@ from supertwin.cli.confirm import YES_OPTION, confirm_removal
 @click.argument("ids", metavar="ID…", nargs=-1, required=True)
 @YES_OPTION
 def forget_command(ids: tuple[str, ...], yes: bool) -> None:
-    """Remove runs, or groups of repetitions, with all that was kept of them.
+    """Remove runs, or groups of repetitions, with all their files.
 
-    Their samples stay in the time series as long as all others do.
+    Their samples stay in the time series until the retention ends.
     """
     confirm_removal(f"the record of {', '.join(ids)}", yes)
     settings = Settings()

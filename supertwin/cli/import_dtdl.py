@@ -21,7 +21,7 @@ from supertwin.cli.summary import twin_line
 @click.option("--host", type=HOST, help="Another name for the host in the file.")
 @CONFIRM_OPTION
 def import_dtdl(file: Path, host: str | None, confirm: bool) -> None:
-    """A DTDL document of version 2 that was exported, as the twin of its host."""
+    """Load an exported DTDL document of version 2 as the twin of its host."""
     settings = Settings()
     text = read_file(file)
     try:

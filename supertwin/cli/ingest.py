@@ -32,7 +32,7 @@ from supertwin.cli.summary import twin_line
     help="A file that `python3 ingest/remote/collect.py` wrote on another machine.",
 )
 @click.option(
-    "--host", type=HOST, help="Name of that machine; its own host name if left out."
+    "--host", type=HOST, help="Name of that machine.  [default: its own host name]"
 )
 @click.option("--no-sudo", is_flag=True, help="Do not try sudo on that machine.")
 def probe_command(
@@ -42,15 +42,17 @@ def probe_command(
     host: str | None,
     no_sudo: bool,
 ) -> None:
-    """Collect the facts of a machine as JSON; nothing is loaded.
+    """Collect the facts of a machine as JSON, without loading them.
 
-    ADDRESS is that of another machine, such as ssh://me@node1; this one if left out.
+    ADDRESS names another machine, such as ssh://me@node1; the default is this one.
     """
     settings = Settings()
     if address and collected:
         raise click.UsageError("give an address or --collected, not both")
     if host and not (address or collected):
-        raise click.UsageError("--host names another machine, and none is given")
+        raise click.UsageError(
+            "--host is for another machine: give its address or --collected"
+        )
     if address:
         document = probe_remote_host(settings, address, host, _progress, not no_sudo)
     elif collected:
@@ -114,7 +116,7 @@ def ingest_command(
             "give one of --probe, --hwloc, --supertwin-json, --collected and --bulk"
         )
     if bulk and host:
-        raise click.UsageError("--host names one machine, --bulk is of many")
+        raise click.UsageError("--host names one machine, but --bulk loads several")
     if bulk:
         outcome = load_folder(
             settings, monitored, bulk, error_lines, _progress, confirm
@@ -123,7 +125,7 @@ def ingest_command(
         click.echo(outcome.line())
         ctx.exit(2 if outcome.refused else 0)
     if host and not given:
-        raise click.UsageError("--host names the machine of a file, and none is given")
+        raise click.UsageError("--host names the machine of a file: give a file")
     if hwloc_file and not host:
         raise click.UsageError("--hwloc needs --host NAME: the file names no machine")
     if hwloc_file:

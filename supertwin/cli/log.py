@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from core.settings import audit
-from core.settings.setting_forms import hours_of
+from core.settings.setting_types import hours_of
 from core.settings.settings import Settings
 from core.stores.results import Table
 from supertwin.cli.tables import FORMAT_OPTION, TABLES, as_csv
@@ -29,20 +29,20 @@ _LOOK_SECONDS = 0.25
     metavar="GLOB",
     help="Events such as host.* or refused; default: all.",
 )
-@click.option("--who", default="", metavar="NAME", help="A part of the name.")
-@click.option("--since", default="", metavar="AGE", help="2h, 7d, 4w or 1y; else all.")
+@click.option("--who", default="", metavar="NAME", help="Part of an author's name.")
+@click.option("--since", default="", metavar="AGE", help="2h, 7d, 4w or 1y.")
 @click.option(
     "--follow",
     "-f",
     is_flag=True,
-    help="Print events as they come, one a line, until Ctrl-C; earlier ones only with "
+    help="Print new events, one per line, until Ctrl-C; earlier ones only with "
     "--since.",
 )
 @FORMAT_OPTION
 def log_command(what: str, who: str, since: str, follow: bool, output: str) -> None:
-    """Who changed what, who logged in or was refused, what was restarted and why.
+    """Show changes, logins, refusals and restarts, with their author or reason.
 
-    The oldest first. Times are UTC.
+    Events are listed oldest first. Times are in UTC.
     """
     first = _first(since)
 

@@ -1,6 +1,6 @@
 """The command line: all commands by name, and the reporting of their errors.
 
-An error is one line on stderr that names the thing and the cure. The exit status is 2
+An error is one line on stderr that names the thing and the fix. The exit status is 2
 for what the user can fix, 1 for a failure.
 """
 

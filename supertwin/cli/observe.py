@@ -121,7 +121,7 @@ def observe_command(
 
 
 def _leave(cpus: Collection[int]) -> None:
-    """Move to other CPUs than the command's, unless it takes all.
+    """Leave the CPUs of the command, unless it takes all.
 
     The runner sets its own affinity; without chosen CPUs the command keeps the CPUs
     that we were allowed at first.
@@ -133,7 +133,7 @@ def _leave(cpus: Collection[int]) -> None:
 def _end(status: int) -> NoReturn:
     """Exit at once: the caller of the command need not wait for Python's cleanup."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # the reader has gone
+        with suppress(OSError):  # the reader has ended
             stream.flush()
     os._exit(status)
 
@@ -155,7 +155,7 @@ def _follow(api: ApiClient, session: Any) -> int:
             if event["event"] == "ended":
                 _say_what_is_missing(event["output"])
             if event["event"] == "closed":
-                runs.tell(event)
+                runs.print_new(event)
                 return status or int(bool(event["problem"]))
     return status
 
@@ -178,9 +178,7 @@ def _before(srun: str | None) -> list[str]:
     try:
         words = shlex.split(srun)
     except ValueError as error:
-        raise click.BadParameter(
-            f"--srun {srun!r} is not to be read: {error}"
-        ) from None
+        raise click.BadParameter(f"--srun {srun!r} cannot be parsed: {error}") from None
     if which("srun") is None:
         raise click.UsageError("no srun on PATH: install Slurm, or load its module")
     return ["srun", *words, "--ntasks=1"]
@@ -194,5 +192,5 @@ def _folder(cwd: str, host: str) -> str:
 def _environment(pairs: tuple[str, ...]) -> Mapping[str, str]:
     found = dict(pair.partition("=")[::2] for pair in pairs)
     if wrong := [pair for pair in pairs if "=" not in pair[1:]]:
-        raise click.BadParameter(f"--env {wrong[0]!r} is not K=V")
+        raise click.BadParameter(f"--env {wrong[0]!r}: expected NAME=VALUE")
     return found

@@ -21,7 +21,7 @@ _WHOLE = "supertwin"
     "--out",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write to; it is made where missing.",
+    help="Folder to write to; created if missing.",
 )
 def export_ontology(out: Path) -> None:
     """Write the ontology as Turtle and JSON-LD, its modules, context and page.
@@ -50,9 +50,9 @@ def ontology_group() -> None:
     help="File to write to; default: standard output.",
 )
 def classify_command(out: Path | None) -> None:
-    """Every class above each class, as the ontology and its alignments entail.
+    """List the superclasses of each class that follow from ontology and alignments.
 
-    HermiT proves first that the ontology is consistent and that no class is empty. It
+    HermiT first proves that the ontology is consistent and that no class is empty. It
     needs Java and owlready2, which `make install-test` installs.
     """
     try:

@@ -6,19 +6,19 @@ from pathlib import Path
 import click
 
 
-def hand_out(text: str, out: Path | None, said: str) -> None:
+def hand_out(text: str, out: Path | None, message: str) -> None:
     """Print a text, or write it to the named file and print a message."""
     if out is None:
         click.echo(text, nl=False)
     else:
         write_whole(out, text)
-        click.echo(said, err=True)
+        click.echo(message, err=True)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file completely or not at all.
 
-    A device or a pipe is written directly; of a link, the target is replaced.
+    A device or a pipe is written directly; for a link, the target is replaced.
     """
     path = path.resolve()
     whole = content.encode() if isinstance(content, str) else content

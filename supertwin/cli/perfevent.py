@@ -51,7 +51,7 @@ def show_command(
     settings = Settings()
     with dataset(settings, "twin") as twin:
         target = (host or settings.host, roles, events, multiplex)
-        prepared = prepare(twin, *target).told()
+        prepared = prepare(twin, *target).checked()
     for line in prepared.remarks:
         _progress(line)
     click.echo(prepared.text, nl=False)
@@ -62,7 +62,7 @@ def show_command(
 def resume_command(host: str | None) -> None:
     """Count the events of a host's plans again, for example after its reboot.
 
-    Where it is counted already, nothing changes.
+    If they are counted already, nothing changes.
     """
     settings = Settings()
     target = host or settings.host
@@ -95,7 +95,7 @@ def expression_command(
     settings = Settings()
     where = host or settings.host
     with dataset(settings, "twin") as twin:
-        prepared = prepare(twin, where, (role,), (), multiplex=True).told()
+        prepared = prepare(twin, where, (role,), (), multiplex=True).checked()
     (formula,) = prepared.choice.roles
     if series:
         click.echo("\n".join(role_series(formula)))

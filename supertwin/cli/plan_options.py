@@ -14,19 +14,19 @@ _OPTIONS = (
         "roles",
         multiple=True,
         metavar="ROLE",
-        help="Role that is measured, such as FLOPs; several times for several.",
+        help="Role to measure, such as FLOPs; may be repeated.",
     ),
     click.option(
         "--event",
         "events",
         multiple=True,
         metavar="PMU::EVENT",
-        help="PMU event that is counted; several times for several.",
+        help="PMU event to count; may be repeated.",
     ),
     click.option(
         "--multiplex",
         is_flag=True,
-        help="Let events share counters where they are few.",
+        help="Let events share counters if there are too few.",
     ),
     click.option(
         "--query",
@@ -40,14 +40,14 @@ _OPTIONS = (
         "params",
         multiple=True,
         metavar="K=V",
-        help="A parameter of the query; several times for several.",
+        help="Parameter of the query; may be repeated.",
     ),
     click.option(
         "--instance",
         "instances",
         multiple=True,
         metavar="NAME",
-        help="Instance that is sampled; several times for several.",
+        help="Instance to sample; may be repeated.",
     ),
 )
 
@@ -74,7 +74,7 @@ def _parameters(pairs: tuple[str, ...]) -> dict[str, str]:
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key:
-            raise PlanRequestError(f"--param {pair!r} is not K=V: write socket=0")
+            raise PlanRequestError(f"--param {pair!r}: expected K=V, such as socket=0")
         if key in given:
             raise PlanRequestError(f"--param {key} is given twice: give it once")
         given[key] = value

@@ -27,7 +27,7 @@ from supertwin.cli.wording import counted
     metavar="NAME",
     help="Name of the plan; default: plan-1, …",
 )
-@click.option("--yes", is_flag=True, help="Do not ask, whatever it costs.")
+@click.option("--yes", is_flag=True, help="Do not ask, whatever the cost.")
 @HOST_OPTION
 def add_command(
     metrics: tuple[str, ...],
@@ -58,7 +58,7 @@ def add_command(
         f"{added.name}: {counted(len(added.metrics), 'metric')} every {period}{of}"
     )
     if not added.noticed:
-        _progress("no bridge runs here: it is sampled when one does")
+        _progress("no bridge runs here: sampling begins when one does")
 
 
 @click.command("remove")

@@ -16,8 +16,8 @@ from supertwin.cli.confirm import YES_OPTION, confirm_removal
 def process_command() -> None:
     """Name programs that end and start again, such as daemons.
 
-    A name is bound to whichever process runs, and keeps those that ran before. What is
-    bound: `supertwin query process/named`, and `process/bindings` for the past.
+    A name is bound to the process that runs, and keeps earlier ones. `supertwin query
+    process/named` lists the bound processes, `process/bindings` the earlier ones.
     """
 
 
@@ -27,7 +27,7 @@ def process_command() -> None:
     "--match",
     "expression",
     required=True,
-    help="Regular expression that finds the process; the oldest of several is taken.",
+    help="Regular expression that finds the process; the oldest match is used.",
 )
 @click.option(
     "--in",
@@ -60,7 +60,7 @@ def forget_command(name: str, yes: bool) -> None:
         known = forget_process(twin, Iris(settings.base), settings.host, name)
     if not known:
         raise UserError(
-            f"no process of {settings.host} goes by the name {name[:64]!r}: "
+            f"no process of {settings.host} has the name {name[:64]!r}: "
             "`supertwin query process/named` lists them"
         )
     _note(settings, "process.forgotten", name)

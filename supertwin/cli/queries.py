@@ -35,8 +35,8 @@ class SavedQueries(click.Group):
 def query() -> None:
     """Run a saved query.
 
-    One about a host asks for this host, one about a fleet or about runs for every host,
-    unless --host says otherwise. `supertwin query NAME --help` says which.
+    The default host is this host in queries about a host, and every host in queries
+    about a fleet or about runs. `supertwin query NAME --help` shows the default.
     """
 
 

@@ -15,7 +15,7 @@ import click
 
 _NOTHING = os.makedev(1, 3)  # /dev/null
 _FAR = (
-    "standard input is not handed on with --host or --srun: have the command read a "
+    "standard input is not passed on with --host or --srun: have the command read a "
     "file, or add < /dev/null"
 )
 _ONCE = (

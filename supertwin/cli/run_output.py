@@ -71,22 +71,22 @@ class Runs:
     """Reports each run when it has ended, and each note and problem once."""
 
     def __init__(self) -> None:
-        self._told = 0
-        self._said: set[str] = set()
+        self._printed = 0
+        self._printed_lines: set[str] = set()
 
-    def tell(self, answer: Mapping[str, Any]) -> None:
+    def print_new(self, answer: Mapping[str, Any]) -> None:
         """Print the parts of an answer that were not printed before."""
         runs = answer["runs"]
-        for run in runs[self._told :]:
+        for run in runs[self._printed :]:
             say(f"{run['outcome']} after {run['seconds']:.3f} s: {run['node']}")
             if run["left"]:
                 left = ", ".join(run["left"])
                 say(f"it left {left} behind, which was ended")
-        self._told = len(runs)
+        self._printed = len(runs)
         for line in (*answer["notes"], answer["problem"]):
-            if line and line not in self._said:
+            if line and line not in self._printed_lines:
                 say(line)
-                self._said.add(line)
+                self._printed_lines.add(line)
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def interruptible(cancel: Callable[[], object]) -> Iterator[None]:
 
 
 def _go_on(*_: object) -> None:
-    with suppress(OSError):  # not with `say`, which may be running
+    with suppress(OSError):  # not with `say`, which may be interrupted in the middle
         os.write(2, b"supertwin: a run is not stopped, it goes on; Ctrl-C ends it\n")
 
 

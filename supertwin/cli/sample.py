@@ -15,4 +15,4 @@ _COMMANDS = {
 
 @click.group("sample", cls=LazyGroup, lazy=_COMMANDS)
 def sample_group() -> None:
-    """Say what is sampled, and how often, while the bridge runs."""
+    """Set what is sampled, and how often; show and measure the cost."""

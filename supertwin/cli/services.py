@@ -33,7 +33,7 @@ _SERVICE = click.Choice(list(_CHECKS))
 @click.option(
     "--everywhere",
     is_flag=True,
-    help="Fuseki and VictoriaMetrics: listen on every address, not on loopback alone.",
+    help="Fuseki and VictoriaMetrics: listen on every address, not only on loopback.",
 )
 def run_command(service: str, everywhere: bool) -> None:
     """Run one service in the foreground until it is stopped."""
@@ -60,14 +60,14 @@ def check_command(service: str) -> None:
 
     if wrong := asyncio.run(ask()):
         raise SuperTwinError(f"{service}: {wrong}")
-    click.echo(f"{service} is well")
+    click.echo(f"{service} is healthy")
 
 
 @click.command("compact")
 @click.option(
     "--patience",
     type=click.FloatRange(min=0),
-    help="Seconds that readers of the old files get, as long as a query by default.",
+    help="Seconds to wait for readers of the old files.  [default: the query timeout]",
 )
 def compact_command(patience: float | None) -> None:
     """Free the space of replaced graphs; a running stack does so by itself.
@@ -78,7 +78,7 @@ def compact_command(patience: float | None) -> None:
     settings = Settings()
     if settings.fuseki_url:
         raise UserError(
-            "Fuseki is elsewhere (SUPERTWIN_FUSEKI_URL): compact it on its own machine"
+            "Fuseki is external (SUPERTWIN_FUSEKI_URL): compact it on its own machine"
         )
     for dataset in compaction.DATASETS:
         try:
@@ -105,6 +105,6 @@ def _pmcd(settings: Settings) -> str:
     if own:
         raise UserError(
             f"no PMCD at {pmcd.SYSTEM_SOCKET}: start it, or set SUPERTWIN_PMCD to the "
-            "address of one that runs"
+            "address of a running one"
         )
     return address

@@ -71,7 +71,8 @@ def down_command() -> None:
 def status_command(ctx: click.Context, as_json: bool) -> None:
     """Show the services and the account of all points.
 
-    Exits with 0 when all runs and no point was lost in the last 10 s, else with 1.
+    The exit status is 0 if everything runs and no point was lost in the last 10 s,
+    else 1.
     """
     settings = Settings()
     state = status(settings)

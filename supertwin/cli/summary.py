@@ -94,10 +94,10 @@ def cost_line(basis: str, calibration: str) -> str:
 
 def _priority_line(found: Mapping[str, str]) -> str:
     """Return the scheduling priority of the sampling processes."""
-    said = [f"{name} {priority}" for name, priority in found.items()]
+    parts = [f"{name} {priority}" for name, priority in found.items()]
     if "pmcd" not in found:
-        said.append("PMCD was not started here and keeps its own")
-    return f"sampling priority: {', '.join(said)}"
+        parts.append("PMCD was not started here and keeps its own")
+    return f"sampling priority: {', '.join(parts)}"
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -20,7 +20,7 @@ _LONGEST = 4096
 
 @click.group("token")
 def token_group() -> None:
-    """Say who may read and change the twin over HTTP."""
+    """Manage tokens for reading and changing the twin over HTTP."""
 
 
 @token_group.command("add")
@@ -29,10 +29,13 @@ def token_group() -> None:
     "--role",
     type=click.Choice([*TokenRole], case_sensitive=False),
     required=True,
-    help="reader: all that can be seen; operator: plans, and commands; admin: all.",
+    help="reader: may read; operator: also plans and commands; admin: everything.",
 )
 @click.option(
-    "--expires", default=None, metavar="TIME", help="12h, 30d, 2w or 1y; else never."
+    "--expires",
+    default=None,
+    metavar="TIME",
+    help="12h, 30d, 2w or 1y.  [default: never]",
 )
 def add_command(name: str, role: TokenRole, expires: str | None) -> None:
     """Create a token and print it; only its hash is kept, so note it now."""
@@ -71,7 +74,7 @@ def revoke_command(name: str) -> None:
 
 @token_group.command("check")
 def check_command() -> None:
-    """Name the token on standard input; exit status 2 when it is not accepted."""
+    """Check the token on standard input; the exit status is 2 if it is refused."""
     sent = tokens.parse_token(sys.stdin.read(_LONGEST).strip())
     if sent is None:
         raise tokens.TokenError(

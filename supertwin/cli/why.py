@@ -19,7 +19,7 @@ _EMPTY = "{} is empty: name one"
 @click.command("why")
 @click.argument("words", metavar="[HOST] METRIC [INSTANCE]", nargs=-1)
 @click.option(
-    "--host", type=HOST, help="Name of the host, instead of HOST; else this one."
+    "--host", type=HOST, help="Name of the host, instead of HOST.  [default: this host]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 @click.pass_context
@@ -29,7 +29,7 @@ def why_command(
     """Explain why a metric of a host, or one instance of it, has data or not.
 
     METRIC is a name in PCP, a role such as FLOPs, or a PMU event with its PMU. With
-    --host the first word is METRIC; so is a single word, which asks for this host.
+    --host, the first word is METRIC. A single word is METRIC of this host.
 
     Exit 0 if values arrive, 1 if they do not or the graph store is away.
     """
@@ -49,7 +49,9 @@ def _asked(
     if not words:
         raise click.UsageError("Missing argument 'METRIC'.")
     if len(words) > 2:
-        raise click.UsageError(f"{words[2]!r} is too much: give METRIC [INSTANCE]")
+        raise click.UsageError(
+            f"{words[2]!r} is one word too many: give METRIC [INSTANCE]"
+        )
     for name, value in zip(("METRIC", "INSTANCE"), words, strict=False):
         if value == "":
             raise click.UsageError(_EMPTY.format(name))
@@ -68,15 +70,15 @@ def lines(found: Why) -> list[str]:
     """The answer as text."""
     names = filter(None, (found.host, found.metric, found.instance))
     series = " ".join(name if name.isprintable() else repr(name) for name in names)
-    told = [f"{series}: {found.verdict}", f"  {found.reason}"]
+    text = [f"{series}: {found.verdict}", f"  {found.reason}"]
     if found.plan:
         period = figures(found.period or 0)
-        told.append(f"  plan        {', '.join(found.plan)}, every {period} s")
+        text.append(f"  plan        {', '.join(found.plan)}, every {period} s")
     if found.last_timestamp_ms is not None:
-        told.append(f"  last value  {_value(found)}{_ago(found)}")
+        text.append(f"  last value  {_value(found)}{_ago(found)}")
     if found.accuracy:
-        told.append(f"  accuracy    {found.accuracy}")
-    return [*told, f"  series      {found.selector}"]
+        text.append(f"  accuracy    {found.accuracy}")
+    return [*text, f"  series      {found.selector}"]
 
 
 def _value(found: Why) -> str:

@@ -66,7 +66,7 @@ def calibrate_quietly(
     from supertwin.stack.private_stack import private_stack
 
     os.nice(nice)
-    quiet = settings.but(sampling_priority="normal")
+    quiet = settings.with_changes(sampling_priority="normal")
     most = _OTHERS * settings.idle_cpu
     runs = design or designed_runs
     return calibrate(quiet, progress, private_stack, runs, most, nice)

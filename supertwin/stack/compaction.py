@@ -113,7 +113,7 @@ async def _start_again(settings: Settings) -> None:
     old = _process(home)
     if old is None:
         raise ValueError(f"readers hold old files in {home}: start Fuseki again")
-    _log.info("readers hold files of Fuseki that are of no use: it starts again")
+    _log.info("readers hold old files of Fuseki: it is restarted")
     os.kill(old, signal.SIGTERM)
     well = answers_http(
         settings.fuseki_port, "/$/ping", (200,), fuseki_account(settings)
@@ -128,7 +128,7 @@ async def _start_again(settings: Settings) -> None:
 
 
 def _process(home: Path) -> int | None:
-    """The process that has the datasets open, from TDB2's lock file."""
+    """The process with open datasets, from TDB2's lock file."""
     for generation in _generations(home / "twin")[-1:]:
         with contextlib.suppress(OSError, ValueError):
             pid = int((generation / "tdb.lock").read_text())

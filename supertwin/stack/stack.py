@@ -1,4 +1,4 @@
-"""The stack from the command line's view: start, wait, stop, look."""
+"""Start, await, stop and inspect the stack from the command line."""
 
 import os
 import signal
@@ -49,7 +49,7 @@ def _may_start(settings: Settings) -> None:
 
 @contextmanager
 def started(settings: Settings, progress: Progress) -> Iterator[StackState]:
-    """Start the stack if needed and yield its state; stop ours on any failure."""
+    """Start the stack if needed and yield its state; stop a new one on any failure."""
     own = _start(settings) if lock.holder(settings.home) is None else None
     try:
         if own is None:
@@ -103,14 +103,14 @@ def _wait_until_healthy(
     settings: Settings, own: subprocess.Popen[bytes] | None, progress: Progress
 ) -> StackState:
     """Wait for every child and report its start time; StartError if one fails."""
-    told: set[str] = set()
+    printed: set[str] = set()
     deadline = time.monotonic() + _UP_WITHIN
     while time.monotonic() < deadline:
         over = own is not None and own.poll() is not None
         state = _fresh_state(settings, own)
         if state is not None:
             if own is not None:
-                _tell(state, told, progress)
+                _print_ready(state, printed, progress)
             if state.healthy:
                 return state
         if over:
@@ -129,10 +129,10 @@ def _fresh_state(
     return state if state and state.pid == own.pid else None
 
 
-def _tell(state: StackState, told: set[str], progress: Progress) -> None:
+def _print_ready(state: StackState, printed: set[str], progress: Progress) -> None:
     for name, child in state.children.items():
-        if name not in told and child.seconds is not None:
-            told.add(name)
+        if name not in printed and child.seconds is not None:
+            printed.add(name)
             progress(f"{name} ready in {child.seconds:.1f} s")
 
 

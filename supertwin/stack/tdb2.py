@@ -99,14 +99,14 @@ def _of_tree(folder: Path, name: str) -> Iterator[tuple[Path, str]]:
     state = folder / f"{name}.bpt"
     _, nodes, records = _TREE.unpack(_exactly(state, _TREE.size))
     if not (nodes and records):
-        yield state, "it tells of 0 blocks"
+        yield state, "it declares 0 blocks"
     terms = _terms(folder, "prefixes" if name in _OF_PREFIXES else "nodes")
     if wrong := _of_nodes(state, nodes):
         yield state.with_suffix(".idn"), wrong
     if wrong := _of_records(state, records, terms):
         yield state.with_suffix(".dat"), wrong
     if _total(state) is None:
-        yield state.with_suffix(".idn"), "a node leads nowhere"
+        yield state.with_suffix(".idn"), "a node has an invalid pointer"
 
 
 def _is_unused(folder: Path) -> bool:
@@ -123,12 +123,12 @@ def _lacking(folder: Path) -> Iterator[tuple[Path, str]]:
     totals = {name: _total(folder / f"{name}.bpt") for name in _TREES}
     for name in _TABLES:
         if not totals[name] and _terms(folder, name).length:
-            yield folder / f"{name}.dat", "it has no records, and there are terms"
+            yield folder / f"{name}.dat", "it has no records, but there are terms"
     for names in (_QUADS, _TRIPLES):
         ((usual, _),) = Counter(totals[name] for name in names).most_common(1)
         for name in names:
             if totals[name] != usual:
-                wrong = f"{name}.bpt leads to {totals[name]} records, not {usual}"
+                wrong = f"{name}.bpt reaches {totals[name]} records, not {usual}"
                 yield folder / f"{name}.dat", wrong
 
 
@@ -141,7 +141,9 @@ def _exactly(path: Path, size: int) -> bytes:
     content = path.read_bytes()[:size] if path.exists() else b""
     if len(content) < size:
         has = (
-            f"it has {len(content)} bytes of {size}" if path.exists() else "it is gone"
+            f"it has {len(content)} bytes of {size}"
+            if path.exists()
+            else "it is missing"
         )
         raise _damaged(path, has)
     return content
@@ -178,7 +180,7 @@ def _of_records(state: Path, blocks: int, terms: _Terms) -> str:
             return "a record has no term"
         places = parts[kinds == 0]
         if not (terms.are_at(places) if is_table else _below(places, terms.length)):
-            return f"a record leads nowhere in {terms.file.name}"
+            return f"a record has an invalid position in {terms.file.name}"
     return ""
 
 

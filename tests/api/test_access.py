@@ -58,7 +58,7 @@ def guarded(
         "twin.example:8000",
     ],
 )
-def test_a_name_of_ours(api: httpx.Client, host: str) -> None:
+def test_own_host_name_is_served(api: httpx.Client, host: str) -> None:
     assert api.get("/sparql", params=ASK, headers={"Host": host}).status_code == 200
 
 
@@ -76,7 +76,7 @@ def test_a_name_of_ours(api: httpx.Client, host: str) -> None:
         "evil.example:localhost",
     ],
 )
-def test_a_name_that_is_not_ours_is_refused(api: httpx.Client, host: str) -> None:
+def test_foreign_host_name_is_refused(api: httpx.Client, host: str) -> None:
     for path in ("/", "/sparql?query=ASK%20%7B%7D", "/health", "/nothing"):
         answer = api.get(path, headers={"Host": host})
         assert answer.status_code == 421
@@ -87,12 +87,12 @@ def test_a_name_that_is_not_ours_is_refused(api: httpx.Client, host: str) -> Non
 
 
 @pytest.mark.parametrize("host", ["proxy.internal:80", "other.internal"])
-def test_more_names_are_a_setting(guarded: str, host: str) -> None:
+def test_setting_adds_host_names(guarded: str, host: str) -> None:
     answer = httpx.get(f"{guarded}/health", headers={"Host": host})
     assert answer.status_code in (200, 503)
 
 
-def test_beyond_loopback_every_address_is_a_name(tmp_path: Path, fuseki: str) -> None:
+def test_any_ip_address_is_served_beyond_loopback(tmp_path: Path, fuseki: str) -> None:
     with Api(tmp_path, bind="0.0.0.0", read_access="open", fuseki_url=fuseki) as server:
         for host, status in (("192.0.2.7:8000", 200), ("evil.example", 421)):
             answer = httpx.get(
@@ -116,7 +116,7 @@ def test_beyond_loopback_every_address_is_a_name(tmp_path: Path, fuseki: str) ->
 @pytest.mark.parametrize(
     "path", ["/", "/sparql?query=ASK%20%7B%7D", "/twin", "/queries", "/nothing"]
 )
-def test_without_the_account_nothing_is_read(
+def test_read_without_the_account_is_refused(
     guarded: str, path: str, headers: dict[str, str]
 ) -> None:
     for url in (guarded + path, f"{guarded}/supertwin{path}"):
@@ -128,20 +128,20 @@ def test_without_the_account_nothing_is_read(
         assert READER[1] not in answer.text
 
 
-def test_with_the_account_all_is_read(guarded: str) -> None:
+def test_account_reads_everything(guarded: str) -> None:
     answer = httpx.post(f"{guarded}/sparql", data=ASK, auth=READER)
     assert answer.json()["boolean"] is True
     assert httpx.get(f"{guarded}/queries", auth=READER).status_code == 200
 
 
-def test_the_account_reads_and_no_more(guarded: str) -> None:
+def test_account_cannot_write(guarded: str) -> None:
     update = {"update": "INSERT DATA { <urn:a> <urn:b> 1 }"}
     answer = httpx.post(f"{guarded}/sparql", data=update, auth=READER)
     assert answer.status_code == 400
     assert answer.json()["type"].endswith("/update-refused")
 
 
-def test_health_is_open(guarded: str) -> None:
+def test_health_needs_no_account(guarded: str) -> None:
     answer = httpx.get(f"{guarded}/health")
     assert answer.json()["services"]["fuseki"]["ok"] is True
 
@@ -156,7 +156,7 @@ def preflight(url: str, origin: str, path: str = "/sparql") -> httpx.Response:
 
 
 @pytest.mark.parametrize("origin", [GRAFANA, "https://grafana.example"])
-def test_a_page_of_an_allowed_origin_asks(guarded: str, origin: str) -> None:
+def test_allowed_origin_may_query(guarded: str, origin: str) -> None:
     answer = preflight(guarded, origin)
     assert answer.status_code == 204
     assert answer.headers["access-control-allow-origin"] == origin
@@ -187,7 +187,7 @@ def test_a_page_of_an_allowed_origin_asks(guarded: str, origin: str) -> None:
         "",
     ],
 )
-def test_a_page_of_another_origin_does_not(guarded: str, origin: str) -> None:
+def test_other_origin_may_not_query(guarded: str, origin: str) -> None:
     answer = preflight(guarded, origin)
     assert answer.status_code == 403
     assert "SUPERTWIN_CORS_ORIGINS" in answer.json()["detail"]
@@ -199,7 +199,7 @@ def test_a_page_of_another_origin_does_not(guarded: str, origin: str) -> None:
     assert "origin" in asked.headers["vary"].lower()
 
 
-def test_other_addresses_are_for_no_other_page(guarded: str) -> None:
+def test_only_sparql_allows_other_origins(guarded: str) -> None:
     assert preflight(guarded, GRAFANA, "/twin").status_code in (401, 405)
     answer = httpx.get(f"{guarded}/twin", auth=READER, headers={"Origin": GRAFANA})
     assert "access-control-allow-origin" not in answer.headers
@@ -213,13 +213,13 @@ def test_allowed_origin_asks_sparql_only(guarded: str) -> None:
     assert refused.json()["type"].endswith("/cross-site-request")
 
 
-def test_by_default_no_page_of_another_origin_asks(api: httpx.Client) -> None:
+def test_no_other_origin_may_query_by_default(api: httpx.Client) -> None:
     assert preflight(str(api.base_url).rstrip("/"), GRAFANA).status_code == 403
     answer = api.get("/sparql", params=ASK, headers={"Origin": GRAFANA})
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_what_contradicts_itself_is_refused(tmp_path: Path) -> None:
+def test_contradicting_settings_are_refused(tmp_path: Path) -> None:
     given = {"SUPERTWIN_READ_ACCESS": "open", "SUPERTWIN_READER_PASSWORD": "s3cret"}
     output = Refused(tmp_path).refusal(**given)
     assert len(output.splitlines()) == 1
@@ -227,7 +227,7 @@ def test_what_contradicts_itself_is_refused(tmp_path: Path) -> None:
     assert "s3cret" not in output
 
 
-def test_every_origin_where_an_account_is_set(tmp_path: Path, fuseki: str) -> None:
+def test_any_origin_is_refused_with_an_account(tmp_path: Path, fuseki: str) -> None:
     with Api(
         tmp_path, fuseki_url=fuseki, cors_origins="*", reader_password="x"
     ) as server:
@@ -254,14 +254,14 @@ class Refused(Server):
         ("CORS_ORIGINS", "*", "SUPERTWIN_READER_PASSWORD"),
         ("READ_ACCESS", "closed", "not one of auto, open, token"),
         ("CORS_ORIGINS", "http://x:3000/path", "not an origin such as"),
-        ("ALLOWED_HOSTS", "name:80", "not a name of a host"),
+        ("ALLOWED_HOSTS", "name:80", "not a host name"),
         ("TRUSTED_PROXIES", "10.0.0.1, proxy", "'proxy' is not an address or network"),
         ("READER_PASSWORD_FILE", "/no/such/file", "cannot be read"),
         ("READER_PASSWORD", "zwölf", "printable ASCII"),
         ("READER_USER", "a:b", "READER_USER"),
     ],
 )
-def test_settings_that_are_wrong_are_one_line(
+def test_invalid_settings_give_one_line(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str
 ) -> None:
     """The test above shows that the process prints this message."""
@@ -274,7 +274,7 @@ def test_settings_that_are_wrong_are_one_line(
     assert "zwölf" not in line
 
 
-def test_a_base_with_a_path_is_where_the_api_lives(guarded: str) -> None:
+def test_api_is_served_below_the_path_of_the_base(guarded: str) -> None:
     """A proxy may strip the path or keep it."""
     pages = {
         httpx.get(
@@ -286,7 +286,7 @@ def test_a_base_with_a_path_is_where_the_api_lives(guarded: str) -> None:
     assert 'href="/supertwin/' in pages.pop()
 
 
-def test_a_token_and_the_account_both_read(guarded: str, state: Path) -> None:
+def test_token_and_account_both_read(guarded: str, state: Path) -> None:
     token = add_token(state, "both", TokenRole.READER, None)
     for sent in (bearer(token), basic("any", token), basic(*READER)):
         assert httpx.get(f"{guarded}/queries", headers=sent).status_code == 200
@@ -299,7 +299,7 @@ def basic(user: str, password: str) -> dict[str, str]:
     return {"Authorization": f"Basic {encoded}"}
 
 
-def test_a_flood_of_wrong_tokens_keeps_nobody_out(guarded: str, state: Path) -> None:
+def test_flood_of_wrong_tokens_blocks_no_valid_token(guarded: str, state: Path) -> None:
     with httpx.Client(timeout=120, trust_env=False) as client:
         flood(Closed(guarded, state, client))
 

@@ -43,15 +43,17 @@ def ask(
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_only_an_admin_may(managed: Closed, method: str, path: str) -> None:
+def test_only_an_admin_may_administrate(
+    managed: Closed, method: str, path: str
+) -> None:
     assert ask(managed, "", method, path).status_code == 401
     operator = managed.add("operates", TokenRole.OPERATOR)
     answer = ask(managed, operator, method, path)
     assert answer.status_code == 403
-    assert "operates is operator, and this takes admin" in answer.json()["detail"]
+    assert "operates has role operator, and this needs admin" in answer.json()["detail"]
 
 
-def test_tokens_are_made_listed_and_revoked(managed: Closed) -> None:
+def test_tokens_are_created_listed_and_revoked(managed: Closed) -> None:
     admin = managed.add("boss", TokenRole.ADMIN)
     body = {"name": "new", "role": "reader", "expires": "12h"}
     made = ask(managed, admin, "POST", "/tokens", body)
@@ -118,7 +120,7 @@ def test_host_is_added_found_and_removed(managed: Closed) -> None:
         ({"address": f"ssh://{LOOPBACK}:9", "host": "away"}, 502, LOOPBACK),
     ],
 )
-def test_host_that_cannot_be_added_leaves_nothing(
+def test_failed_add_leaves_nothing(
     managed: Closed, body: dict[str, str], status: int, words: str
 ) -> None:
     admin = managed.add("boss", TokenRole.ADMIN)

@@ -23,7 +23,7 @@ def routed(path: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", sorted({route.path for route in ROUTES}))
-def test_allow_lists_the_methods_that_are_routed(app: FastAPI, path: str) -> None:
+def test_allow_header_lists_the_routed_methods(app: FastAPI, path: str) -> None:
     address = re.sub(r"\{[^}]*\}", "n1", path)
     expected = routed(address)
     assert expected

@@ -23,14 +23,14 @@ def test_every_file_is_served(api: httpx.Client, path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", assets.LIBRARIES)
-def test_the_libraries_are_installed(api: httpx.Client, name: str) -> None:
+def test_browser_libraries_are_installed(api: httpx.Client, name: str) -> None:
     answer = api.get(f"/static/lib/{name}")
     assert answer.status_code == 200 and len(answer.content) > 1000
     kind = "text/css" if name.endswith(".css") else "text/javascript"
     assert answer.headers["content-type"] == f"{kind}; charset=utf-8"
 
 
-def test_what_has_not_changed_is_not_sent_again(api: httpx.Client) -> None:
+def test_unchanged_file_is_not_sent_again(api: httpx.Client) -> None:
     first = api.get("/static/theme.css")
     tag = first.headers["etag"]
     assert first.headers["cache-control"] == "no-cache"
@@ -57,7 +57,7 @@ def test_what_has_not_changed_is_not_sent_again(api: httpx.Client) -> None:
         "lib/..%2f..%2ftheme.css",
     ],
 )
-def test_nothing_else_is_served(api: httpx.Client, path: str) -> None:
+def test_other_files_are_not_served(api: httpx.Client, path: str) -> None:
     # Send the raw path: clients normalise such paths.
     raw = f"/static/{path}".encode()
     answer = api.get(api.base_url.copy_with(raw_path=raw))
@@ -65,7 +65,7 @@ def test_nothing_else_is_served(api: httpx.Client, path: str) -> None:
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_a_missing_library_says_how_to_get_it(
+def test_missing_library_names_the_install_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(assets, "_MODULES", tmp_path)

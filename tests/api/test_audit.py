@@ -123,7 +123,7 @@ def test_refusals_name_token_path_and_reason(api: Closed) -> None:
     assert "1" * 64 not in (api.home / "log" / "audit.jsonl").read_text()
 
 
-def test_logins_are_written_down(api: Closed) -> None:
+def test_logins_are_recorded(api: Closed) -> None:
     reader = api.add("person", TokenRole.READER)
     for token, status in ((WRONG, 401), (reader, 303)):
         answer = httpx.post(f"{api.url}/login", data={"token": token})

@@ -36,9 +36,7 @@ UPDATES = ["INSERT DATA { <a:a> <a:b> 1 }", "DELETE WHERE { ?s ?p ?o }", "DROP A
 
 
 @pytest.mark.parametrize("update", UPDATES)
-def test_an_update_is_refused_however_it_is_sent(
-    api: httpx.Client, update: str
-) -> None:
+def test_update_is_refused_in_every_form(api: httpx.Client, update: str) -> None:
     before = count(api)
     answers = [
         api.get("/sparql", params={"query": update}),
@@ -56,7 +54,7 @@ def test_an_update_is_refused_however_it_is_sent(
 
 
 @pytest.mark.parametrize("silent", ["", "SILENT "])
-def test_no_other_endpoint_is_asked(api: httpx.Client, silent: str) -> None:
+def test_service_clause_is_refused(api: httpx.Client, silent: str) -> None:
     query = f"SELECT * {{ {SERVICE.replace(' ', f' {silent}', 1)} }}"
     assert (
         "SERVICE" in problem(api.get("/sparql", params={"query": query}), 400)["title"]
@@ -66,7 +64,9 @@ def test_no_other_endpoint_is_asked(api: httpx.Client, silent: str) -> None:
 @pytest.mark.parametrize(
     "params", [{}, {"query": ["ASK {}", "ASK {}"]}, {"q": "ASK {}"}]
 )
-def test_exactly_one_query(api: httpx.Client, params: dict[str, Any]) -> None:
+def test_exactly_one_query_is_accepted(
+    api: httpx.Client, params: dict[str, Any]
+) -> None:
     found = problem(api.get("/sparql", params=params), 400)
     assert "send exactly one" in found["detail"]
     problem(api.post("/sparql", data=params), 415 if not params else 400)
@@ -87,27 +87,29 @@ def test_exactly_one_query(api: httpx.Client, params: dict[str, Any]) -> None:
     ],
     ids=lambda text: text[:20].replace("\0", "0"),
 )
-def test_a_syntax_error_says_where(api: httpx.Client, query: str, said: str) -> None:
+def test_syntax_error_names_its_position(
+    api: httpx.Client, query: str, said: str
+) -> None:
     found = problem(api.post("/sparql", data={"query": query}), 400)
     assert found["type"].endswith("/syntax-error")
     assert said in found["detail"]
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/json", "", "x"])
-def test_other_bodies_are_415(api: httpx.Client, kind: str) -> None:
+def test_other_body_types_are_415(api: httpx.Client, kind: str) -> None:
     answer = post(api, "ASK {}", kind)
     assert kind in problem(answer, 415)["detail"]
     assert "application/sparql-query" in answer.headers["accept-post"]
 
 
 @pytest.mark.parametrize("path", ["/sparql?query=%ff", "/sparql?query=ASK{}%C3"])
-def test_what_is_not_utf_8_is_refused(api: httpx.Client, path: str) -> None:
+def test_query_that_is_not_utf_8_is_refused(api: httpx.Client, path: str) -> None:
     assert "UTF-8" in problem(api.get(path), 400)["detail"]
     for kind in ("application/sparql-query", "application/x-www-form-urlencoded"):
         assert "UTF-8" in problem(post(api, b"query=ASK{} \xff", kind), 400)["detail"]
 
 
-def test_a_huge_query_is_refused(api: httpx.Client) -> None:
+def test_huge_query_is_refused(api: httpx.Client) -> None:
     huge = "ASK {} #" + "x" * 1024 * 1024
     for kind in ("application/sparql-query", "application/x-www-form-urlencoded"):
         found = problem(post(api, huge, kind), 413)

@@ -41,7 +41,7 @@ def drawn(watched: Watched, panel: str, start: int) -> dict[str, Any]:
     return found
 
 
-def test_a_share_is_at_most_all_of_it(watched: Watched, earlier: int) -> None:
+def test_share_is_at_most_one(watched: Watched, earlier: int) -> None:
     found = drawn(watched, "host-pressure", earlier)
     late = found["times"].index(earlier + LATE)
     (values,) = [column for column in found["values"] if any(column)]
@@ -59,7 +59,7 @@ def test_a_share_is_at_most_all_of_it(watched: Watched, earlier: int) -> None:
         "plan:monitor",
     ],
 )
-def test_charts_of_metrics_series_and_plans_are_bounded(
+def test_charts_of_metrics_series_and_plans_have_bounds(
     watched: Watched, earlier: int, name: str
 ) -> None:
     panel = charted(watched, name)
@@ -71,11 +71,11 @@ def test_charts_of_metrics_series_and_plans_are_bounded(
     assert found["bounded"] == expected
 
 
-def test_a_chart_of_what_has_no_limit_has_none(watched: Watched) -> None:
+def test_chart_of_unlimited_metric_has_no_bound(watched: Watched) -> None:
     assert charted(watched, "metric:kernel.all.load")["greatest"] is None
 
 
-def test_the_time_of_all_cpus_is_at_most_that_of_all(watched: Watched) -> None:
+def test_time_of_all_cpus_is_at_most_their_number(watched: Watched) -> None:
     start = int(time.time()) - 3600
     seconds = {second: second + 0.2 * (second == LATE) for second in range(30)}
     busy = {start + at: round(3600 * real) for at, real in seconds.items()}
@@ -103,7 +103,7 @@ def points(watched: Watched, name: str, panel: str, start: int) -> dict[str, Any
     return dict(answer.raise_for_status().json())
 
 
-def test_shares_add_up_to_all_of_it_at_most(watched: Watched, earlier: int) -> None:
+def test_shares_add_up_to_one_at_most(watched: Watched, earlier: int) -> None:
     found = drawn(watched, "host-cpu-time", earlier)
     late = found["times"].index(earlier + LATE)
     sums = [sum(filter(None, column)) for column in zip(*found["values"], strict=True)]
@@ -114,9 +114,7 @@ def test_shares_add_up_to_all_of_it_at_most(watched: Watched, earlier: int) -> N
     assert sorted(measured) == pytest.approx(expected)
 
 
-def test_what_is_left_of_a_share_is_not_below_nothing(
-    watched: Watched, earlier: int
-) -> None:
+def test_rest_of_a_share_is_not_negative(watched: Watched, earlier: int) -> None:
     found = drawn(watched, "threads-busy-threads-socket-0", earlier)
     late = found["times"].index(earlier + LATE)
     assert {column[late] for column in found["values"]} == {0}
@@ -124,14 +122,14 @@ def test_what_is_left_of_a_share_is_not_below_nothing(
     assert found["bounded"] == expected
 
 
-def test_what_has_no_limit_is_told_as_it_was_measured(watched: Watched) -> None:
+def test_unlimited_metric_is_shown_as_measured(watched: Watched) -> None:
     second = int(time.time()) - 60
     watched.write("kernel_all_load", "1 minute", {second: 1e9})
     found = watched.series("host-load-average", start=second - 1, end=second)
     assert 1e9 in found["values"][0] and found["bounded"] == []
 
 
-def test_a_live_tick_tells_it_too(watched: Watched) -> None:
+def test_live_tick_marks_bounded_values(watched: Watched) -> None:
     now = int(time.time())
     growing = {now + at: round(1.2e6 * at) for at in range(-20, 60)}
     watched.write(PRESSURE, None, growing)
@@ -150,7 +148,7 @@ def test_a_live_tick_tells_it_too(watched: Watched) -> None:
     assert tick["panels"]["host-pressure"][mark[0]] == 1
 
 
-def test_a_picture_of_a_run_tells_it() -> None:
+def test_chart_of_a_run_marks_bounded_values() -> None:
     metric = "kernel.percpu.cpu.user"
     greatest = metric_of(row(metric, "millisec")).greatest()
     assert greatest == pytest.approx(1)

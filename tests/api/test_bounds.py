@@ -28,9 +28,7 @@ ENDLESS = [
 
 
 @pytest.mark.parametrize(("query", "accept"), ENDLESS)
-def test_an_endless_query_is_stopped(
-    api: httpx.Client, query: str, accept: str
-) -> None:
+def test_endless_query_is_stopped(api: httpx.Client, query: str, accept: str) -> None:
     answer = api.post("/sparql", data={"query": query}, headers={"Accept": accept})
     assert answer.status_code == 504
     assert answer.headers["content-type"] == "application/problem+json"
@@ -38,7 +36,7 @@ def test_an_endless_query_is_stopped(
 
 
 @pytest.mark.parametrize("media_type", ["text/csv", "text/turtle"])
-def test_a_huge_answer_is_stopped(fuseki: str, media_type: str) -> None:
+def test_huge_answer_is_stopped(fuseki: str, media_type: str) -> None:
     form = "CONSTRUCT" if media_type == "text/turtle" else "SELECT *"
     query = f"{form} WHERE {{ ?s ?p ?o }}"
     url = f"{fuseki}/twin"
@@ -65,7 +63,7 @@ def test_other_requests_are_served_at_the_same_time(api: httpx.Client) -> None:
             thread.join()
 
 
-def test_a_client_that_goes_away_stops_the_work(fuseki: str) -> None:
+def test_disconnected_client_stops_the_query(fuseki: str) -> None:
     app = create_app(Settings(**{"fuseki_url": fuseki}))
     connections = app.state.services.sparql.client._transport
     messages = [{"type": "http.request", "body": f"query={ENDLESS[2][0]}".encode()}]
@@ -158,12 +156,12 @@ def refused(call: Callable[[], bytes]) -> ApiError:
     return error.value
 
 
-def test_a_whole_answer_is_passed_on() -> None:
+def test_complete_answer_is_passed_on() -> None:
     with answering((HEAD, WHOLE, b"0\r\n\r\n")) as url:
         assert ask(url).endswith(b"}}")
 
 
-def test_a_closed_idle_connection_is_tried_again() -> None:
+def test_query_is_retried_after_an_idle_connection_closed() -> None:
     with answering((), (HEAD, WHOLE, b"0\r\n\r\n")) as url:
         assert ask(url).endswith(b"}}")
 
@@ -180,12 +178,12 @@ def test_a_closed_idle_connection_is_tried_again() -> None:
         (b"nonsense\r\n\r\n",),
     ],
 )
-def test_a_truncated_or_unexpected_answer_is_not_a_success(cut: Answer) -> None:
+def test_truncated_or_unexpected_answer_is_not_a_success(cut: Answer) -> None:
     with answering(cut, cut) as url:
         assert refused(lambda: ask(url)).status == 502
 
 
-def test_a_cut_that_the_store_marks_is_a_timeout() -> None:
+def test_truncation_marked_by_the_store_is_a_timeout() -> None:
     head = HEAD.replace(b"application/sparql-results+json", b"text/csv")
     mark = b"\n##  Query cancelled due to timeout during execution   ##\n##  ****  ##\n"
     body = b"s\r\na:a" + mark
@@ -194,11 +192,11 @@ def test_a_cut_that_the_store_marks_is_a_timeout() -> None:
         assert refused(lambda: ask(url, media_type="text/csv")).status == 504
 
 
-def test_an_answer_that_comes_too_late_is_a_timeout() -> None:
+def test_late_answer_is_a_timeout() -> None:
     with answering((HEAD, WHOLE, b"0\r\n\r\n"), pause=0.3) as url:
         assert refused(lambda: ask(url, timeout=0.2)).status == 504
 
 
-def test_a_store_that_is_away_is_503() -> None:
+def test_unreachable_store_is_503() -> None:
     found = refused(lambda: ask("http://127.0.0.1:9/twin"))
     assert found.status == 503 and "127.0.0.1:9" in found.detail

@@ -24,7 +24,7 @@ def asked(
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @pytest.mark.parametrize("sent", [IMAGE, FRAME, FETCH, {}])
 @pytest.mark.parametrize("path", ["/queries", "/twin", "/health", "/static/app.css"])
-def test_pages_of_other_sites_may_not_ask(
+def test_pages_of_other_sites_may_not_query(
     api: httpx.Client, path: str, sent: dict[str, str], site: str
 ) -> None:
     assert asked(api, "GET", path, sent, site) == (403, "cross-site-request")
@@ -46,11 +46,11 @@ def test_forms_of_other_sites_change_nothing(
     assert asked(api, "POST", "/plans", sent, "cross-site") == refused
 
 
-def test_no_link_runs_a_query(api: httpx.Client) -> None:
+def test_link_from_another_site_runs_no_query(api: httpx.Client) -> None:
     path = "/sparql?query=ASK%7B%7D"
     assert asked(api, "GET", path, LINK, "cross-site") == (403, "cross-site-request")
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
-def test_own_pages_may_ask(api: httpx.Client, site: str) -> None:
+def test_own_pages_may_query(api: httpx.Client, site: str) -> None:
     assert asked(api, "GET", "/sparql?query=ASK%7B%7D", FETCH, site)[0] == 200

@@ -30,7 +30,7 @@ from tests.servers import Fuseki
 HTML = {"Accept": "text/html"}
 
 
-def test_the_list(watched: Watched) -> None:
+def test_dashboards_are_listed(watched: Watched) -> None:
     found = {each["name"]: each for each in watched.client.get("/dashboards").json()}
     assert found.keys() >= {"monitor", "inventory"}
     assert found["monitor"]["about_one_host"] is True
@@ -44,7 +44,7 @@ def test_the_list(watched: Watched) -> None:
 @pytest.mark.parametrize(
     ("name", "host"), [("monitor", SMALL), ("inventory", SMALL), ("inventory", "")]
 )
-def test_a_dashboard_is_what_the_generator_gives(
+def test_dashboard_equals_the_generated_one(
     watched: Watched, name: str, host: str
 ) -> None:
     with Endpoint(f"{watched.fuseki.url}/twin") as endpoint:
@@ -58,7 +58,7 @@ def test_a_dashboard_is_what_the_generator_gives(
     assert found["hosts"] == [LARGE, SMALL]
 
 
-def test_the_page_holds_the_spec_and_no_script_of_strangers(watched: Watched) -> None:
+def test_page_holds_the_spec_and_no_foreign_script(watched: Watched) -> None:
     page = watched.client.get(
         "/dashboards/monitor", params={"host": SMALL}, headers=HTML
     )
@@ -70,7 +70,7 @@ def test_the_page_holds_the_spec_and_no_script_of_strangers(watched: Watched) ->
     assert found and json.loads(found[1]) == watched.spec()
 
 
-def test_for_grafana(watched: Watched) -> None:
+def test_dashboard_is_served_for_grafana(watched: Watched) -> None:
     answer = watched.client.get("/dashboards/monitor/grafana", params={"host": SMALL})
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
@@ -95,7 +95,7 @@ def test_for_grafana(watched: Watched) -> None:
         ("no-such/grafana", {"host": SMALL}, 404, "inventory, jobs, monitor"),
     ],
 )
-def test_what_is_refused(
+def test_invalid_requests_are_refused(
     watched: Watched, path: str, query: dict[str, str], status: int, said: str
 ) -> None:
     address = f"/dashboards/{path}"
@@ -108,13 +108,13 @@ def test_what_is_refused(
     assert page.headers["content-type"] == "text/html; charset=utf-8"
 
 
-def test_other_forms_are_not_acceptable(watched: Watched) -> None:
+def test_other_formats_are_not_acceptable(watched: Watched) -> None:
     for path in ("/dashboards", "/dashboards/monitor?host=small"):
         answer = watched.client.get(path, headers={"Accept": "text/turtle"})
         assert answer.status_code == 406 and "text/html" in answer.json()["available"]
 
 
-def test_head(watched: Watched) -> None:
+def test_head_has_no_body(watched: Watched) -> None:
     for path in ("", "/monitor", "/monitor/grafana", "/monitor/live"):
         answer = watched.client.head(
             f"/dashboards{path}", params={"host": SMALL} if path else {}
@@ -122,9 +122,7 @@ def test_head(watched: Watched) -> None:
         assert answer.status_code == 200 and not answer.content, path
 
 
-def test_this_machine_is_the_host_where_none_is_named(
-    watched: Watched, tmp_path: Path
-) -> None:
+def test_local_host_is_the_default(watched: Watched, tmp_path: Path) -> None:
     settings = {
         "base": BASE,
         "host": LARGE,
@@ -156,7 +154,9 @@ def alone(tmp_path: Path, hosts: Fuseki) -> Settings:
     return Settings(**{"base": BASE, "fuseki_url": hosts.url})
 
 
-def test_built_once_for_each_state_of_the_twin(alone: Settings, hosts: Fuseki) -> None:
+def test_dashboard_is_built_once_for_each_state_of_the_twin(
+    alone: Settings, hosts: Fuseki
+) -> None:
     app = create_app(alone)
     asked: list[httpx.Request] = []
 
@@ -184,7 +184,7 @@ def test_built_once_for_each_state_of_the_twin(alone: Settings, hosts: Fuseki) -
     assert back[1] == first[1] == same[1]
 
 
-def test_a_new_host_a_new_plan_and_a_lost_one_are_seen_at_once(
+def test_new_host_and_changed_plans_appear_immediately(
     watched: Watched,
 ) -> None:
     before = watched.spec()
@@ -216,7 +216,7 @@ def update(watched: Watched, text: str) -> None:
     httpx.post(url, data={"update": text}).raise_for_status()
 
 
-def test_a_query_that_fails_spoils_its_own_panels(
+def test_failed_query_affects_only_its_own_panels(
     watched: Watched, tmp_path: Path
 ) -> None:
     settings = {
@@ -240,7 +240,7 @@ def test_a_query_that_fails_spoils_its_own_panels(
         assert answer.json()["why"] == [failed[0]["problem"]]
 
 
-def test_stores_that_are_away(watched: Watched, tmp_path: Path) -> None:
+def test_unreachable_stores_are_reported(watched: Watched, tmp_path: Path) -> None:
     nobody = "http://127.0.0.1:9"
     settings = {"base": BASE, "home": str(tmp_path / "home"), "host": SMALL}
     graph = settings | {"fuseki_url": nobody, "store_read_url": watched.store.url}
@@ -259,7 +259,7 @@ def test_stores_that_are_away(watched: Watched, tmp_path: Path) -> None:
         assert answer.status_code == 503 and nobody in answer.json()["detail"]
 
 
-def test_openapi(watched: Watched) -> None:
+def test_openapi_describes_the_dashboard_routes(watched: Watched) -> None:
     paths = watched.client.get("/openapi.json").json()["paths"]
     for path in ("", "/{name}", "/{name}/grafana", "/{name}/series", "/{name}/live"):
         operation = paths[f"/dashboards{path}"]["get"]
@@ -276,7 +276,9 @@ def test_openapi(watched: Watched) -> None:
         ("metric:no.such.metric", []),
     ],
 )
-def test_charts_of_series(watched: Watched, name: str, labels: list[str]) -> None:
+def test_chart_has_the_requested_series(
+    watched: Watched, name: str, labels: list[str]
+) -> None:
     found = watched.spec(name, host=SMALL)
     [panel] = [panel for section in found["sections"] for panel in section["panels"]]
     assert [series["label"] for series in panel["series"]] == labels
@@ -284,7 +286,7 @@ def test_charts_of_series(watched: Watched, name: str, labels: list[str]) -> Non
     assert bool(panel["why"]) is not bool(labels)
 
 
-def test_a_chart_of_what_a_plan_samples(watched: Watched) -> None:
+def test_chart_has_the_series_of_a_plan(watched: Watched) -> None:
     found = watched.spec("plan:monitor", host=SMALL)
     panels = {p["title"]: p for each in found["sections"] for p in each["panels"]}
     assert {"kernel.all.load", "kernel.percpu.cpu.idle"} <= panels.keys()
@@ -295,7 +297,7 @@ def test_a_chart_of_what_a_plan_samples(watched: Watched) -> None:
 @pytest.mark.parametrize(
     "name", ["metric:", "metric:a:b", "series:a", "plan:", "plan:~zz", "other:a", ":"]
 )
-def test_other_names_of_charts_are_unknown(watched: Watched, name: str) -> None:
+def test_other_chart_names_are_unknown(watched: Watched, name: str) -> None:
     answer = watched.client.get(f"/dashboards/{name}", params={"host": SMALL})
     assert answer.status_code == 404
     assert answer.json()["type"].endswith("unknown-dashboard")

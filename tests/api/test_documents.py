@@ -42,7 +42,7 @@ def page(api: httpx.Client, path: str) -> Links:
     return Links(answer.text)
 
 
-def test_every_page_is_reached_and_every_link_leads_somewhere(
+def test_every_page_is_linked_and_every_link_works(
     api: httpx.Client,
 ) -> None:
     known: dict[str, Links] = {}
@@ -88,14 +88,14 @@ def test_docs_begin_with_the_page_that_leads_to_all(
         "built/no.md",
     ],
 )
-def test_nothing_but_documentation_is_served(api: httpx.Client, path: str) -> None:
+def test_only_documentation_is_served(api: httpx.Client, path: str) -> None:
     url = api.base_url.copy_with(raw_path=f"/docs/{path}".encode())
     answer = api.get(url)
     assert answer.status_code == 404
     assert answer.json()["detail"].endswith("/docs lists them")
 
 
-def test_every_operation_with_its_parameters_is_on_the_page(
+def test_page_lists_every_operation_and_its_parameters(
     api: httpx.Client,
 ) -> None:
     text = unescape(api.get("/api", headers={"Accept": "text/html"}).text)
@@ -116,7 +116,7 @@ def test_every_operation_with_its_parameters_is_on_the_page(
             assert f'<th scope="row">{status}</th>' in section, (path, status)
 
 
-def test_the_members_of_bodies_are_on_the_page(api: httpx.Client) -> None:
+def test_page_lists_the_members_of_bodies(api: httpx.Client) -> None:
     text = api.get("/api", headers={"Accept": "text/html"}).text
     section = text[text.index('id="post-/observations"') :].partition("</section>")[0]
     row = re.search(r"<code>repeat</code>.*?</tr>", section, re.DOTALL)
@@ -125,6 +125,6 @@ def test_the_members_of_bodies_are_on_the_page(api: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["/queries/process/named", "/plans", "/api", "/docs"])
-def test_the_menu_leads_there(api: httpx.Client, path: str) -> None:
+def test_menu_links_to_the_documentation(api: httpx.Client, path: str) -> None:
     assert path in page(api, "/plans").leads
     page(api, path)

@@ -146,12 +146,12 @@ def check_texts(svg: Element) -> None:
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
-def test_made_up_machines(site: Site, name: str) -> None:
+def test_synthetic_machines_are_drawn(site: Site, name: str) -> None:
     check(site, name, lstopo(SYNTHETIC[name]))
 
 
 @pytest.mark.parametrize("path", FOUND or [None], ids=lambda path: path and path.stem)
-def test_real_machines(site: Site, path: Path | None) -> None:
+def test_real_machines_are_drawn(site: Site, path: Path | None) -> None:
     if path is None:
         print(f"no topologies of real machines at {MACHINES}: none drawn")
         return
@@ -159,7 +159,7 @@ def test_real_machines(site: Site, path: Path | None) -> None:
     check(site, host[:60].strip("-"), path.read_bytes())
 
 
-def test_it_scales_and_holds_nothing_active(site: Site) -> None:
+def test_drawing_scales_and_holds_no_active_content(site: Site) -> None:
     site.add("plain", lstopo(SYNTHETIC["server"]))
     svg = site.drawing("plain")
     assert svg.attrib["viewBox"] == f"0 0 {svg.attrib['width']} {svg.attrib['height']}"
@@ -209,7 +209,7 @@ def test_names_of_devices_stay_text(site: Site) -> None:
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
 
 
-def test_a_component_is_marked(site: Site) -> None:
+def test_requested_component_is_marked(site: Site) -> None:
     site.add("marked", lstopo("pack:1 core:2 pu:2"))
     core = f"{BASE}/twin/marked/core/core-2"
     marked = [
@@ -221,20 +221,20 @@ def test_a_component_is_marked(site: Site) -> None:
     assert site.get("/twin/marked/drawing?mark=%22%3E%3Cb%3E").status_code == 200
 
 
-def test_a_new_topology_is_drawn_again(site: Site) -> None:
+def test_new_topology_is_drawn(site: Site) -> None:
     for threads in (2, 6):
         site.add("changing", lstopo(f"pack:1 core:{threads} pu:1"))
         assert len(boxes(site.drawing("changing"))["thread"]) == threads
 
 
-def test_a_box_that_the_graph_does_not_know_is_plain(site: Site) -> None:
+def test_components_missing_in_the_graph_are_not_linked(site: Site) -> None:
     site.add("shrunk", lstopo("pack:1 core:2 pu:1"))
     keep_xml(site.home, "shrunk", lstopo("pack:2 core:2 pu:1").decode())
     found = boxes(site.drawing("shrunk"))
     assert len(found["thread"]) == 2 and len(found["socket"]) == 1
 
 
-def test_disallowed_threads_are_drawn_so(site: Site) -> None:
+def test_disallowed_threads_are_marked(site: Site) -> None:
     xml = lstopo("pack:1 core:4 pu:1")
     less = xml.replace(b'allowed_cpuset="0x0000000f"', b'allowed_cpuset="0x00000007"')
     assert less != xml
@@ -247,7 +247,7 @@ def test_disallowed_threads_are_drawn_so(site: Site) -> None:
     assert off == ["3"]
 
 
-def test_without_a_topology_the_cure_is_named(site: Site) -> None:
+def test_missing_topology_names_the_fix(site: Site) -> None:
     site.add("bare", lstopo("pack:1 core:1 pu:1"))
     topology_path(site.home, "bare").unlink()
     answer = site.get("/twin/bare/drawing")
@@ -272,9 +272,7 @@ def test_without_a_topology_the_cure_is_named(site: Site) -> None:
     ],
     ids=["text", "entity", "empty", "deep"],
 )
-def test_a_damaged_file_is_a_problem_of_one_line(
-    site: Site, content: bytes, said: str
-) -> None:
+def test_damaged_file_gives_one_line(site: Site, content: bytes, said: str) -> None:
     site.add("damaged", lstopo("pack:1 core:1 pu:1"))
     topology_path(site.home, "damaged").write_bytes(content)
     answer = site.get("/twin/damaged/drawing")

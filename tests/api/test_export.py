@@ -17,7 +17,7 @@ def ask(api: httpx.Client, **query: str) -> httpx.Response:
 
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])
-def test_a_host_in_each_version(api: httpx.Client, version: str) -> None:
+def test_host_is_exported_in_each_version(api: httpx.Client, version: str) -> None:
     answer = ask(api, host="n1", version=version)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "application/json"
@@ -27,7 +27,7 @@ def test_a_host_in_each_version(api: httpx.Client, version: str) -> None:
     assert all(f"dtmi:dtdl:context;{version}" in context for context in contexts)
 
 
-def test_version_two_is_the_default_and_holds_the_graph(
+def test_default_version_is_two_and_holds_the_graph(
     api: httpx.Client, base: str
 ) -> None:
     found = read(ask(api, host="n1").content, base)
@@ -47,7 +47,7 @@ NT = "application/n-triples"
 
 
 @pytest.mark.parametrize("host", ["n9", "a/b", "<x>", "..", "\ud7ff"])
-def test_a_host_that_is_not_there(api: httpx.Client, host: str) -> None:
+def test_unknown_host_is_404_and_lists_the_known(api: httpx.Client, host: str) -> None:
     answer = ask(api, host=host)
     assert answer.status_code == 404
     assert "known: " in answer.json()["detail"]
@@ -62,20 +62,22 @@ def test_a_host_that_is_not_there(api: httpx.Client, host: str) -> None:
         {"host": "n1", "version": "x"},
     ],
 )
-def test_what_is_not_asked_well(api: httpx.Client, query: dict[str, str]) -> None:
+def test_invalid_parameters_are_refused(
+    api: httpx.Client, query: dict[str, str]
+) -> None:
     answer = ask(api, **query)
     assert answer.status_code in (404, 422)
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_the_page_of_a_host_leads_there(api: httpx.Client) -> None:
+def test_page_of_a_host_links_to_the_export(api: httpx.Client) -> None:
     page = api.get("/twin/n1", headers={"Accept": "text/html"}).text
     assert "/export/dtdl?host=n1" in page
     part = api.get("/twin/n1/thread/0", headers={"Accept": "text/html"}).text
     assert "/export/dtdl" not in part
 
 
-def test_many_at_once_are_all_answered(api_url: str) -> None:
+def test_concurrent_exports_are_all_answered(api_url: str) -> None:
     async def all_of_them() -> list[httpx.Response]:
         async with httpx.AsyncClient(base_url=api_url, timeout=120) as client:
             asked = (client.get("/export/dtdl?host=n1") for _ in range(12))
@@ -86,7 +88,7 @@ def test_many_at_once_are_all_answered(api_url: str) -> None:
     assert len({answer.content for answer in answers}) == 1
 
 
-def test_it_is_bounded_as_every_answer_is(
+def test_export_has_the_size_limit_of_every_answer(
     tmp_path_factory: pytest.TempPathFactory, fuseki: str, base: str
 ) -> None:
     folder = tmp_path_factory.mktemp("bounded")

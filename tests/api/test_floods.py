@@ -77,7 +77,7 @@ def is_ended(one: socket.socket) -> bool:
     return True
 
 
-def test_half_sent_requests_keep_nobody_out(flooded: FewFiles) -> None:
+def test_half_sent_requests_block_no_other_client(flooded: FewFiles) -> None:
     with ExitStack() as stack:
         half = [connected(stack, flooded.url, b"G") for _ in range(1500)]
         for _ in range(20):
@@ -98,7 +98,7 @@ _NEVER_ENDING = {
 }
 
 
-def test_requests_that_never_end_are_ended(flooded: FewFiles) -> None:
+def test_endless_requests_are_closed(flooded: FewFiles) -> None:
     """One client sends a byte now and then. All run at once: each takes long."""
     with ExitStack() as stack:
         held = {
@@ -118,7 +118,7 @@ def test_requests_that_never_end_are_ended(flooded: FewFiles) -> None:
 
 @pytest.mark.parametrize("length", [2**24 + 1, 10**15, 10**40])
 @pytest.mark.parametrize("head", [b"POST /sparql", b"GET /queries", b"POST /plans"])
-def test_a_body_that_is_too_long_is_not_waited_for(
+def test_too_long_body_is_refused_before_it_is_read(
     flooded: FewFiles, head: bytes, length: int
 ) -> None:
     lines = b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % length
@@ -140,7 +140,7 @@ def test_invalid_requests_do_not_fill_the_log(flooded: FewFiles) -> None:
     assert flooded.output().count("Invalid HTTP request") <= 10
 
 
-def test_pages_are_served_while_programs_take_all(flooded: FewFiles) -> None:
+def test_pages_are_served_while_programs_use_all_connections(flooded: FewFiles) -> None:
     asks = b"GET /sparql?query=ASK%7B%7D HTTP/1.1\r\nHost: localhost\r\n\r\n"
     own = {"Sec-Fetch-Site": "same-origin"}
     with ExitStack() as stack:
@@ -160,7 +160,7 @@ def test_pages_are_served_while_programs_take_all(flooded: FewFiles) -> None:
 
 
 @pytest.mark.serial
-def test_health_waits_for_no_requests_that_compute(api_url: str) -> None:
+def test_health_answers_during_long_requests(api_url: str) -> None:
     """The supervisor ends an API whose health request is not answered."""
     asks = b"GET /ontology/hardware?format=turtle HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with ExitStack() as stack:
@@ -171,7 +171,7 @@ def test_health_waits_for_no_requests_that_compute(api_url: str) -> None:
         assert all(one.recv(12) == b"HTTP/1.1 200" for one in held)
 
 
-def test_the_limit_on_files_is_raised(tmp_path: Path) -> None:
+def test_file_descriptor_limit_is_raised(tmp_path: Path) -> None:
     api = FewFiles(tmp_path / "api", home=str(tmp_path))
     api.most = 4 * FEW_FILES
     with api:

@@ -35,7 +35,7 @@ def past(fuseki: str) -> Iterator[None]:
 pytestmark = pytest.mark.usefixtures("past")
 
 
-def test_the_last_change_as_json(api: httpx.Client) -> None:
+def test_last_change_is_served_as_json(api: httpx.Client) -> None:
     found = api.get("/history/n1").json()
     assert [state["number"] for state in found["states"]] == [1, 2, 3]
     assert (found["older"]["number"], found["newer"]["number"]) == (2, 3)
@@ -64,7 +64,7 @@ def test_two_states_are_compared(api: httpx.Client) -> None:
     assert "disk/sdb" not in [change["name"] for change in found["changes"]]
 
 
-def test_the_page(api: httpx.Client) -> None:
+def test_page_shows_both_states_and_the_changes(api: httpx.Client) -> None:
     page = api.get("/history/n1?from=1&to=2", headers={"Accept": "text/html"}).text
     assert "From state 1 to state 2" in page
     assert "MemoryBank" in page
@@ -86,13 +86,13 @@ def test_the_page(api: httpx.Client) -> None:
         ("/twin/n1/state/9", "unknown-component"),
     ],
 )
-def test_what_is_not_there(api: httpx.Client, path: str, kind: str) -> None:
+def test_unknown_host_or_state_is_404(api: httpx.Client, path: str, kind: str) -> None:
     answer = api.get(path, headers={"Accept": "application/json"})
     assert answer.status_code == 404
     assert answer.json()["type"].endswith(kind)
 
 
-def test_states_and_their_probes_answer(api: httpx.Client, base: str) -> None:
+def test_states_and_probes_have_pages(api: httpx.Client, base: str) -> None:
     text = api.get("/twin/n1/state/2", headers={"Accept": "text/turtle"}).text
     assert "prov:wasRevisionOf" in text
     for path in ("/twin/n1/state/2", "/twin/n1/probe/3"):
@@ -101,12 +101,12 @@ def test_states_and_their_probes_answer(api: httpx.Client, base: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["n1", "uno", "ssh://ana@n1.example.org:22"])
-def test_a_host_is_opened(api: httpx.Client, name: str) -> None:
+def test_open_redirects_to_the_host(api: httpx.Client, name: str) -> None:
     answer = api.get("/open", params={"name": name}, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/twin/n1")
 
 
-def test_saved_queries_of_the_past_ask_the_past(api: httpx.Client) -> None:
+def test_history_queries_read_the_history_dataset(api: httpx.Client) -> None:
     rows = api.get("/queries/history/vanished.csv").text.splitlines()
     assert len(rows) == 2
     assert rows[1].startswith("n1,")
@@ -116,7 +116,9 @@ def test_saved_queries_of_the_past_ask_the_past(api: httpx.Client) -> None:
     assert "Open in the editor" not in page
 
 
-def test_a_host_without_a_past(fuseki: str, api: httpx.Client, base: str) -> None:
+def test_host_without_history_has_no_states(
+    fuseki: str, api: httpx.Client, base: str
+) -> None:
     graph_ = f"{base}/graph/history/n1"
     with Endpoint(f"{fuseki}/history") as history:
         kept = history.get_graph(graph_)

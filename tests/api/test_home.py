@@ -14,7 +14,7 @@ from tests.servers import Fuseki
 HTML = {"Accept": "text/html"}
 
 
-def test_the_table_of_a_single_host_links_back(
+def test_table_of_one_host_links_back(
     tmp_path: Path, emptied_fuseki: Fuseki, store: str
 ) -> None:
     watching.publish(emptied_fuseki, watching.small_document())
@@ -26,7 +26,7 @@ def test_the_table_of_a_single_host_links_back(
     assert "?view=" not in cards
 
 
-def test_hosts_that_are_sampled_come_first(
+def test_sampled_hosts_are_listed_first(
     tmp_path: Path, emptied_fuseki: Fuseki, store: str
 ) -> None:
     base = watching.BASE

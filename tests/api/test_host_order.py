@@ -51,13 +51,13 @@ def in_text(answer: httpx.Response) -> list[str]:
     "media_type",
     ["text/csv", "text/tab-separated-values", "application/sparql-results+xml"],
 )
-def test_tables_that_are_texts(api: httpx.Client, media_type: str) -> None:
+def test_csv_and_tsv_have_hosts_in_order(api: httpx.Client, media_type: str) -> None:
     answer = api.get("/queries/inventory/names", headers={"Accept": media_type})
     assert in_text(answer) == ORDER
     assert answer.headers["content-type"].startswith(media_type)
 
 
-def test_json_and_json_ld(api: httpx.Client) -> None:
+def test_json_and_json_ld_have_hosts_in_order(api: httpx.Client) -> None:
     for path in ("inventory/names", "inventory/names.json"):
         found = api.get(f"/queries/{path}").json()["results"]["bindings"]
         names = [row["host"]["value"] for row in found]
@@ -66,7 +66,7 @@ def test_json_and_json_ld(api: httpx.Client) -> None:
     assert [row["host"] for row in nodes if row["host"] in NAMES] == ORDER
 
 
-def test_tables_of_a_dashboard(api: httpx.Client) -> None:
+def test_dashboard_tables_have_hosts_in_order(api: httpx.Client) -> None:
     document = api.get("/dashboards/inventory").json()
     assert [name for name in document["hosts"] if name in NAMES] == ORDER
     panels = [p for section in document["sections"] for p in section["panels"]]
@@ -81,7 +81,7 @@ def names(rows: list[list[Any]]) -> list[str]:
     return [text for text in texts if text in NAMES]
 
 
-def test_rows_stay_as_they_were_written() -> None:
+def test_row_bytes_are_unchanged() -> None:
     """A cell may contain line breaks, commas and quotation marks."""
     odd = 'x,node10,"a\n""b"", c\n"\r\n'
     header = "#+ title: T\n#+ description: D\n#+ params: {}\n"
@@ -93,7 +93,7 @@ def test_rows_stay_as_they_were_written() -> None:
     assert asyncio.run(with_hosts_in_order(query, body, "text/csv")) == expected
 
 
-def test_an_order_of_its_own_stays() -> None:
+def test_order_by_of_a_query_is_kept() -> None:
     query = saved_query("inventory/graphs")
     same = asyncio.run(with_hosts_in_order(query, b"as it is", "text/csv"))
     assert same == b"as it is"

@@ -40,7 +40,7 @@ SERVICE = "SERVICE <http://127.0.0.1:9/> {}"
         ("ASK { FILTER (1 < 2 && 3 > 2) }", ResultForm.ASK),
     ],
 )
-def test_form(text: str, form: ResultForm) -> None:
+def test_form_of_a_query_is_read(text: str, form: ResultForm) -> None:
     assert read_form(text) is form
 
 
@@ -65,7 +65,7 @@ def test_form(text: str, form: ResultForm) -> None:
         f"PREFIX x: <http://x/> {SERVICE} SELECT * {{}}",
     ],
 )
-def test_service_is_refused_however_it_is_hidden(text: str) -> None:
+def test_service_is_refused_in_every_spelling(text: str) -> None:
     with pytest.raises(BadQueryError, match="SERVICE") as refused:
         read_form(text)
     assert refused.value.kind == "service-refused"
@@ -98,14 +98,14 @@ def test_updates_are_refused(text: str) -> None:
         ("'SELECT'", "none of SELECT"),
     ],
 )
-def test_anything_else_is_a_syntax_error_with_its_place(text: str, said: str) -> None:
+def test_other_text_is_a_syntax_error_with_its_position(text: str, said: str) -> None:
     with pytest.raises(BadQueryError, match=said) as refused:
         read_form(text)
     assert refused.value.kind == "syntax-error"
 
 
 @given(st.text(st.sampled_from(string.printable + "é\u200d\ufeff\0"), max_size=60))
-def test_every_text_has_an_answer(text: str) -> None:
+def test_any_text_gives_a_form_or_an_error(text: str) -> None:
     try:
         read_form(text)
     except BadQueryError as refused:
@@ -135,7 +135,7 @@ def test_long_texts_take_linear_time(bit: str) -> None:
     "iri",
     ["<java:org.apache.jena.Wait>", "<JAVA:x>", r"<j\u0061va:x>", r"<\U0000006Aava:x>"],
 )
-def test_java_is_refused(iri: str) -> None:
+def test_java_functions_are_refused(iri: str) -> None:
     for text in (f"PREFIX f: {iri} SELECT * {{}}", f"SELECT ({iri}(1) AS ?x) {{}}"):
         with pytest.raises(BadQueryError, match="java:"):
             read_form(text)

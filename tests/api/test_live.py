@@ -79,7 +79,7 @@ def drawn(live: Watched) -> list[str]:
     return [p["id"] for s in sections for p in s["panels"] if p["series"]]
 
 
-def test_windows_then_every_second_once(live: Watched) -> None:
+def test_stream_sends_windows_then_each_second_once(live: Watched) -> None:
     with stream(live) as sent:
         found = until(sent, "tick", 6)
     windows = {window["panel"]: window for window in named(found, "window")}
@@ -97,7 +97,7 @@ def test_windows_then_every_second_once(live: Watched) -> None:
     assert ticks[0]["panels"]["host-memory"] == [None] * 8
 
 
-def test_ticks_are_what_a_later_look_finds(live: Watched) -> None:
+def test_ticks_equal_what_is_stored_later(live: Watched) -> None:
     with stream(live) as sent:
         ticks = named(until(sent, "tick", 5), "tick")
     span = {"start": ticks[0]["time"] - 1, "end": ticks[-1]["time"]}
@@ -109,7 +109,7 @@ def test_ticks_are_what_a_later_look_finds(live: Watched) -> None:
         assert all(v is not None for values in told for v in values)
 
 
-def test_ticks_come_soon(live: Watched) -> None:
+def test_ticks_arrive_soon(live: Watched) -> None:
     """Within two seconds, unless the machine is held up."""
     late: list[float] = []
     ends = time.monotonic() + _LONGEST
@@ -124,7 +124,7 @@ def test_ticks_come_soon(live: Watched) -> None:
     raise AssertionError(f"the stream ended: {late}")
 
 
-def test_narrowed_to_a_component(live: Watched) -> None:
+def test_stream_can_be_limited_to_a_component(live: Watched) -> None:
     component = next(c for c in live.spec()["components"] if len(c["instances"]) == 2)
     panels = [p for s in live.spec()["sections"] for p in s["panels"]]
     series = next(p["series"] for p in panels if p["id"] == BUSY)
@@ -135,7 +135,7 @@ def test_narrowed_to_a_component(live: Watched) -> None:
     assert None not in tick["panels"][LOAD]
 
 
-def test_a_longer_step(live: Watched) -> None:
+def test_step_may_be_longer_than_a_second(live: Watched) -> None:
     with stream(live, seconds=20, points=10) as sent:
         found = until(sent, "tick", 2)
     times = [tick["time"] for tick in named(found, "tick")]
@@ -144,7 +144,7 @@ def test_a_longer_step(live: Watched) -> None:
     assert window["step"] == 2 and window["end"] == times[0] - 2
 
 
-def test_watchers_of_one_dashboard_share_a_poll_that_the_last_ends(
+def test_watchers_share_one_poll_until_the_last_leaves(
     live: Watched,
 ) -> None:
     feeds, shared, alone, left = asyncio.run(_polls(live))
@@ -190,7 +190,7 @@ async def _ticks(watcher: Watcher, count: int) -> None:
         count -= isinstance(await watcher.next(10), Tick)
 
 
-def test_too_many_streams(live: Watched) -> None:
+def test_too_many_streams_are_refused(live: Watched) -> None:
     query = {"host": SMALL, "seconds": 1}
     url = f"{live.api.url}/dashboards/monitor/live"
     limits = httpx.Limits(max_connections=None)
@@ -214,7 +214,7 @@ def _accepted(url: str, query: dict[str, Any]) -> bool:
         return response.status_code == 200
 
 
-def test_a_store_that_is_killed_and_comes_back(live: Watched) -> None:
+def test_stream_recovers_after_the_store_is_killed(live: Watched) -> None:
     with stream(live) as sent:
         until(sent, "tick", 2)
         live.store.end(signal.SIGKILL)
@@ -231,7 +231,7 @@ def test_a_store_that_is_killed_and_comes_back(live: Watched) -> None:
     assert all(b["time"] - a["time"] == 1 for a, b in pairwise(ticks))
 
 
-def test_a_store_that_is_away_at_first(live: Watched) -> None:
+def test_stream_starts_without_the_store(live: Watched) -> None:
     live.store.end()
     try:
         with stream(live, seconds=22) as sent:
@@ -246,7 +246,7 @@ def test_a_store_that_is_away_at_first(live: Watched) -> None:
             live.store.start()
 
 
-def test_points_that_come_late_are_shown(live: Watched) -> None:
+def test_late_points_are_shown(live: Watched) -> None:
     """A point is late if it arrives after its tick was sent.
 
     The feed does not look for points that are more than GRACE_S late. On a busy
@@ -266,7 +266,7 @@ def test_points_that_come_late_are_shown(live: Watched) -> None:
     raise AssertionError("the stream ended")
 
 
-def test_the_twin_changes(live: Watched) -> None:
+def test_stream_reports_a_changed_twin(live: Watched) -> None:
     with stream(live, seconds=24) as sent:
         until(sent, "tick")
         publish(live.fuseki, small_document("another-disk"))
@@ -278,7 +278,7 @@ def test_the_twin_changes(live: Watched) -> None:
             publish(live.fuseki, small_document(HOSTILE))
 
 
-def test_a_graph_that_dies_and_comes_back(live: Watched) -> None:
+def test_stream_recovers_after_fuseki_is_killed(live: Watched) -> None:
     with stream(live, seconds=25) as sent:
         until(sent, "tick")
         live.fuseki.end(signal.SIGKILL)
@@ -300,7 +300,7 @@ def test_a_graph_that_dies_and_comes_back(live: Watched) -> None:
     assert "Traceback" not in live.api.output()
 
 
-def test_it_stops_at_once_with_open_streams(
+def test_api_stops_immediately_with_open_streams(
     live: Watched, tmp_path: Path, hosts: Fuseki
 ) -> None:
     with watched(tmp_path, hosts) as own, ExitStack() as stack:

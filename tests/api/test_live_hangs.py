@@ -25,7 +25,7 @@ def live(tmp_path_factory: pytest.TempPathFactory, hosts: Fuseki) -> Iterator[Wa
         yield found
 
 
-def test_a_store_that_hangs(live: Watched) -> None:
+def test_hanging_store_is_reported(live: Watched) -> None:
     with stream(live) as early:
         until(early, "tick", 2)
         os.kill(live.store.pid, signal.SIGSTOP)
@@ -41,7 +41,7 @@ def test_a_store_that_hangs(live: Watched) -> None:
         until(early, "tick", 2)
 
 
-def test_a_clock_that_was_set_back(live: Watched) -> None:
+def test_stream_survives_a_clock_set_back(live: Watched) -> None:
     settings = {"fuseki_url": live.fuseki.url, "store_read_url": live.store.url}
 
     async def told() -> list[Message | None]:

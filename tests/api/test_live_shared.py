@@ -19,7 +19,7 @@ def live(tmp_path_factory: pytest.TempPathFactory, hosts: Fuseki) -> Iterator[Wa
         yield found
 
 
-def test_a_client_with_all_streams_gives_one_to_another(live: Watched) -> None:
+def test_client_with_all_streams_yields_one_to_another_client(live: Watched) -> None:
     """The other client is another local user; only the kernel can tell them apart."""
     path = f"/dashboards/monitor/live?host={SMALL}&seconds=5"
     url = live.api.url + path

@@ -39,7 +39,9 @@ def log_in(client: httpx.Client, token: str, goal: str = "/plans") -> httpx.Resp
     return client.post("/login", data=form, headers=origin(client))
 
 
-def test_a_page_leads_to_the_login_and_back(browser: httpx.Client, token: str) -> None:
+def test_page_redirects_to_the_login_and_back(
+    browser: httpx.Client, token: str
+) -> None:
     asked = "/plans?host=n1&x=a%26b"
     sent = browser.get(asked)
     assert sent.status_code == 303
@@ -54,7 +56,7 @@ def test_a_page_leads_to_the_login_and_back(browser: httpx.Client, token: str) -
     assert browser.get("/plans").status_code == 200
 
 
-def test_the_cookie_is_for_this_site_alone_and_holds_no_token(
+def test_cookie_is_limited_to_this_site_and_holds_no_token(
     closed: Closed, browser: httpx.Client, token: str
 ) -> None:
     done = log_in(browser, token)
@@ -68,7 +70,7 @@ def test_the_cookie_is_for_this_site_alone_and_holds_no_token(
     assert done.headers["cache-control"] == "no-store"
 
 
-def test_through_tls_the_cookie_is_for_tls(browser: httpx.Client, token: str) -> None:
+def test_cookie_is_secure_over_tls(browser: httpx.Client, token: str) -> None:
     host = urlsplit(str(browser.base_url)).netloc
     done = browser.post(
         "/login", data={"token": token}, headers={"Origin": f"https://{host}"}
@@ -80,7 +82,7 @@ def test_through_tls_the_cookie_is_for_tls(browser: httpx.Client, token: str) ->
 @pytest.mark.parametrize(
     "text", ["", "x", "supertwin_", f"supertwin_{'1' * 12}_{'1' * 64}", "\0", "ä" * 99]
 )
-def test_an_invalid_token_is_reported_on_the_page(
+def test_invalid_token_is_reported_on_the_page(
     browser: httpx.Client, text: str
 ) -> None:
     answer = log_in(browser, text)
@@ -89,7 +91,7 @@ def test_an_invalid_token_is_reported_on_the_page(
     assert "set-cookie" not in answer.headers
 
 
-def test_a_form_that_is_none(browser: httpx.Client) -> None:
+def test_invalid_login_form_is_refused(browser: httpx.Client) -> None:
     for body, status in ((b"token=%ff%fe", 400), (b"a" * 9000, 413), (b"", 401)):
         answer = browser.post("/login", content=body, headers=origin(browser))
         assert answer.status_code == status
@@ -107,14 +109,14 @@ def test_a_form_that_is_none(browser: httpx.Client) -> None:
         "",
     ],
 )
-def test_the_login_leads_nowhere_else(
+def test_login_redirects_only_within_the_site(
     browser: httpx.Client, token: str, goal: str
 ) -> None:
     assert log_in(browser, token, goal).headers["location"] == "/"
     assert 'name="next" value="/"' in browser.get("/login", params={"next": goal}).text
 
 
-def test_logging_out(browser: httpx.Client, token: str) -> None:
+def test_logout_ends_the_session(browser: httpx.Client, token: str) -> None:
     log_in(browser, token)
     page = browser.get("/plans")
     assert "Log out" in page.text
@@ -127,7 +129,7 @@ def test_logging_out(browser: httpx.Client, token: str) -> None:
     assert "Log out" not in browser.get("/login").text
 
 
-def test_a_session_ends_with_its_token(
+def test_session_ends_with_its_token(
     closed: Closed, browser: httpx.Client, token: str
 ) -> None:
     log_in(browser, token)
@@ -140,7 +142,7 @@ def test_a_session_ends_with_its_token(
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "ä", "a" * 4000])
-def test_a_cookie_that_is_not_a_session(closed: Closed, cookie: str) -> None:
+def test_invalid_session_cookie_is_refused(closed: Closed, cookie: str) -> None:
     name = f"supertwin_{urlsplit(closed.url).port}"
     header = {"Cookie": f"{name}={cookie}".encode()}
     answer = closed.client.get(f"{closed.url}/plans", headers=header)
@@ -148,7 +150,7 @@ def test_a_cookie_that_is_not_a_session(closed: Closed, cookie: str) -> None:
 
 
 @pytest.mark.parametrize("foreign", FOREIGN)
-def test_no_other_page_logs_anybody_in_or_out(
+def test_other_sites_cannot_log_in_or_out(
     browser: httpx.Client, token: str, foreign: str
 ) -> None:
     log_in(browser, token)
@@ -159,7 +161,7 @@ def test_no_other_page_logs_anybody_in_or_out(
     assert browser.get("/plans").status_code == 200
 
 
-def test_a_program_is_not_led_to_a_page(closed: Closed) -> None:
+def test_program_gets_401_instead_of_the_login_page(closed: Closed) -> None:
     for headers in ({}, {"Accept": "application/json"}, {"Accept": "*/*"}):
         answer = closed.client.get(f"{closed.url}/plans", headers=headers)
         assert answer.status_code == 401
@@ -167,7 +169,7 @@ def test_a_program_is_not_led_to_a_page(closed: Closed) -> None:
     assert answer.status_code == 401
 
 
-def test_a_live_picture_ends_with_the_token(
+def test_live_stream_ends_with_the_token(
     closed: Closed, browser: httpx.Client, token: str
 ) -> None:
     log_in(browser, token)
@@ -183,7 +185,9 @@ def test_a_live_picture_ends_with_the_token(
             assert time.monotonic() < deadline
 
 
-def test_under_a_path_and_beyond_loopback(tmp_path: Path, fuseki: str) -> None:
+def test_login_works_below_a_path_and_beyond_loopback(
+    tmp_path: Path, fuseki: str
+) -> None:
     with Api(
         tmp_path / "api",
         bind="0.0.0.0",

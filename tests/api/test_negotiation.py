@@ -44,19 +44,19 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
         (['text/turtle;a="\\'], "text/turtle"),
     ],
 )
-def test_choose(accept: list[str], chosen: str | None) -> None:
+def test_best_offer_is_chosen(accept: list[str], chosen: str | None) -> None:
     assert choose(accept, OFFERS) == chosen
 
 
 @pytest.mark.parametrize("hostile", ['\\"', '"', 'a;"', ",", ";", 'a/b;c="d"', "a,"])
-def test_a_hostile_header_takes_no_time(hostile: str) -> None:
+def test_hostile_header_is_read_quickly(hostile: str) -> None:
     start = time.process_time()
     choose([hostile * 20_000], OFFERS)
     assert time.process_time() - start < 2
 
 
 @given(st.text(max_size=80))
-def test_any_header_has_an_answer(header: str) -> None:
+def test_any_header_gives_an_offer_or_none(header: str) -> None:
     assert choose([header], OFFERS) in (*OFFERS, None)
 
 
@@ -64,7 +64,7 @@ def test_any_header_has_an_answer(header: str) -> None:
     st.permutations(OFFERS),
     st.lists(st.integers(0, 1000), min_size=3, max_size=3, unique=True),
 )
-def test_the_highest_quality_wins(order: list[str], thousandths: list[int]) -> None:
+def test_highest_quality_wins(order: list[str], thousandths: list[int]) -> None:
     header = ",".join(
         f"{offer};q={n / 1000:.3f}" for offer, n in zip(order, thousandths, strict=True)
     )
@@ -72,7 +72,7 @@ def test_the_highest_quality_wins(order: list[str], thousandths: list[int]) -> N
     assert choose([header], OFFERS) == best
 
 
-def test_what_cannot_be_served_names_what_can() -> None:
+def test_unacceptable_type_lists_the_offers() -> None:
     with pytest.raises(NotAcceptableError) as refused:
         negotiate(["image/png"], OFFERS, "This is RDF")
     assert refused.value.status == 406
@@ -88,12 +88,14 @@ def test_what_cannot_be_served_names_what_can() -> None:
         (ResultForm.DESCRIBE, "application/sparql-results+json"),
     ],
 )
-def test_a_form_is_never_served_as_the_other(form: ResultForm, accept: str) -> None:
+def test_select_and_construct_types_are_not_mixed(
+    form: ResultForm, accept: str
+) -> None:
     with pytest.raises(NotAcceptableError):
         answer_type(form, [accept])
 
 
-def test_a_browser_gets_json_from_a_select() -> None:
+def test_browser_gets_json_from_a_select() -> None:
     assert (
         answer_type(ResultForm.SELECT, [BROWSER]) == "application/sparql-results+json"
     )

@@ -51,7 +51,7 @@ def test_only_the_launcher_of_a_run_sees_values_of_variables(
     assert answer.status_code == 404 and "not available" in answer.text
 
 
-def test_nobody_and_readers_launch_nothing(opened: Closed) -> None:
+def test_readers_and_anonymous_clients_cannot_launch(opened: Closed) -> None:
     assert begin(opened, COMMAND).status_code == 401
     reader = opened.add("looks-on", TokenRole.READER)
     answer = begin(opened, COMMAND, **bearer(reader))
@@ -84,7 +84,7 @@ def test_nobody_and_readers_launch_nothing(opened: Closed) -> None:
         ({**COMMAND, "pin": "compact" * 300, "threads": "1"}, 422, "2000"),
     ],
 )
-def test_what_cannot_be_run_is_refused_with_the_reason(
+def test_impossible_run_is_refused_with_the_reason(
     opened: Closed, launcher: str, body: Any, status: int, words: str
 ) -> None:
     answer = begin(opened, body, **bearer(launcher))
@@ -94,7 +94,7 @@ def test_what_cannot_be_run_is_refused_with_the_reason(
     assert [one for one in listed if one["state"] != "over"] == []
 
 
-def test_one_that_is_not_known_is_not_found(opened: Closed, launcher: str) -> None:
+def test_unknown_run_is_404(opened: Closed, launcher: str) -> None:
     for path in ("", "/events"):
         url = f"{opened.url}/observations/none{path}"
         answer = opened.client.get(url, headers=bearer(launcher))
@@ -102,7 +102,7 @@ def test_one_that_is_not_known_is_not_found(opened: Closed, launcher: str) -> No
         assert "no observation none runs" in answer.json()["detail"]
 
 
-def test_the_owner_of_the_state_needs_no_token(opened: Closed) -> None:
+def test_owner_of_the_state_needs_no_token(opened: Closed) -> None:
     local = read_local_api(opened.home)
     assert local is not None
     path = opened.home / "access" / "local.json"
@@ -171,7 +171,7 @@ def gone(fuseki: str, base: str) -> Iterator[str]:
     httpx.post(update, data={"update": f"DROP GRAPH {graph}"}).raise_for_status()
 
 
-def test_a_run_outlives_its_host(opened: Closed, gone: str) -> None:
+def test_run_outlives_its_host(opened: Closed, gone: str) -> None:
     def page(path: str) -> str:
         headers = {"Accept": "text/html"}
         answer = opened.client.get(f"{opened.url}{path}", headers=headers)
@@ -271,7 +271,7 @@ def listing(
         yield found
 
 
-def test_a_list_of_commands_is_all_that_may_be_launched(listing: Closed) -> None:
+def test_only_listed_commands_may_be_launched(listing: Closed) -> None:
     token = bearer(listing.add("launcher", TokenRole.OPERATOR))
     answer = begin(listing, {"argv": ["/bin/sh", "-c", "id"]}, **token)
     assert answer.status_code == 403
@@ -295,7 +295,7 @@ def test_a_list_of_commands_is_all_that_may_be_launched(listing: Closed) -> None
     assert begin(listing, allowed, **token).status_code == 400
 
 
-def test_a_list_that_cannot_be_read_allows_nothing(listing: Closed) -> None:
+def test_unreadable_command_list_allows_nothing(listing: Closed) -> None:
     token = bearer(listing.add("another", TokenRole.OPERATOR))
     path = listing.home / "commands"
     text = path.read_text()

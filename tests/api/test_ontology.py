@@ -48,7 +48,7 @@ def digest(graph: Graph) -> int:
     return to_isomorphic(graph).internal_hash()
 
 
-def test_every_form_says_the_same(api: httpx.Client) -> None:
+def test_all_formats_hold_the_same_graph(api: httpx.Client) -> None:
     turtle = get(api, "/ontology", "text/turtle")
     assert turtle.headers["content-type"] == "text/turtle; charset=utf-8"
     json_ld = ("application/ld+json", "application/json", "*/*")
@@ -63,7 +63,7 @@ def test_every_form_says_the_same(api: httpx.Client) -> None:
     assert api.get("/ontology?format=turtle").text == turtle.text
 
 
-def test_the_whole_is_one_ontology_of_this_version(api: httpx.Client) -> None:
+def test_document_is_one_ontology_of_this_version(api: httpx.Client) -> None:
     graph = Graph().parse(data=get(api, "/ontology", "text/turtle").text)
     (header,) = graph.subjects(RDF.type, OWL.Ontology)
     assert str(header) == ONTOLOGY
@@ -96,14 +96,14 @@ def test_every_module_is_a_document(api: httpx.Client, name: str) -> None:
         ("/ontology/..%2firis", "no module"),
     ],
 )
-def test_what_is_not_there(api: httpx.Client, path: str, said: str) -> None:
+def test_unknown_term_or_module_is_404(api: httpx.Client, path: str, said: str) -> None:
     answer = get(api, path, "application/json")
     assert answer.status_code == 404
     if "%2f" not in path:
         assert said in answer.json()["detail"]
 
 
-def test_every_term_has_its_place(page: str) -> None:
+def test_every_term_has_a_section(page: str) -> None:
     assert sorted(re.findall(r'<section class="term" id="(\w+)">', page)) == TERMS
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
@@ -112,7 +112,7 @@ def test_every_term_has_its_place(page: str) -> None:
         assert f'id="module-{path.stem}"' in page
 
 
-def test_a_browser_keeps_the_page(api: httpx.Client, page: str) -> None:
+def test_page_is_cached_by_browsers(api: httpx.Client, page: str) -> None:
     first = get(api, "/ontology", BROWSER)
     kept = {"Accept": BROWSER, "If-None-Match": first.headers["etag"]}
     again = api.get("/ontology", headers=kept)
@@ -123,7 +123,7 @@ def test_a_browser_keeps_the_page(api: httpx.Client, page: str) -> None:
     assert api.get("/ontology", headers=kept).text == page
 
 
-def test_a_class_says_what_it_is(page: str) -> None:
+def test_class_section_shows_definition_and_superclasses(page: str) -> None:
     core = section(page, "Core")
     assert "A processor core: what its hardware threads share." in core
     for term in ("Interface", "isPartOf", "Die", "Socket", "ComputeNode"):
@@ -133,7 +133,7 @@ def test_a_class_says_what_it_is(page: str) -> None:
     assert "unit:BYTE" in section(page, "cacheSize")
 
 
-def test_a_class_says_which_shapes_check_it(page: str) -> None:
+def test_class_section_lists_its_shapes(page: str) -> None:
     core = section(page, "Core")
     assert "topology#core-in-socket" in core
     assert "is a core and must be part of a die" in core
@@ -143,16 +143,16 @@ def test_a_class_says_which_shapes_check_it(page: str) -> None:
     assert "warning" in section(page, "allowed")
 
 
-def test_a_term_says_which_queries_ask_for_it(page: str) -> None:
+def test_term_section_lists_queries_that_use_it(page: str) -> None:
     assert 'href="/queries/cache/sharing"' in section(page, "usesCache")
     assert 'href="/queries/cache/sharing"' not in section(page, "macAddress")
 
 
-def test_a_term_that_is_not_stored_says_so(page: str) -> None:
+def test_term_that_is_not_stored_is_marked(page: str) -> None:
     assert "Not stored: it follows from st:isPartOf." in section(page, "isWithin")
 
 
-def test_pages_lead_there(api: httpx.Client) -> None:
+def test_pages_link_to_the_ontology(api: httpx.Client) -> None:
     node = get(api, "/twin/n1/socket/socket-0", BROWSER).text
     assert '<a href="/ontology">Ontology</a>' in node
     assert '<a class="class" href="/ontology#Socket"' in node
@@ -161,7 +161,7 @@ def test_pages_lead_there(api: httpx.Client) -> None:
     assert set(re.findall(r'href="(/ontology#[^"]+)"', node)) <= known
 
 
-def test_the_context_of_a_document_is_within_it(api: httpx.Client) -> None:
+def test_json_ld_document_embeds_its_context(api: httpx.Client) -> None:
     document = json.loads(get(api, "/ontology", "application/ld+json").text)
     assert set(context()["@context"]) <= set(document["@context"])
     nodes = {node["@id"] for node in document["@graph"]}

@@ -43,7 +43,7 @@ def test_every_reference_resolves(document: dict[str, Any]) -> None:
         assert first == "#" and reduce(dict.__getitem__, names, document), reference
 
 
-def test_paths_of_the_same_addresses_name_their_parameters_alike(
+def test_same_paths_use_the_same_parameter_names(
     document: dict[str, Any],
 ) -> None:
     found = defaultdict(set)
@@ -52,7 +52,7 @@ def test_paths_of_the_same_addresses_name_their_parameters_alike(
     assert not [paths for paths in found.values() if len(paths) > 1]
 
 
-def test_parameters_are_named_in_small_letters_once(document: dict[str, Any]) -> None:
+def test_parameter_names_are_unique_and_lower_case(document: dict[str, Any]) -> None:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             names = [

@@ -38,7 +38,7 @@ def value(number: int, second: int) -> int:
     return (number + 1) * 100 * second
 
 
-def test_values_are_those_of_the_store(watched: Watched, hour_ago: int) -> None:
+def test_values_equal_those_in_the_store(watched: Watched, hour_ago: int) -> None:
     found = watched.series(NUMBERS, start=hour_ago - 1, end=hour_ago + 59)
     assert found["panel"] == NUMBERS and found["step"] == 1 and found["why"] == []
     assert found["times"] == list(range(hour_ago, hour_ago + 60))
@@ -50,7 +50,7 @@ def test_values_are_those_of_the_store(watched: Watched, hour_ago: int) -> None:
             assert shown == (None if missing else value(number, second))
 
 
-def test_rates_are_neither_smoothed_nor_carried_on(
+def test_rates_are_neither_smoothed_nor_extrapolated(
     watched: Watched, hour_ago: int
 ) -> None:
     found = watched.series(RATES, start=hour_ago - 1, end=hour_ago + 59)
@@ -66,7 +66,7 @@ def test_rates_are_neither_smoothed_nor_carried_on(
                 assert shown == pytest.approx(share), (instance, second)
 
 
-def test_a_longer_step_shows_what_it_holds(watched: Watched, hour_ago: int) -> None:
+def test_longer_step_covers_all_its_points(watched: Watched, hour_ago: int) -> None:
     found = watched.series(RATES, start=hour_ago - 1, end=hour_ago + 99, points=11)
     assert found["step"] == 10
     drawn = [s["instname"] for s in panel(watched, RATES)["series"]]
@@ -84,7 +84,7 @@ def panel(watched: Watched, id_: str) -> Any:
     return next(p for s in sections for p in s["panels"] if p["id"] == id_)
 
 
-def test_narrowed_to_a_component(watched: Watched, hour_ago: int) -> None:
+def test_series_can_be_limited_to_a_component(watched: Watched, hour_ago: int) -> None:
     times = {"start": hour_ago - 1, "end": hour_ago + 19}
     component = next(
         c for c in watched.spec()["components"] if len(c["instances"]) == 2
@@ -108,7 +108,7 @@ def test_times_are_multiples_of_the_step(watched: Watched) -> None:
     assert found["times"][0] % 5 == 0
 
 
-def test_half_a_second_is_not_served(watched: Watched) -> None:
+def test_step_below_a_second_is_refused(watched: Watched) -> None:
     second = int(time.time())
     earlier: dict[str | None, dict[float, Any]] = {
         name: {second - ago: 1 for ago in range(1, 20)} for name in LOADS
@@ -126,14 +126,14 @@ def test_half_a_second_is_not_served(watched: Watched) -> None:
     assert [values[at] for values in found["values"]] == [2, 2, 2]
 
 
-def test_the_defaults_are_the_last_five_minutes(watched: Watched) -> None:
+def test_default_range_is_the_last_five_minutes(watched: Watched) -> None:
     found = watched.series(NUMBERS)
     assert found["step"] == 1
     assert 290 <= found["times"][-1] - found["times"][0] <= 300
     assert time.time() - found["end"] < 120
 
 
-def test_an_empty_panel_says_why(watched: Watched) -> None:
+def test_empty_panel_says_why(watched: Watched) -> None:
     found = watched.series("host-memory")
     assert all(v is None for values in found["values"] for v in values)
     assert len(found["why"]) == 1 and "bridge" in found["why"][0]
@@ -172,7 +172,7 @@ def test_no_value_is_infinite(watched: Watched) -> None:
         ({"host": ""}, 400, "large, small"),
     ],
 )
-def test_what_is_refused(
+def test_invalid_requests_are_refused(
     watched: Watched, query: dict[str, Any], status: int, said: str
 ) -> None:
     answer = watched.ask(**{"panel": NUMBERS, **query})
@@ -181,7 +181,7 @@ def test_what_is_refused(
     assert said in answer.json()["detail"]
 
 
-def test_a_panel_must_be_named_and_have_series(watched: Watched) -> None:
+def test_panel_must_be_named_and_have_series(watched: Watched) -> None:
     assert watched.ask().status_code == 422
     panels = [p for s in watched.spec("inventory")["sections"] for p in s["panels"]]
     table = next(p["id"] for p in panels if p["picture"] == "table")
@@ -191,12 +191,12 @@ def test_a_panel_must_be_named_and_have_series(watched: Watched) -> None:
     assert answer.status_code == 400 and "table" in answer.json()["detail"]
 
 
-def test_unknown_dashboard(watched: Watched) -> None:
+def test_unknown_dashboard_is_404(watched: Watched) -> None:
     answer = watched.client.get("/dashboards/no/series", params={"panel": "x"})
     assert answer.status_code == 404
     assert "monitor" in answer.json()["detail"]
 
 
-def test_numbers_stand_as_they_are_stored(watched: Watched, hour_ago: int) -> None:
+def test_numbers_keep_their_stored_form(watched: Watched, hour_ago: int) -> None:
     answer = watched.ask(panel=NUMBERS, start=hour_ago - 1, end=hour_ago + 4)
     assert "[[0,100,200,300,400]," in answer.text

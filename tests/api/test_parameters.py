@@ -31,7 +31,7 @@ def address(path: str) -> str:
         for method in sorted(route.methods)
     ],
 )
-def test_an_unknown_parameter_is_refused(
+def test_unknown_parameter_is_refused(
     app: FastAPI, route: APIRoute, method: str
 ) -> None:
     answer = ask(app, method, f"{address(route.path)}?colour=red")

@@ -16,7 +16,7 @@ def ask(watched: Watched, **query: Any) -> httpx.Response:
     return watched.client.get("/pin", params={"host": LARGE, **query})
 
 
-def test_a_placement_tells_what_it_was_chosen_from(watched: Watched) -> None:
+def test_placement_names_its_candidates(watched: Watched) -> None:
     answer = ask(watched, threads=4, policy="distinct:l3", format="numactl")
     assert answer.status_code == 200, answer.text
     assert answer.headers["Content-Type"] == "application/json"
@@ -37,13 +37,13 @@ def test_a_placement_tells_what_it_was_chosen_from(watched: Watched) -> None:
         assert f'VALUES (?host) {{ ("{LARGE}") }}' in text
 
 
-def test_words_may_be_joined_by_a_plus_as_it_is(watched: Watched) -> None:
+def test_plus_sign_may_be_unescaped(watched: Watched) -> None:
     path = f"/pin?host={LARGE}&policy=per:socket=1+scatter"
     plain, escaped = (watched.client.get(p) for p in (path, path.replace("+", "%2B")))
     assert plain.json()["cpus"] == escaped.json()["cpus"] == [0, 32]
 
 
-def test_ranks(watched: Watched) -> None:
+def test_ranks_are_placed(watched: Watched) -> None:
     found = ask(watched, ranks=4, threads=2, nodes=2, map="l3", format="srun").json()
     assert [one["threads"] for one in found["places"]] == [[0, 1], [4, 5]] * 2
     assert [one["node"] for one in found["places"]] == [0, 0, 1, 1]
@@ -83,7 +83,7 @@ def test_ranks(watched: Watched) -> None:
         ({"threads": 1, "policy": "exclude:0-999"}, 422, "no-such-place", "no CPU 128"),
     ],
 )
-def test_a_refusal_is_a_problem(
+def test_refusal_is_a_problem_document(
     watched: Watched, query: dict[str, Any], status: int, kind: str, said: str
 ) -> None:
     answer = ask(watched, **query)
@@ -94,7 +94,7 @@ def test_a_refusal_is_a_problem(
     assert said in problem["detail"]
 
 
-def test_idle_first_reads_the_load_as_it_is_now(watched: Watched) -> None:
+def test_idle_policy_reads_the_current_load(watched: Watched) -> None:
     now = int(time.time())
     for cpu, share in enumerate((0.0, 1.0, 1.0, 1.0)):
         points = {now - age: (100 - age) * 1000 * share for age in range(8)}
@@ -109,7 +109,7 @@ def test_idle_first_reads_the_load_as_it_is_now(watched: Watched) -> None:
     wait_until(lambda: chosen() == [2, 3, 1], what="the idle ones first")
 
 
-def test_the_page_is_a_form_until_a_host_is_named(watched: Watched) -> None:
+def test_page_without_a_host_is_a_form(watched: Watched) -> None:
     page = watched.client.get("/pin", headers=HTML)
     assert page.status_code == 200
     assert f'<option value="{LARGE}">' in page.text
@@ -117,7 +117,7 @@ def test_the_page_is_a_form_until_a_host_is_named(watched: Watched) -> None:
     assert 'href="/pin" aria-current="page"' in page.text
 
 
-def test_the_page_draws_the_cpus_and_every_command(watched: Watched) -> None:
+def test_page_shows_the_cpus_and_every_command(watched: Watched) -> None:
     query = {"host": LARGE, "threads": 4, "policy": "scatter"}
     page = watched.client.get("/pin", params=query, headers=HTML)
     assert page.status_code == 200
@@ -132,7 +132,7 @@ def test_the_page_draws_the_cpus_and_every_command(watched: Watched) -> None:
     assert f"rank 1={LARGE} slot=1,65" in page.text
 
 
-def test_the_page_says_why_not(watched: Watched) -> None:
+def test_page_shows_the_reason_of_a_refusal(watched: Watched) -> None:
     hostile = "<script>alert(1)</script>"
     for query, status in (
         ({"host": LARGE, "threads": 30, "policy": "distinct:l3"}, 409),
@@ -145,6 +145,6 @@ def test_the_page_says_why_not(watched: Watched) -> None:
         assert hostile not in page.text
 
 
-def test_another_form_is_not_served(watched: Watched) -> None:
+def test_other_format_is_not_served(watched: Watched) -> None:
     answer = watched.client.get("/pin", headers={"Accept": "text/turtle"})
     assert answer.status_code == 406

@@ -31,7 +31,7 @@ def fast(fuseki: str) -> Iterator[None]:
         twin.update(f"DROP GRAPH <{FAST}>")
 
 
-def test_plans_as_json(api: httpx.Client) -> None:
+def test_plans_are_served_as_json(api: httpx.Client) -> None:
     answer = api.get("/plans", params={"host": "n1"})
     assert answer.headers["Content-Type"] == "application/json"
     fast, monitor = answer.json()
@@ -49,7 +49,7 @@ def test_plans_as_json(api: httpx.Client) -> None:
     assert api.get("/plans", params={"host": "n2"}).json() == []
 
 
-def test_plans_as_a_page(api: httpx.Client) -> None:
+def test_plans_are_served_as_a_page(api: httpx.Client) -> None:
     answer = api.get("/plans", headers={"Accept": "text/html"})
     assert answer.headers["Content-Type"].startswith("text/html")
     assert "0.01 s" in answer.text
@@ -58,7 +58,7 @@ def test_plans_as_a_page(api: httpx.Client) -> None:
     assert "No plan samples anything" in empty.text
 
 
-def test_what_cannot_be_answered(api: httpx.Client) -> None:
+def test_invalid_requests_are_refused(api: httpx.Client) -> None:
     assert api.get("/plans", params={"host": "n9"}).status_code == 404
     assert api.get("/plans", params={"host": ".."}).status_code == 404
     assert api.get("/plans", headers={"Accept": "text/turtle"}).status_code == 406
@@ -66,7 +66,7 @@ def test_what_cannot_be_answered(api: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(("instance", "plans"), [("cpu0", 1), ("cpu1", 2)])
-def test_a_series_names_the_plans_that_sample_it(
+def test_series_names_the_plans_that_sample_it(
     api: httpx.Client, instance: str, plans: int
 ) -> None:
     path = f"/twin/n1/telemetry/kernel.percpu.cpu.user/{instance}"

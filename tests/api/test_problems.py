@@ -70,7 +70,9 @@ def ask(app: FastAPI, method: str, path: str, **more: Any) -> httpx.Response:
         ("GET", "/broken", 500),
     ],
 )
-def test_one_shape(app: FastAPI, method: str, path: str, status: int) -> None:
+def test_all_errors_have_one_shape(
+    app: FastAPI, method: str, path: str, status: int
+) -> None:
     answer = ask(app, method, path)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
@@ -82,15 +84,15 @@ def test_one_shape(app: FastAPI, method: str, path: str, status: int) -> None:
     assert "\n" not in document["detail"]
 
 
-def test_a_failure_shows_nothing_of_the_inside(app: FastAPI) -> None:
+def test_internal_failure_shows_no_internals(app: FastAPI) -> None:
     text = ask(app, "GET", "/broken").text
     assert "secret" not in text and "Traceback" not in text and ".py" not in text
 
 
-def test_the_shape_is_locked(app: FastAPI) -> None:
+def test_problem_fields_are_fixed(app: FastAPI) -> None:
     assert ask(app, "GET", "/queries/cache/sharing?cpu=x").json() == {
         "type": "https://w3id.org/supertwin/problem/bad-parameter",
-        "title": "A parameter does not fit",
+        "title": "Invalid parameter",
         "status": 400,
         "detail": "parameter cpu: 'x' given, expected a whole number",
         "instance": "/queries/cache/sharing",
@@ -101,9 +103,9 @@ def test_the_shape_is_locked(app: FastAPI) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status", "said"),
     [
-        ("GET", "/nothing/here", 404, "nothing is served here"),
+        ("GET", "/nothing/here", 404, "unknown path"),
         ("GET", "/queries/a/b", 404, "a/b"),
-        ("POST", "/queries", 405, "POST is not taken here"),
+        ("POST", "/queries", 405, "POST is not allowed"),
         ("GET", "/why", 422, "host: Field required"),
         ("GET", "/twin?%3Cscript%3E=1", 400, "&lt;script&gt;"),
         ("GET", "/twin/n1", 503, "Fuseki does not answer"),
@@ -111,7 +113,7 @@ def test_the_shape_is_locked(app: FastAPI) -> None:
         ("GET", "/broken", 500, "its log on stderr says where"),
     ],
 )
-def test_browsers_are_shown_a_page(
+def test_browsers_get_a_page(
     app: FastAPI, method: str, path: str, status: int, said: str
 ) -> None:
     page = ask(app, method, path, headers={"Accept": BROWSER})
@@ -131,12 +133,12 @@ def test_browsers_are_shown_a_page(
     "accept",
     ["", "*/*", "application/json, text/html", "text/turtle", "text/html;q=0.1, */*"],
 )
-def test_others_get_the_document(app: FastAPI, accept: str) -> None:
+def test_other_clients_get_the_document(app: FastAPI, accept: str) -> None:
     answer = ask(app, "GET", "/nothing", headers={"Accept": accept})
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_pages_of_problems_link_below_the_path_of_the_base() -> None:
+def test_problem_pages_link_below_the_path_of_the_base() -> None:
     settings = {"base": "http://localhost:8000/st", "fuseki_url": "http://127.0.0.1:9"}
     made = create_app(Settings(**settings))
 
@@ -150,13 +152,13 @@ def test_pages_of_problems_link_below_the_path_of_the_base() -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/state", "/openapi.json", "/context.jsonld"])
-def test_browsers_guess_no_types(app: FastAPI, path: str) -> None:
+def test_answers_forbid_type_sniffing(app: FastAPI, path: str) -> None:
     assert ask(app, "GET", path).headers.get_list("x-content-type-options") == [
         "nosniff"
     ]
 
 
-def test_headers_are_bounded(app: FastAPI) -> None:
+def test_header_size_is_limited(app: FastAPI) -> None:
     path = "/context.jsonld"
     taken = ask(app, "GET", path, headers={"X-Some": "x" * 60_000})
     assert taken.status_code == 200
@@ -167,5 +169,5 @@ def test_headers_are_bounded(app: FastAPI) -> None:
     )
 
 
-def test_apps_of_tests_leave_the_state_of_the_checkout_alone(app: FastAPI) -> None:
+def test_apps_of_tests_do_not_touch_the_state_of_the_checkout(app: FastAPI) -> None:
     assert app.state.services.settings.home != DEFAULT

@@ -96,7 +96,9 @@ def described(answer: httpx.Response) -> tuple[URIRef, Graph]:
     return URIRef(answer.headers["content-location"]), graph
 
 
-def test_one_that_runs(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
+def test_running_process_is_described(
+    here: Here, sleeper: subprocess.Popen[bytes]
+) -> None:
     iri, graph = described(here.get(str(sleeper.pid)))
     assert iri.startswith(f"{BASE}/twin/here/process/{sleeper.pid}.")
     assert str(graph.value(iri, ST.commandLine)) == "sleep 600.25"
@@ -110,7 +112,7 @@ def test_one_that_runs(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
     assert described(again)[0] == iri
 
 
-def test_its_series(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
+def test_process_has_series(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
     iri, graph = described(here.get(str(sleeper.pid)))
     series = set(graph.subjects(ST.ofComponent, iri))
     name = f"{sleeper.pid:06d} sleep"
@@ -128,7 +130,9 @@ def test_its_series(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
     assert answer.json()["type"].endswith("unknown-instance")
 
 
-def test_every_form(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
+def test_process_is_served_in_every_format(
+    here: Here, sleeper: subprocess.Popen[bytes]
+) -> None:
     found = here.get(str(sleeper.pid), kind="application/ld+json").json()["@graph"]
     assert [one["commandLine"] for one in found if one.get("commandLine")] == [
         "sleep 600.25"
@@ -137,7 +141,7 @@ def test_every_form(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
     assert "sleep 600.25" in page and "<h1>sleep (" in page
 
 
-def test_its_page(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
+def test_process_has_a_page(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
     page = here.get(str(sleeper.pid), kind="text/html").text
     assert 'href="/twin/here"' in page
     assert f'{sleeper.pid} <span class="note">sleep</span>' in page
@@ -145,7 +149,7 @@ def test_its_page(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
     assert "/telemetry/proc.psinfo.utime/" in page
 
 
-def test_one_that_ended(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
+def test_ended_process_is_410(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
     iri, _ = described(here.get(str(sleeper.pid)))
     sleeper.kill()
     sleeper.wait()
@@ -158,7 +162,7 @@ def test_one_that_ended(here: Here, sleeper: subprocess.Popen[bytes]) -> None:
         assert abs(seen - time.mktime(time.gmtime())) < 30
 
 
-def test_one_that_only_its_series_knew(here: Here) -> None:
+def test_ended_process_is_found_by_its_series(here: Here) -> None:
     line = f'proc_psinfo_utime{{hostname="here",instname="{ENDED_PID} gone -x"}} 1 '
     at = int(time.time()) - 60
     httpx.post(
@@ -175,21 +179,21 @@ def test_one_that_only_its_series_knew(here: Here) -> None:
 @pytest.mark.parametrize(
     ("id_", "host", "says"),
     [
-        ("4194303", "here", "none was seen with that number"),
-        ("nobody", "here", "goes by the name 'nobody'"),
+        ("4194303", "here", "none with that number was seen"),
+        ("nobody", "here", "has the name 'nobody'"),
         ("1", "away", "this is the API of here"),
         ("1", "nowhere", "no host 'nowhere'"),
-        ("99999999999999", "here", "goes by the name"),
+        ("99999999999999", "here", "has the name"),
         ("1.1.00000000-0000-0000-0000-000000000000", "here", "has no process 1"),
     ],
 )
-def test_what_is_not_there(here: Here, id_: str, host: str, says: str) -> None:
+def test_unknown_process_is_404(here: Here, id_: str, host: str, says: str) -> None:
     answer = here.get(id_, host)
     assert answer.status_code == 404
     assert says in answer.json()["detail"]
 
 
-def test_a_name_follows_each_new_process(here: Here) -> None:
+def test_name_follows_each_new_process(here: Here) -> None:
     named = NamedProcess("my sleeper", "^sleep 600[.]75$", "command")
     name_process(here.twin, IRIS, "here", named)
     pids = []

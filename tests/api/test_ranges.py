@@ -66,7 +66,7 @@ def numbers(column: Column) -> list[float | None]:
     return [None if value is None else float(value) for value in column]
 
 
-def test_rates_and_plain_values(url: str) -> None:
+def test_rates_and_plain_values_are_queried(url: str) -> None:
     both = panel([f"rate(c{HOST}) * 10", f"d{HOST}"], ["x", ODD])
     rate, odd_rate, plain, odd_plain = read(url, [both])[0]
     assert numbers(rate) == [None, 10, 10, 10, 10, None, 10, 10, 10, 10]
@@ -75,7 +75,7 @@ def test_rates_and_plain_values(url: str) -> None:
     assert numbers(odd_plain) == [0, 2, 4, 6, 8, None, 12, 14, 16, 18]
 
 
-def test_a_sum_of_all_and_a_quotient(url: str) -> None:
+def test_sums_and_quotients_are_queried(url: str) -> None:
     both = panel([f"sum(rate(c{HOST}))", f"alone{HOST} * 2"], [None])
     total, alone = read(url, [both])[0]
     assert numbers(total) == [None, 3, 3, 3, 3, None, 3, 3, 3, 3]
@@ -84,12 +84,12 @@ def test_a_sum_of_all_and_a_quotient(url: str) -> None:
     assert numbers(read(url, [quotient])[0][1]) == [None, *[1] * 4, None, *[1] * 4]
 
 
-def test_windows_of_their_own_stay(url: str) -> None:
+def test_explicit_windows_are_kept(url: str) -> None:
     wide = panel([f"max_over_time(c{HOST}[4s])"], ["x"])
     assert numbers(read(url, [wide])[0][0]) == [0, 1, 2, 3, 4, 4, 6, 7, 8, 9]
 
 
-def test_narrowed_to_odd_names(url: str) -> None:
+def test_odd_component_names_are_escaped(url: str) -> None:
     text = 'c{hostname="small",instname=~"$component"}'
     both = panel([text, f"-({text})"], ["x", ODD])
     component = Component("c", "", "", (ODD,))
@@ -99,7 +99,7 @@ def test_narrowed_to_odd_names(url: str) -> None:
     assert [c[1] for c in read(url, [both])[0]] == ["1", "2", "-1", "-2"]
 
 
-def test_more_than_one_query_can_hold(url: str) -> None:
+def test_long_selection_is_split_into_queries(url: str) -> None:
     names = [f"name-{number}-{'y' * 200}" for number in range(30)]
     wide = "|".join((*names, "x"))
     text = f'rate(c{{hostname="small",instname=~"{wide}"}})'
@@ -108,7 +108,7 @@ def test_more_than_one_query_can_hold(url: str) -> None:
         assert numbers(column)[:3] == [None, 1, 1]
 
 
-def test_one_bad_expression_spoils_itself_only(url: str) -> None:
+def test_bad_expression_affects_only_itself(url: str) -> None:
     good, bad = panel([f"c{HOST}"], ["x"]), panel(["no_such_function(c)"], ["x"])
 
     async def asked() -> list[list[Column]]:

@@ -15,7 +15,7 @@ CUT = ["only 500 incoming st:ofComponent links are shown -- of 2571"]
 
 
 @pytest.mark.parametrize("path", ["/twin/n1", "/ontology", "/twin"])
-def test_rdf_xml_says_what_turtle_says(api: httpx.Client, path: str) -> None:
+def test_rdf_xml_equals_turtle(api: httpx.Client, path: str) -> None:
     xml = api.get(path, headers={"Accept": "application/rdf+xml"})
     assert xml.headers["content-type"].startswith("application/rdf+xml")
     turtle = api.get(path, headers={"Accept": "text/turtle"})
@@ -27,7 +27,7 @@ def test_rdf_xml_says_what_turtle_says(api: httpx.Client, path: str) -> None:
     assert isomorphic(*graphs)
 
 
-def test_cut_is_said_in_the_body() -> None:
+def test_body_marks_a_truncated_answer() -> None:
     graph = Graph()
     graph.add((NODE, ST.isPartOf, NODE))
     assert "<!-- cut: only 500 incoming" in rdf_xml(graph, CUT)
@@ -52,6 +52,6 @@ def test_unknown_parameter_is_refused(api: httpx.Client, path: str) -> None:
     assert "no parameter 'limit' here" in answer.json()["detail"]
 
 
-def test_the_address_of_a_dashboard_holds_what_is_shown(api: httpx.Client) -> None:
+def test_dashboard_url_holds_what_is_shown(api: httpx.Client) -> None:
     shown = {"host": "n1", "component": "", "last": "15m", "from": "1", "to": "2"}
     assert api.get("/dashboards/monitor", params=shown).status_code == 200

@@ -97,7 +97,7 @@ def check(client: httpx.Client, path: str) -> Graph:
     return first
 
 
-def test_everything_that_a_host_has(watched: Watched) -> None:
+def test_all_pages_of_a_host_round_trip(watched: Watched) -> None:
     seen = Graph()
     for path in paths(watched.client):
         seen += check(watched.client, path)
@@ -106,19 +106,21 @@ def test_everything_that_a_host_has(watched: Watched) -> None:
     assert {ST[name] for name in expected.split()} <= classes
 
 
-def test_what_is_made_when_it_is_asked_for(watched: Watched, api: httpx.Client) -> None:
+def test_nodes_computed_on_request_round_trip(
+    watched: Watched, api: httpx.Client
+) -> None:
     for path in ("kernel.percpu.cpu.idle/cpu0", "kernel.all.load/1~20minute"):
         check(watched.client, f"/twin/{SMALL}/telemetry/{path}")
     check(watched.client, "/twin")
     check(api, "/twin/n1/telemetry/kernel.percpu.cpu.user/cpu0")
 
 
-def test_the_catalogue_of_pmus(api: httpx.Client) -> None:
+def test_pmu_catalogue_round_trips(api: httpx.Client) -> None:
     found = [check(api, path) for path in paths(api)]
     assert (None, RDF.type, ST.PmuEvent) in sum(found, Graph())
 
 
-def test_agents_of_runs(api: httpx.Client) -> None:
+def test_agents_of_runs_round_trip(api: httpx.Client) -> None:
     found = check(api, "/agent/SuperTwin~200.1.0")
     assert (None, RDF.type, PROV.SoftwareAgent) in found
 
@@ -178,7 +180,7 @@ STATEMENTS = st.one_of(
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(STATEMENTS, min_size=1, max_size=10))
-def test_any_graph_of_the_ontology_comes_back(
+def test_any_graph_of_the_ontology_round_trips(
     statements: list[tuple[Node, Node, Node]],
 ) -> None:
     graph = Graph()
@@ -193,7 +195,7 @@ def test_any_graph_of_the_ontology_comes_back(
     assert isomorphic(read(in_the_words_of_the_thesis(document)), graph)
 
 
-def test_every_range_has_values_here() -> None:
+def test_strategy_has_values_for_every_range() -> None:
     ranges = {
         ontology_graph().value(p, RDFS.range) for p in terms(OWL.DatatypeProperty)
     }

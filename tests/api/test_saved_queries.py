@@ -17,7 +17,7 @@ def rows(answer: httpx.Response) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_list_has_every_query(api: httpx.Client, base: str) -> None:
+def test_list_has_every_query(api: httpx.Client, base: str) -> None:
     listed = {query["name"]: query for query in api.get("/queries").json()}
     assert listed.keys() == load_catalogue().keys()
     sharing = listed["cache/sharing"]
@@ -37,7 +37,7 @@ def test_the_list_has_every_query(api: httpx.Client, base: str) -> None:
         *("/queries/observations/by-metric", "/queries/observations/outliers"),
     ],
 )
-def test_a_time_to_enter_says_its_zone(api: httpx.Client, path: str) -> None:
+def test_time_field_names_its_zone(api: httpx.Client, path: str) -> None:
     """Without JavaScript the zone is UTC."""
     page = api.get(path, headers=BROWSER).text
     for about in ("Not before this time", "Before this time"):
@@ -66,7 +66,7 @@ def test_parameters_are_bound(api: httpx.Client) -> None:
     assert rows(api.get(SHARING, params={"host": ""})) == rows(api.get(SHARING))
 
 
-def test_every_form_of_table(api: httpx.Client) -> None:
+def test_tables_are_served_in_every_format(api: httpx.Client) -> None:
     csv = api.get(SHARING, headers={"Accept": "text/csv"})
     assert csv.text.splitlines()[0] == "host,thread,cpu,cache"
     bound = api.get(
@@ -78,7 +78,7 @@ def test_every_form_of_table(api: httpx.Client) -> None:
     assert refused.status_code == 406
 
 
-def test_the_page_escapes_what_it_shows(api: httpx.Client) -> None:
+def test_page_escapes_values(api: httpx.Client) -> None:
     page = api.get(SHARING, params={"host": '"><b>n1'}, headers=BROWSER)
     assert page.status_code == 200
     assert "<b>n1" not in page.text and "&#34;&gt;&lt;b&gt;n1" in page.text
@@ -98,7 +98,7 @@ def test_the_page_escapes_what_it_shows(api: httpx.Client) -> None:
         ({"colour": ""}, "colour"),
     ],
 )
-def test_a_parameter_that_does_not_fit_is_named(
+def test_invalid_parameter_is_named(
     api: httpx.Client, params: dict[str, Any], name: str
 ) -> None:
     answer = api.get(SHARING, params=params)
@@ -124,13 +124,11 @@ def test_a_parameter_that_does_not_fit_is_named(
     ],
     ids=lambda text: repr(text)[:20],
 )
-def test_a_text_that_tries_to_close_a_string_stays_a_text(
-    api: httpx.Client, text: str
-) -> None:
+def test_injected_quote_stays_text(api: httpx.Client, text: str) -> None:
     assert rows(api.get(SHARING, params={"host": text})) == []
 
 
-def test_an_iri_that_tries_to_close_itself_is_refused(api: httpx.Client) -> None:
+def test_injected_iri_is_refused(api: httpx.Client) -> None:
     taking = {
         (name, param.name)
         for name, query in load_catalogue().items()
@@ -152,7 +150,7 @@ def test_an_iri_that_tries_to_close_itself_is_refused(api: httpx.Client) -> None
         ("qqqq/zzzz", "/queries"),
     ],
 )
-def test_an_unknown_query_names_near_ones(
+def test_unknown_query_suggests_similar_ones(
     api: httpx.Client, path: str, near: str
 ) -> None:
     answer = api.get(f"/queries/{path}")

@@ -26,7 +26,7 @@ def hosts(answer: httpx.Response) -> list[str]:
 
 
 @pytest.mark.parametrize("way", ["get", "form", "direct"])
-def test_a_query_can_be_sent_in_three_forms(api: httpx.Client, way: str) -> None:
+def test_query_can_be_sent_in_three_ways(api: httpx.Client, way: str) -> None:
     kind = {"Content-Type": "application/sparql-query; charset=utf-8"}
     answer = {
         "get": lambda: get(api, SELECT),
@@ -38,7 +38,7 @@ def test_a_query_can_be_sent_in_three_forms(api: httpx.Client, way: str) -> None
     assert hosts(answer) == ["n1", "n2"]
 
 
-def test_tables_in_every_form(api: httpx.Client) -> None:
+def test_tables_are_served_in_every_format(api: httpx.Client) -> None:
     for media_type in ("application/sparql-results+json", "application/json"):
         answer = get(api, SELECT, media_type)
         assert answer.headers["content-type"] == media_type
@@ -69,7 +69,7 @@ def test_ask_is_a_table_too(api: httpx.Client) -> None:
         ("application/rdf+xml", "xml"),
     ],
 )
-def test_triples_in_every_form(
+def test_triples_are_served_in_every_format(
     api: httpx.Client, media_type: str, format_: str
 ) -> None:
     for query in (CONSTRUCT, CONSTRUCT.replace("CONSTRUCT WHERE", "DESCRIBE ?s")):
@@ -95,9 +95,7 @@ def test_triples_are_turtle_by_default(api: httpx.Client) -> None:
         (SELECT, "*/*;q=0"),
     ],
 )
-def test_what_cannot_be_served_is_406(
-    api: httpx.Client, query: str, accept: str
-) -> None:
+def test_unsupported_format_is_406(api: httpx.Client, query: str, accept: str) -> None:
     answer = get(api, query, accept)
     assert answer.status_code == 406
     assert answer.headers["content-type"] == "application/problem+json"
@@ -106,7 +104,9 @@ def test_what_cannot_be_served_is_406(
     assert answer.json()["available"]
 
 
-def test_the_protocol_s_graphs_are_passed_on(api: httpx.Client, base: str) -> None:
+def test_graph_parameters_of_the_protocol_are_passed_on(
+    api: httpx.Client, base: str
+) -> None:
     graph = f"{base}/graph/twin/n2"
     assert hosts(get(api, SELECT, **{"default-graph-uri": graph})) == ["n2"]
     named = SELECT.replace("{", "{ GRAPH ?g {", 1).replace("} ORDER", "}} ORDER")
@@ -127,7 +127,7 @@ def test_head_is_get_without_the_body(api: httpx.Client) -> None:
     assert int(answer.headers["content-length"]) == len(get(api, SELECT).content)
 
 
-def test_no_other_origin_is_let_in(api: httpx.Client) -> None:
+def test_other_origins_are_refused(api: httpx.Client) -> None:
     answer = api.get(
         "/sparql", params={"query": ASK}, headers={"Origin": "http://evil.example"}
     )

@@ -45,13 +45,13 @@ def test_no_more_points_than_asked_for() -> None:
         assert found.count == 1 or start < found.first <= start + step
 
 
-def test_a_refresh_does_not_move_the_times() -> None:
+def test_refresh_does_not_move_the_times() -> None:
     first, second = grid(1000.2, 1300.2, 5), grid(1002.9, 1302.9, 5)
     assert set(second.times) - set(first.times) <= {1305, 1300}
     assert first.times[0] == 1005 and first.times[-1] == 1300
 
 
-def test_parts_of_a_grid() -> None:
+def test_grid_is_split_into_parts() -> None:
     whole = TimeGrid(100, 10, 5)
     assert whole.times == [100, 110, 120, 130, 140]
     assert whole.until(129).times == [100, 110, 120]
@@ -85,19 +85,21 @@ def column(last: int, first: int = 1000) -> Column:
         ([column(1010), column(1010, 1010)], 1010, True),
     ],
 )
-def test_what_is_final(columns: list[Column], expected: int, waits: bool) -> None:
+def test_only_settled_columns_are_final(
+    columns: list[Column], expected: int, waits: bool
+) -> None:
     count, waited = settled(columns, TIMES, NOW, 1.0)
     assert TIMES.times[count - 1] == expected
     assert waited is waits
 
 
-def test_a_long_step_waits_for_its_last_sample() -> None:
+def test_long_step_waits_for_its_last_sample() -> None:
     times = TimeGrid(1000, 2, 6)
     full: Column = ["1"] * 6
     assert settled([full], times, NOW, 1.0) == (3, True)
     assert settled([full], times, NOW, 2.0) == (6, True)
 
 
-def test_what_must_be_known_before() -> None:
+def test_lead_precedes_the_grid() -> None:
     assert lead(TimeGrid(1009, 1, 2), NOW).first <= 1003
     assert lead(TimeGrid(100, 1, 50), NOW) == TimeGrid(100, 1, 50)

@@ -27,7 +27,7 @@ def described(api: httpx.Client, base: str, path: str) -> dict[str, Any]:
     return {str(link).rpartition("#")[2].rpartition("/")[2]: o for link, o in found}
 
 
-def test_a_sampled_series(api: httpx.Client, base: str) -> None:
+def test_sampled_series_is_described(api: httpx.Client, base: str) -> None:
     found = described(api, base, f"{CPU}/cpu0")
     assert str(found["selector"]) == (
         'kernel_percpu_cpu_user{hostname="n1",instname="cpu0"}'
@@ -43,7 +43,7 @@ def test_a_sampled_series(api: httpx.Client, base: str) -> None:
     assert "storeReason" not in found
 
 
-def test_the_value_is_what_the_store_has(
+def test_value_equals_that_in_the_store(
     api: httpx.Client, base: str, store: str
 ) -> None:
     exported = httpx.get(
@@ -57,14 +57,14 @@ def test_the_value_is_what_the_store_has(
     assert fraction["lastValue"].datatype == XSD.double
 
 
-def test_a_text_is_the_last_one(api: httpx.Client, base: str) -> None:
+def test_text_series_shows_its_last_text(api: httpx.Client, base: str) -> None:
     found = described(api, base, "/twin/n1/telemetry/kernel.uname.release/~")
     assert str(found["lastValue"]) == "6.2.0"
     assert found["lastValue"].datatype is None
     assert str(found["selector"]) == 'kernel_uname_release{hostname="n1"}'
 
 
-def test_the_explorer_shows_the_text_that_holds(api: httpx.Client, base: str) -> None:
+def test_explorer_shows_the_current_text(api: httpx.Client, base: str) -> None:
     answer = api.get("/explorer/telemetry", params={"iri": f"{base}/twin/n1"}).json()
     (found,) = answer["metrics"]
     assert (found["metric"], found["text"]) == ("kernel.uname.release", "6.2.0")
@@ -74,14 +74,14 @@ def test_the_explorer_shows_the_text_that_holds(api: httpx.Client, base: str) ->
     assert number["text"] is None
 
 
-def test_an_old_value_is_found(api: httpx.Client, base: str) -> None:
+def test_old_value_is_found(api: httpx.Client, base: str) -> None:
     found = described(api, base, f"{CPU}/cpu1")
     assert str(found["lastValue"]) == "7"
     assert 3500 < float(found["age"]) < 4500
     assert str(found["ofComponent"]).endswith("/twin/n1/thread/1")
 
 
-def test_a_counter_that_no_plan_samples_is_hardware_telemetry(
+def test_counter_without_a_plan_is_hardware_telemetry(
     api: httpx.Client, base: str, fuseki: str
 ) -> None:
     metric = "perfevent.hwcounters.msr.tsc.value"
@@ -101,28 +101,28 @@ def test_a_counter_that_no_plan_samples_is_hardware_telemetry(
     assert cpu["type"] == ST.SWTelemetry and "pmuName" not in cpu
 
 
-def test_a_metric_without_instances(api: httpx.Client, base: str) -> None:
+def test_metric_without_instances_is_described(api: httpx.Client, base: str) -> None:
     found = described(api, base, "/twin/n1/telemetry/mem.util.free/~")
     assert str(found["selector"]) == 'mem_util_free{hostname="n1"}'
     assert "instname" not in found and "sampledBy" not in found
     assert str(found["ofComponent"]) == f"{base}/twin/n1"
 
 
-def test_a_series_without_any_value(api: httpx.Client, base: str) -> None:
+def test_series_without_values_is_described(api: httpx.Client, base: str) -> None:
     found = described(api, base, "/twin/n1/telemetry/kernel.all.load/1~20minute")
     assert "lastValue" not in found
     assert "no value" in str(found["storeReason"])
     assert str(found["instname"]) == "1 minute"
 
 
-def test_an_instance_resolved_at_fetch_is_known_by_the_store(
+def test_instance_resolved_at_fetch_is_known_by_the_store(
     api: httpx.Client, base: str
 ) -> None:
     found = described(api, base, "/twin/n1/telemetry/proc.psinfo.utime/1~20init")
     assert str(found["lastValue"]) == "3" and "ofComponent" not in found
 
 
-def test_json_ld_and_html(api: httpx.Client) -> None:
+def test_series_is_served_as_json_ld_and_html(api: httpx.Client) -> None:
     answer = api.get(f"{CPU}/cpu0", headers={"Accept": "application/ld+json"})
     text = answer.text
     assert '"@context"' in text and "kernel_percpu_cpu_user" in text
@@ -148,7 +148,7 @@ def test_json_ld_and_html(api: httpx.Client) -> None:
         ("n1/telemetry/a~22~7D~20UNION/~", "unknown-metric", "UNION"),
     ],
 )
-def test_what_is_not_there_is_404(
+def test_unknown_series_is_404(
     api: httpx.Client, path: str, kind: str, said: str
 ) -> None:
     answer = api.get(f"/twin/{path}")
@@ -157,7 +157,7 @@ def test_what_is_not_there_is_404(
     assert said in answer.json()["detail"]
 
 
-def test_a_store_that_is_away_is_a_reason(fuseki: str, base: str) -> None:
+def test_unreachable_store_is_a_reason(fuseki: str, base: str) -> None:
     away = {"fuseki_url": fuseki, "base": base, "store_read_url": "http://127.0.0.1:9"}
     app = create_app(Settings(**away))
 

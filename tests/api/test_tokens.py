@@ -30,7 +30,7 @@ def token(closed: Closed) -> str:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_without_a_token_nothing_is_read(closed: Closed, path: str) -> None:
+def test_read_without_a_token_is_refused(closed: Closed, path: str) -> None:
     answer = closed.get(path)
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == 'Bearer realm="SuperTwin"'
@@ -40,7 +40,7 @@ def test_without_a_token_nothing_is_read(closed: Closed, path: str) -> None:
 
 
 @pytest.mark.parametrize("role", TokenRole)
-def test_with_a_token_of_any_role_all_is_read(closed: Closed, role: TokenRole) -> None:
+def test_token_of_any_role_reads_everything(closed: Closed, role: TokenRole) -> None:
     token = closed.add(role, role)
     assert closed.get("/queries", token).status_code == 200
     asked = closed.client.post(
@@ -49,7 +49,7 @@ def test_with_a_token_of_any_role_all_is_read(closed: Closed, role: TokenRole) -
     assert asked.json()["boolean"] is True
 
 
-def test_a_token_is_the_password_of_any_user(closed: Closed, token: str) -> None:
+def test_token_is_the_password_of_any_user(closed: Closed, token: str) -> None:
     """Some clients know Basic only, such as Grafana's SPARQL plugin."""
     for auth, status in ((("any", token), 200), ((token, ""), 401), (("", token), 200)):
         assert (
@@ -64,7 +64,7 @@ def test_a_token_is_the_password_of_any_user(closed: Closed, token: str) -> None
         *("/ontology", "/ontology/telemetry"),
     ],
 )
-def test_what_does_not_tell_of_the_twin_is_open(closed: Closed, path: str) -> None:
+def test_pages_without_twin_data_need_no_token(closed: Closed, path: str) -> None:
     assert closed.get(path).status_code in (200, 503)
 
 
@@ -87,20 +87,22 @@ ODD = [
 
 
 @pytest.mark.parametrize("header", ODD, ids=range(len(ODD)))
-def test_odd_headers_let_nobody_in(closed: Closed, header: str) -> None:
+def test_malformed_authorization_headers_are_refused(
+    closed: Closed, header: str
+) -> None:
     sent = {"Authorization": header.encode("latin-1")}
     answer = closed.client.get(f"{closed.url}/queries", headers=sent)
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith('Bearer realm="SuperTwin"')
 
 
-def test_two_headers_let_nobody_in(closed: Closed, token: str) -> None:
+def test_two_authorization_headers_are_refused(closed: Closed, token: str) -> None:
     sent = [("Authorization", f"Bearer {token}")] * 2
     answer = closed.client.get(f"{closed.url}/queries", headers=sent)
     assert answer.status_code == 401
 
 
-def test_bytes_that_are_not_a_header_break_nothing(closed: Closed, token: str) -> None:
+def test_invalid_header_bytes_are_handled(closed: Closed, token: str) -> None:
     place = urlsplit(closed.url)
     for value in (
         b"",
@@ -118,7 +120,7 @@ def test_bytes_that_are_not_a_header_break_nothing(closed: Closed, token: str) -
     assert closed.get("/queries", token).status_code == 200
 
 
-def test_a_token_of_another_installation_is_refused(
+def test_token_of_another_installation_is_refused(
     closed: Closed, token: str, tmp_path: Path
 ) -> None:
     other = add_token(tmp_path, "reads", TokenRole.ADMIN, None)
@@ -130,7 +132,7 @@ def test_a_token_of_another_installation_is_refused(
         assert text not in answer.text
 
 
-def test_a_revoked_token_is_out_at_once(closed: Closed) -> None:
+def test_revoked_token_is_refused_immediately(closed: Closed) -> None:
     for _ in range(3):
         token = closed.add("short", TokenRole.READER)
         assert closed.get("/queries", token).status_code == 200
@@ -140,7 +142,7 @@ def test_a_revoked_token_is_out_at_once(closed: Closed) -> None:
         assert "was revoked" in answer.json()["detail"]
 
 
-def test_it_is_revoked_in_the_middle_of_many_requests(closed: Closed) -> None:
+def test_token_is_revoked_during_many_requests(closed: Closed) -> None:
     """No request that starts after the command has ended is accepted."""
     token, done = closed.add("busy", TokenRole.READER), []
 
@@ -160,7 +162,7 @@ def test_it_is_revoked_in_the_middle_of_many_requests(closed: Closed) -> None:
     assert {status for began, status in done if began > revoked} == {401}
 
 
-def test_an_expired_token_says_so(closed: Closed) -> None:
+def test_expired_token_is_named_as_expired(closed: Closed) -> None:
     # Try a longer time if the machine was held up until the token had expired.
     for seconds in (2, 20, 60):
         token = closed.add("ends", TokenRole.READER, int(time.time()) + seconds)
@@ -190,14 +192,16 @@ def test_without_a_token_nothing_about_other_tokens_is_revealed(closed: Closed) 
     assert "ended" not in answers[0].text
 
 
-def test_time_does_not_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_stays_expired_when_the_clock_goes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = KnownTokens(tmp_path)
     for clock, seen in ((1000.0, 1000.0), (900.0, 1000.0), (1001.0, 1001.0)):
         monkeypatch.setattr("api.access.known_tokens.time.time", lambda c=clock: c)
         assert known.now() == seen
 
 
-def test_when_it_was_last_used_is_known(closed: Closed, token: str) -> None:
+def test_last_use_of_a_token_is_recorded(closed: Closed, token: str) -> None:
     (found,) = [t for t in all_tokens(closed.home) if t.name == "reads"]
     assert last_used(closed.home, found) is None
     closed.get("/queries", token)
@@ -205,7 +209,9 @@ def test_when_it_was_last_used_is_known(closed: Closed, token: str) -> None:
     assert used and used > time.time() - 60
 
 
-def test_what_a_cookie_opens_is_kept_by_no_proxy(closed: Closed, token: str) -> None:
+def test_authenticated_answers_are_not_cached_by_proxies(
+    closed: Closed, token: str
+) -> None:
     assert closed.get("/queries", token).headers["cache-control"] == "private"
 
 
@@ -218,7 +224,7 @@ def test_many_requests_with_one_new_token_are_not_a_flood(
 
 
 @pytest.mark.parametrize("harm", ["damaged", "open", "pipe"])
-def test_a_file_that_cannot_be_read_closes_the_api(
+def test_unreadable_token_file_closes_the_api(
     closed: Closed, token: str, harm: str
 ) -> None:
     file = file_of(closed.home)
@@ -244,7 +250,7 @@ def test_a_file_that_cannot_be_read_closes_the_api(
     assert closed.get("/queries", token).status_code == 200
 
 
-def test_without_the_file_nobody_is_let_in(closed: Closed, token: str) -> None:
+def test_missing_token_file_closes_the_api(closed: Closed, token: str) -> None:
     file = file_of(closed.home)
     moved = file.rename(file.with_suffix(".away"))
     try:
@@ -254,7 +260,7 @@ def test_without_the_file_nobody_is_let_in(closed: Closed, token: str) -> None:
     assert closed.get("/queries", token).status_code == 200
 
 
-def test_openapi_says_so(closed: Closed, token: str) -> None:
+def test_openapi_describes_the_token_scheme(closed: Closed, token: str) -> None:
     document = closed.get("/openapi.json", token).json()
     scheme = document["components"]["securitySchemes"]["token"]
     assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")

@@ -30,7 +30,7 @@ def graph_of(*values: Literal | URIRef | BNode) -> Graph:
 
 
 @given(TEXTS, st.sampled_from([None, "en", "de-CH"]))
-def test_texts_come_back(text: str, language: str | None) -> None:
+def test_texts_round_trip(text: str, language: str | None) -> None:
     graph = graph_of(Literal(text, lang=language))
     for written, format_ in ((turtle(graph), "turtle"), (n_triples(graph), "nt")):
         assert isomorphic(Graph().parse(data=written, format=format_), graph)
@@ -55,14 +55,14 @@ def test_numbers_keep_their_text() -> None:
     assert len(read) == len(values)
 
 
-def test_odd_iris_stay_iris() -> None:
+def test_odd_iris_round_trip() -> None:
     graph = graph_of(URIRef("http://x/a b>"), URIRef(f"{ST}a/b"), URIRef(f"{ST}é"))
     read = Graph().parse(data=turtle(graph), format="turtle")
     assert set(read.objects()) == set(graph.objects())
     assert "<http://x/a\\u0020b\\u003E>" in n_triples(graph)
 
 
-def test_the_first_node_comes_first() -> None:
+def test_requested_node_is_written_first() -> None:
     graph = graph_of(URIRef("http://x/a"))
     graph.add((URIRef("http://x/a"), RDF.type, ST.Core))
     assert turtle(graph, NODE).index("<http://x/n>\n") < turtle(graph, NODE).index(

@@ -48,7 +48,9 @@ def turtle(api: httpx.Client, path: str) -> Graph:
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph:DeprecationWarning")
 @pytest.mark.parametrize("path", [*NODES, "/twin"])
-def test_every_form_says_the_same(api: httpx.Client, base: str, path: str) -> None:
+def test_all_formats_hold_the_same_graph(
+    api: httpx.Client, base: str, path: str
+) -> None:
     graph = turtle(api, path)
     assert len(graph) > 0
     answer = get(api, path, "application/ld+json")
@@ -67,7 +69,7 @@ def test_every_form_says_the_same(api: httpx.Client, base: str, path: str) -> No
     assert get(api, path, "image/png").status_code == 406
 
 
-def test_a_node_has_its_triples_its_labels_and_what_points_at_it(
+def test_node_has_its_triples_labels_and_incoming_links(
     api: httpx.Client, base: str
 ) -> None:
     cache = URIRef(f"{base}/twin/n1/cache/l2-0")
@@ -81,11 +83,11 @@ def test_a_node_has_its_triples_its_labels_and_what_points_at_it(
     assert len(set(events.subjects(ST.ofPmu, None))) == 2
 
 
-def test_an_encoded_tilde_is_the_same_path(api: httpx.Client) -> None:
+def test_encoded_tilde_gives_the_same_path(api: httpx.Client) -> None:
     assert get(api, "/twin/n1/disk/a%7E2Fb").status_code == 200
 
 
-def test_the_hosts(api: httpx.Client, base: str) -> None:
+def test_hosts_are_listed(api: httpx.Client, base: str) -> None:
     graph = turtle(api, "/twin")
     names = {str(name) for name in graph.objects(None, ST.hostname)}
     assert names == {"n1", "n2"}
@@ -104,7 +106,7 @@ def test_pages_escape_and_link_by_path(api: httpx.Client) -> None:
     assert 'href="//' not in disk and 'href="/elsewhere.example/"' in disk
 
 
-def test_every_link_of_a_page_leads_somewhere(api: httpx.Client) -> None:
+def test_every_link_of_a_page_works(api: httpx.Client) -> None:
     page = get(api, "/twin/n1", BROWSER).text
     paths = [part.partition('"')[0] for part in page.split('href="/')[1:]]
     assert len(paths) > 8
@@ -136,14 +138,14 @@ def test_every_link_of_a_page_leads_somewhere(api: httpx.Client) -> None:
         ("/twin/n1/thread/~2f", "is not an id"),
         ("/twin/n1/thread/~41", "is not an id"),
         ("/twin/n1/thread/~", "is not an id"),
-        ("/twin/n1/thread/..%2F..", "nothing is served here"),
-        ("/twin/n1/disk/a%2Fb", "nothing is served here"),
+        ("/twin/n1/thread/..%2F..", "unknown path"),
+        ("/twin/n1/disk/a%2Fb", "unknown path"),
         ("/twin/n1/thread/" + "x" * 9000, "has no thread/"),
-        ("/twin/n1/thread", "nothing is served here"),
+        ("/twin/n1/thread", "unknown path"),
     ],
     ids=lambda text: text[:30],
 )
-def test_what_is_not_there_is_404_with_a_hint(
+def test_unknown_node_is_404_with_a_hint(
     api: httpx.Client, path: str, said: str
 ) -> None:
     answer = get(api, path)
@@ -152,20 +154,20 @@ def test_what_is_not_there_is_404_with_a_hint(
     assert said in answer.json()["detail"]
 
 
-def test_the_context_is_json_ld(api: httpx.Client) -> None:
+def test_context_is_served_as_json_ld(api: httpx.Client) -> None:
     answer = get(api, "/context.jsonld")
     assert answer.headers["content-type"] == "application/ld+json"
     assert answer.json() == context()
 
 
-def test_the_index_links_to_the_rest(api: httpx.Client) -> None:
+def test_index_links_to_all_pages(api: httpx.Client) -> None:
     page = get(api, "/", BROWSER).text
     for path in ("/twin", "/queries", "/openapi.json", "/context.jsonld"):
         assert f'href="{path}"' in page
         assert get(api, path).status_code == 200
 
 
-def test_what_is_cut_is_said(
+def test_truncated_node_is_marked(
     fuseki: str, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nodes, "MAX_INCOMING", 1)

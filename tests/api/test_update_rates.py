@@ -27,14 +27,12 @@ SEEN = [10 * n - n % 2 for n in range(RUN_MS // 10 + 1)]
 @pytest.mark.parametrize(
     ("resolution", "step"), [(None, 1), (0.01, 10), (0.0015, 2), (2.0, 2000)]
 )
-def test_a_step_is_at_least_as_long_as_an_update(
-    resolution: float | None, step: int
-) -> None:
+def test_step_is_at_least_one_update_long(resolution: float | None, step: int) -> None:
     assert step_of(1, 1.0, 2000, resolution) == step
     assert step_of(1, 40_000, 2000, 0.01) == 20_000
 
 
-def test_a_busy_cpu_is_busy_between_updates_that_jitter(tmp_path: Path) -> None:
+def test_busy_cpu_stays_busy_with_jittering_updates(tmp_path: Path) -> None:
     start = int(time.time() - 100) * 1000
     updates = [(start + seen, 10 * n) for n, seen in enumerate(SEEN)]
     with VictoriaMetrics(tmp_path / "store") as store:

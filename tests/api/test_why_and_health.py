@@ -66,7 +66,7 @@ SPR = "perfevent.hwcounters.spr__"
     ],
 )
 @pytest.mark.usefixtures("bridge")
-def test_verdicts(
+def test_each_situation_has_its_verdict(
     api: httpx.Client, metric: str, more: dict[str, str], verdict: str
 ) -> None:
     found = why(api, metric, **more)
@@ -75,7 +75,7 @@ def test_verdicts(
 
 
 @pytest.mark.usefixtures("bridge")
-def test_a_stale_series_shows_its_last_value(api: httpx.Client) -> None:
+def test_stale_series_shows_its_last_value(api: httpx.Client) -> None:
     found = why(api, CPU, instance="cpu1")
     assert found["last_value"] == 7 and 3500 < found["age_s"] < 4500
     assert found["plan"] == ["monitor"] and found["period"] == 1.0
@@ -83,14 +83,14 @@ def test_a_stale_series_shows_its_last_value(api: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("bridge")
-def test_what_a_metric_of_texts_said_last(api: httpx.Client) -> None:
+def test_verdict_has_the_last_text_of_a_metric(api: httpx.Client) -> None:
     found = why(api, "kernel.uname.release")
     assert (found["last_text"], found["last_value"]) == ("6.2.0", 1)
     assert why(api, CPU, instance="cpu1")["last_text"] is None
 
 
 @pytest.mark.usefixtures("bridge")
-def test_fresh_data(api: httpx.Client, store: str) -> None:
+def test_fresh_sample_gives_verdict_data(api: httpx.Client, store: str) -> None:
     point = f'kernel_percpu_cpu_user{{hostname="n1",instname="cpu0"}} 9 {_now()}\n'
     httpx.post(f"{store}/api/v1/import/prometheus", content=point).raise_for_status()
     httpx.get(f"{store}/internal/force_flush").raise_for_status()
@@ -113,21 +113,25 @@ def test_fresh_data(api: httpx.Client, store: str) -> None:
         ("mem.util.fre", "'mem.util.free'"),
     ],
 )
-def test_a_name_that_nobody_knows(api: httpx.Client, metric: str, near: str) -> None:
+def test_unknown_metric_suggests_similar_ones(
+    api: httpx.Client, metric: str, near: str
+) -> None:
     found = why(api, metric)
     assert found["verdict"] == "unknown metric"
     assert f"is it {near}" in found["reason"]
 
 
 @pytest.mark.usefixtures("bridge")
-def test_a_name_that_is_like_no_other(api: httpx.Client) -> None:
+def test_unknown_metric_without_similar_names(api: httpx.Client) -> None:
     found = why(api, "mem.rapl.rate")  # two thirds of its letters match another name
     assert found["verdict"] == "unknown metric"
     assert "is it" not in found["reason"]
 
 
 @pytest.mark.usefixtures("bridge")
-def test_a_counter_that_had_no_place_on_the_pmu(api: httpx.Client, store: str) -> None:
+def test_counter_without_a_place_on_the_pmu_is_multiplexed(
+    api: httpx.Client, store: str
+) -> None:
     name = "perfevent_hwcounters_CYCLES"
     for duty, verdict in (("0.25", "data"), ("0", "multiplexed")):
         write_duty(store, "n1", name, duty)
@@ -137,15 +141,15 @@ def test_a_counter_that_had_no_place_on_the_pmu(api: httpx.Client, store: str) -
 
 
 @pytest.mark.usefixtures("bridge")
-def test_what_a_counter_shared_long_ago_explains_nothing(
-    api: httpx.Client, store: str
-) -> None:
+def test_old_duty_cycle_explains_no_gap(api: httpx.Client, store: str) -> None:
     write_duty(store, "n1", "perfevent_hwcounters_LOADS", "0", age=60)
     found = why(api, "perfevent.hwcounters.LOADS.value", instance="cpu0")
     assert (found["verdict"], found["duty_cycle"]) != ("multiplexed", 0)
 
 
-def test_a_host_that_nobody_samples(api: httpx.Client, bridge: Path) -> None:
+def test_host_that_is_not_sampled_has_its_verdict(
+    api: httpx.Client, bridge: Path
+) -> None:
     write_status(bridge.parent, STATUS | {"host": "n9"})
     found = why(api, "kernel.all.load")
     assert found["verdict"] == "host not sampled"
@@ -156,7 +160,7 @@ def test_a_host_that_nobody_samples(api: httpx.Client, bridge: Path) -> None:
     assert found["reason"] == "the bridge here cannot reach 'n1': it has no address"
 
 
-def test_a_bridge_that_falls_behind(api: httpx.Client, bridge: Path) -> None:
+def test_lagging_bridge_is_reported(api: httpx.Client, bridge: Path) -> None:
     queue = {"points": 12_000, "oldest_ms": int(time.time() * 1000) - 60_000}
     write_status(bridge.parent, STATUS | {"queue": queue})
     found = why(api, "kernel.all.load")
@@ -165,7 +169,7 @@ def test_a_bridge_that_falls_behind(api: httpx.Client, bridge: Path) -> None:
     assert "up to 6" in found["reason"]
 
 
-def test_a_log_that_cannot_be_read(api: httpx.Client, bridge: Path) -> None:
+def test_unreadable_log_is_reported(api: httpx.Client, bridge: Path) -> None:
     broken = {"points": 7, "reason": "the log /log/1.log cannot be read: fix its disk"}
     write_status(bridge.parent, STATUS | {"queue": broken})
     said = f"points of n1 do not reach the store: {broken['reason']}"
@@ -208,7 +212,7 @@ def test_health_is_503_while_points_of_another_host_are_lost(
     assert "points of n14 are" in said and said.endswith("; 4 more hosts")
 
 
-def test_health_is_503_while_another_host_cannot_be_sampled_from_here(
+def test_health_is_503_while_another_host_cannot_be_sampled(
     api: httpx.Client, bridge: Path
 ) -> None:
     away = {"n2": "it has a plan, but no address", "n3": "its log: a bad block"}
@@ -221,7 +225,9 @@ def test_health_is_503_while_another_host_cannot_be_sampled_from_here(
     assert said == "the bridge here cannot reach 'n3': its log: a bad block"
 
 
-def test_the_own_host_is_not_sampled(api: httpx.Client, bridge: Path) -> None:
+def test_health_reports_that_the_local_host_is_not_sampled(
+    api: httpx.Client, bridge: Path
+) -> None:
     write_status(bridge.parent, STATUS | {"host": "n2"}, {"n1": "its log: a bad block"})
     assert why(api, "kernel.all.load")["verdict"] == "host not sampled"
     answer = api.get("/health")
@@ -235,14 +241,14 @@ def _now() -> int:
     return int(time.time() * 1000)
 
 
-def test_a_bridge_that_is_down(api: httpx.Client, bridge: Path) -> None:
+def test_stopped_bridge_is_reported(api: httpx.Client, bridge: Path) -> None:
     os.utime(bridge, (time.time() - 100,) * 2)
     assert why(api, "kernel.all.load")["verdict"] == "bridge down"
     bridge.unlink()
     assert why(api, "kernel.all.load")["verdict"] == "bridge down"
 
 
-def test_a_pmcd_that_is_down(api: httpx.Client, bridge: Path) -> None:
+def test_stopped_pmcd_is_reported(api: httpx.Client, bridge: Path) -> None:
     pcp = {"connected": False, "reason": "Connection refused"}
     write_status(bridge.parent, STATUS | {"pcp": pcp})
     found = why(api, "kernel.all.load")
@@ -250,7 +256,7 @@ def test_a_pmcd_that_is_down(api: httpx.Client, bridge: Path) -> None:
     assert "Connection refused" in found["reason"]
 
 
-def test_health_is_200_when_all_run(api: httpx.Client, bridge: Path) -> None:
+def test_health_is_200_when_all_services_run(api: httpx.Client, bridge: Path) -> None:
     answer = api.get("/health")
     found = answer.json()
     assert answer.status_code == 200, answer.text
@@ -260,7 +266,7 @@ def test_health_is_200_when_all_run(api: httpx.Client, bridge: Path) -> None:
     assert found["services"]["fuseki"]["ms"] > 0
 
 
-def test_health_is_503_when_something_does_not(api: httpx.Client, bridge: Path) -> None:
+def test_health_is_503_when_a_service_is_down(api: httpx.Client, bridge: Path) -> None:
     pcp = {"connected": False, "reason": "Connection refused"}
     write_status(bridge.parent, STATUS | {"pcp": pcp})
     answer = api.get("/health")

@@ -98,7 +98,7 @@ def why(api: httpx.Client, host: str, name: str) -> dict[str, Any]:
         ("n2", "FLOPs", "counter not on this PMU", "knows no PMU of n2"),
     ],
 )
-def test_verdicts(
+def test_each_counter_has_its_verdict(
     api: httpx.Client, host: str, name: str, verdict: str, said: str
 ) -> None:
     found = why(api, host, name)
@@ -106,7 +106,7 @@ def test_verdicts(
     assert said in found["reason"]
 
 
-def test_how_exact_a_role_is(api: httpx.Client, store: str) -> None:
+def test_verdict_names_the_duty_cycle_of_a_role(api: httpx.Client, store: str) -> None:
     metric = _metric(EVENTS[0]).replace(".", "_")
     for duty, verdict, said in (
         ("0.5", "data", "50% of the time"),
@@ -119,7 +119,9 @@ def test_how_exact_a_role_is(api: httpx.Client, store: str) -> None:
         assert found["plan"] == ["pmu"]
 
 
-def test_how_true_a_role_is(api: httpx.Client, fuseki: str) -> None:
+def test_verdict_names_the_measured_accuracy_of_a_role(
+    api: httpx.Client, fuseki: str
+) -> None:
     """The accuracy was measured on a host that no longer exists, with the same PMU."""
     base, pmu = graph.BASE, f"{graph.BASE}/pmu/{ZEN}"
     event = EVENTS[0].partition("::")[2]

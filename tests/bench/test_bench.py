@@ -9,7 +9,7 @@ from bench.__main__ import main
 from bench.table import Figure, print_rows
 
 
-def test_a_row_is_printed_before_the_next_is_measured(
+def test_row_is_printed_before_the_next_measurement(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     def measured() -> Iterator[Figure]:
@@ -21,7 +21,7 @@ def test_a_row_is_printed_before_the_next_is_measured(
     assert capfd.readouterr().out.startswith("| two ")
 
 
-def test_an_unknown_part_is_refused_with_those_that_there_are(
+def test_unknown_part_is_refused_and_lists_the_known(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as ended:

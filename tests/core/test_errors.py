@@ -51,7 +51,7 @@ OTHER_ROOTS = {
 _BUILT_IN = {"Exception", "OSError", "RuntimeError", "ValueError", "LookupError"}
 
 
-def test_there_is_one_root() -> None:
+def test_all_errors_have_one_root() -> None:
     found = {
         node.name
         for path in SOURCES
@@ -87,7 +87,7 @@ def test_there_is_one_root() -> None:
         (BusyError, 1, 502),
     ],
 )
-def test_errors_have_statuses(
+def test_errors_have_exit_and_http_statuses(
     kind: type[SuperTwinError], exit_status: int, status: int
 ) -> None:
     error = kind("the thing:\nthe cure")
@@ -96,9 +96,7 @@ def test_errors_have_statuses(
 
 
 @pytest.mark.parametrize(("status", "exit_status"), [(404, 2), (503, 1)])
-def test_an_answer_of_the_api_is_the_user_s_error_below_500(
-    status: int, exit_status: int
-) -> None:
+def test_api_answer_below_500_is_a_user_error(status: int, exit_status: int) -> None:
     assert exit_code(ApiError(status, "kind", "title", "detail")) == exit_status
 
 
@@ -113,20 +111,20 @@ def full_disk() -> OSError:
         (PermissionError(13, "Permission denied", "/a"), 1, "/a: Permission denied"),
     ],
 )
-def test_errors_of_the_system_have_a_line_and_a_status(
+def test_system_errors_have_a_line_and_a_status(
     error: Exception, exit_status: int, line: str
 ) -> None:
     assert error_lines(error) == [line]
     assert exit_code(error) == exit_status
 
 
-def test_a_refused_graph_shows_the_report() -> None:
+def test_refused_graph_shows_the_report() -> None:
     error = NotConformingError("n1", ["a has no b", "c has two d"])
     assert error_lines(error)[1:] == ["  a has no b", "  c has two d"]
     assert exit_code(error) == 2
 
 
-def test_what_nobody_foresaw_says_where_to_look() -> None:
+def test_unexpected_error_says_where_to_look() -> None:
     (line,) = error_lines(KeyError("x"))
     assert line.startswith("KeyError: 'x': a fault in SuperTwin")
     assert exit_code(KeyError("x")) == 1

@@ -85,7 +85,7 @@ def big(graph: Endpoint) -> Dashboard:
     return made(graph, "monitor", "big")
 
 
-def test_its_rows_are_sockets_domains_and_subjects(big: Dashboard) -> None:
+def test_sections_are_sockets_domains_and_subjects(big: Dashboard) -> None:
     titles = [section.title for section in big.sections]
     assert titles == [
         *("Host", "Socket 0", "Socket 1", "Memory"),
@@ -96,7 +96,7 @@ def test_its_rows_are_sockets_domains_and_subjects(big: Dashboard) -> None:
     assert big.sections[0].component == ""
 
 
-def test_nothing_is_missing_of_a_host_that_has_it_all(big: Dashboard) -> None:
+def test_fully_sampled_host_has_all_panels(big: Dashboard) -> None:
     for panel in panels(big).values():
         assert (panel.problem, panel.why) == ("", ()), panel.id
         assert panel.series, panel.id
@@ -104,7 +104,7 @@ def test_nothing_is_missing_of_a_host_that_has_it_all(big: Dashboard) -> None:
         assert {s.target for s in panel.series} == set(range(len(panel.targets)))
 
 
-def test_threads_stand_in_topology_order(big: Dashboard) -> None:
+def test_threads_are_in_topology_order(big: Dashboard) -> None:
     """Siblings are numbered 64 apart, and share an L1."""
     heat = [p for p in panels(big).values() if p.title == "Busy threads"]
     order = [series.instname for panel in heat for series in panel.series]
@@ -114,7 +114,7 @@ def test_threads_stand_in_topology_order(big: Dashboard) -> None:
     assert all(len(panel.targets) == 1 for panel in heat)
 
 
-def test_cores_stand_under_the_cache_that_they_share(big: Dashboard) -> None:
+def test_cores_are_grouped_by_shared_cache(big: Dashboard) -> None:
     caches = [p for p in panels(big).values() if p.title.startswith("L3 of")]
     assert len(caches) == 16
     assert caches[1].title == "L3 of threads 4-7,68-71"
@@ -133,7 +133,7 @@ def test_shares_are_of_all_threads(big: Dashboard) -> None:
     assert time.unit.qudt == "FRACTION"
 
 
-def test_what_can_be_narrowed_holds_threads_only(big: Dashboard) -> None:
+def test_only_panels_of_threads_can_be_narrowed(big: Dashboard) -> None:
     for panel in panels(big).values():
         threads = all("/thread/" in series.component for series in panel.series)
         assert panel.narrows == threads, panel.id
@@ -141,7 +141,7 @@ def test_what_can_be_narrowed_holds_threads_only(big: Dashboard) -> None:
             assert ("$component" in target.expression) == panel.narrows
 
 
-def test_ids_are_stable_and_apart(graph: Endpoint, big: Dashboard) -> None:
+def test_ids_are_stable_and_distinct(graph: Endpoint, big: Dashboard) -> None:
     ids = [p.id for section in big.sections for p in section.panels]
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch(r"[a-z0-9-]+", one) for one in ids)
@@ -150,7 +150,7 @@ def test_ids_are_stable_and_apart(graph: Endpoint, big: Dashboard) -> None:
     assert again == ids
 
 
-def test_drop_downs(big: Dashboard) -> None:
+def test_drop_downs_list_hosts_and_components(big: Dashboard) -> None:
     assert set(big.hosts) == {"big", "poor", "idle", "dark", "shut", "odd"}
     kinds = [component.id.partition("/")[0] for component in big.components]
     assert kinds == ["socket"] * 2 + ["numa"] * 8 + ["cache"] * 16 + ["core"] * 64
@@ -161,7 +161,7 @@ def test_drop_downs(big: Dashboard) -> None:
     assert one.pattern == "cpu4|cpu5|cpu6|cpu7|cpu68|cpu69|cpu70|cpu71"
 
 
-def test_what_a_host_does_not_offer_is_explained(graph: Endpoint) -> None:
+def test_metrics_that_a_host_lacks_are_explained(graph: Endpoint) -> None:
     poor = made(graph, "monitor", "poor")
     time, pressure = titled(poor, "CPU time"), titled(poor, "Pressure")
     assert time.why == ("PCP on 'poor' does not offer 'kernel.all.cpu.steal'",)
@@ -178,7 +178,7 @@ def test_what_a_host_does_not_offer_is_explained(graph: Endpoint) -> None:
     assert told == "'disk.dev.avactive' has no instance on 'poor'"
 
 
-def test_what_no_plan_samples_is_explained(graph: Endpoint) -> None:
+def test_metrics_that_no_plan_samples_are_explained(graph: Endpoint) -> None:
     idle = made(graph, "monitor", "idle")
     for panel in panels(idle).values():
         assert not panel.series
@@ -195,7 +195,7 @@ def test_what_no_plan_samples_is_explained(graph: Endpoint) -> None:
         ("shut", "the probe could not read PCP: no PMCD answers: start it"),
     ],
 )
-def test_a_host_without_any_data_says_so_once_for_each_panel(
+def test_host_without_data_is_explained_once_per_panel(
     graph: Endpoint, host: str, reason: str
 ) -> None:
     asked: list[BoundQuery] = []
@@ -211,14 +211,14 @@ def test_a_host_without_any_data_says_so_once_for_each_panel(
     assert titles[:3] == ["Host", "Hardware threads", "Memory"]
 
 
-def test_names_are_text(graph: Endpoint) -> None:
+def test_hostile_names_stay_text(graph: Endpoint) -> None:
     odd = titled(made(graph, "monitor", "odd"), "Busy disks")
     assert odd.series[0].label == f"{HOSTILE} busy"
     assert odd.series[0].instname == HOSTILE
     assert r'instname="<img src=x onerror=\"alert(1)\">"' in odd.targets[0].expression
 
 
-def test_a_group_of_bare_cores_is_the_socket(graph: Endpoint) -> None:
+def test_cores_without_a_shared_cache_are_grouped_by_socket(graph: Endpoint) -> None:
     """For the small host: no L3, and one L2 that both cores share."""
     odd = made(graph, "monitor", "odd")
     assert [s.title for s in odd.sections][1] == "Socket 0"
@@ -230,7 +230,7 @@ def test_a_group_of_bare_cores_is_the_socket(graph: Endpoint) -> None:
 
 
 @pytest.mark.parametrize("host", ["", "big"])
-def test_tables_of_all_hosts_or_one(graph: Endpoint, host: str) -> None:
+def test_tables_cover_all_hosts_or_one(graph: Endpoint, host: str) -> None:
     inventory = made(graph, "inventory", host)
     hosts = titled(inventory, "Hosts").table
     assert hosts
@@ -249,7 +249,7 @@ def test_tables_of_all_hosts_or_one(graph: Endpoint, host: str) -> None:
         assert bool(panel.table.rows) != bool(panel.why), panel.id
 
 
-def test_a_question_about_reasons_that_fails_is_told(graph: Endpoint) -> None:
+def test_failed_query_for_reasons_is_reported(graph: Endpoint) -> None:
     def ask(question: BoundQuery) -> TermRows:
         if question.values.get("pattern") == "lmsensors.*":
             raise QuerySyntaxError("no such query")
@@ -285,7 +285,7 @@ def test_a_question_about_reasons_that_fails_is_told(graph: Endpoint) -> None:
         ("monitor", "\udcff", UnknownDashboardHostError, "no host"),
     ],
 )
-def test_what_is_unknown_is_refused(
+def test_unknown_dashboard_or_host_is_refused(
     graph: Endpoint, name: str, host: str, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message) as caught:
@@ -293,7 +293,7 @@ def test_what_is_unknown_is_refused(
     assert "\n" not in str(caught.value)
 
 
-def test_a_store_that_is_away_ends_it() -> None:
+def test_unreachable_store_ends_the_build() -> None:
     with (
         Endpoint(f"http://127.0.0.1:{free_port()}/twin") as away,
         pytest.raises(EndpointUnreachableError),
@@ -301,7 +301,7 @@ def test_a_store_that_is_away_ends_it() -> None:
         made(away, "monitor", "big")
 
 
-def test_questions_of_one_batch_are_asked_once(graph: Endpoint) -> None:
+def test_equal_queries_of_a_batch_run_once(graph: Endpoint) -> None:
     batches = build("monitor", "big", BASE)
     asked = next(batches)
     assert len({(q.query, str(q.values)) for q in asked}) == len(asked)
@@ -309,7 +309,7 @@ def test_questions_of_one_batch_are_asked_once(graph: Endpoint) -> None:
     batches.close()
 
 
-def test_it_is_plain_data(big: Dashboard) -> None:
+def test_dashboard_is_plain_data(big: Dashboard) -> None:
     document = json.loads(json.dumps(big.document()))
     assert document["host"] == "big"
     (first, *_) = document["sections"][0]["panels"]

@@ -14,7 +14,7 @@ from sampling.sources.own_metrics import OWN_METRICS
 from tests.dashboards.saved import SERIES, TABLE, query_text, save
 
 
-def test_ours() -> None:
+def test_own_dashboards_are_loaded() -> None:
     monitor, inventory = definition("monitor"), definition("inventory")
     assert list(load_dashboards()) == ["bridge", "inventory", "jobs", "monitor"]
     assert (monitor.title, monitor.about_one_host) == ("Monitor", True)
@@ -22,35 +22,35 @@ def test_ours() -> None:
 
 
 @pytest.mark.parametrize("name", load_dashboards())
-def test_no_header_is_wrong(name: str) -> None:
+def test_all_headers_are_valid(name: str) -> None:
     assert not [panel.problem for panel in definition(name).panels if panel.problem]
 
 
 @pytest.mark.parametrize("name", load_dashboards())
-def test_positions_tell_panels_apart(name: str) -> None:
+def test_panel_positions_are_unique(name: str) -> None:
     positions = [panel.position for panel in definition(name).panels]
     assert positions == sorted(set(positions))
 
 
 @pytest.mark.parametrize("panel", definition("bridge").panels, ids=lambda p: p.title)
-def test_what_bridge_needs_is_the_bridges_own(panel: PanelHeader) -> None:
+def test_bridge_dashboard_uses_only_own_metrics(panel: PanelHeader) -> None:
     assert panel.metrics
     assert set(panel.metrics) <= {metric.name for metric in OWN_METRICS}
 
 
 @pytest.mark.parametrize("panel", definition("jobs").panels, ids=lambda p: p.title)
-def test_what_jobs_needs_is_of_control_groups(panel: PanelHeader) -> None:
+def test_jobs_dashboard_uses_only_control_group_metrics(panel: PanelHeader) -> None:
     assert panel.metrics
     assert set(panel.metrics) <= {metric.name for metric in CGROUP_METRICS}
 
 
 @pytest.mark.parametrize("panel", definition("monitor").panels, ids=lambda p: p.title)
-def test_what_monitor_needs_is_in_the_monitor_set(panel: PanelHeader) -> None:
+def test_monitor_dashboard_uses_only_the_monitor_set(panel: PanelHeader) -> None:
     assert panel.metrics
     assert set(panel.metrics) <= set(load_monitor())
 
 
-def test_a_header_alone_makes_a_dashboard(tmp_path: Path) -> None:
+def test_header_alone_defines_a_dashboard(tmp_path: Path) -> None:
     save(tmp_path, "a/late", query_text({**TABLE, "position": 9}, columns=("host",)))
     save(tmp_path, "b/early", query_text([{**SERIES, "position": 1}]))
     save(
@@ -65,14 +65,14 @@ def test_a_header_alone_makes_a_dashboard(tmp_path: Path) -> None:
     assert not definition("two-words", tmp_path).about_one_host
 
 
-def test_an_unknown_name_lists_the_known() -> None:
+def test_unknown_name_lists_the_known() -> None:
     with pytest.raises(
         UnknownDashboardError, match="'x'; there are: bridge, inventory, jobs"
     ):
         definition("x")
 
 
-def test_a_wrong_header_stands_where_it_says(tmp_path: Path) -> None:
+def test_wrong_header_appears_on_its_dashboard(tmp_path: Path) -> None:
     save(tmp_path, "a/b", query_text({**SERIES, "picture": "pie"}))
     save(tmp_path, "a/c", query_text({**TABLE, "dashboard": "two"}, columns=("host",)))
     own, two = load_dashboards(tmp_path).values()
@@ -80,13 +80,13 @@ def test_a_wrong_header_stands_where_it_says(tmp_path: Path) -> None:
     assert [panel.problem for panel in two.panels] == [""]
 
 
-def test_a_header_without_a_dashboard_stands_on_all(tmp_path: Path) -> None:
+def test_header_without_a_dashboard_appears_on_all(tmp_path: Path) -> None:
     save(tmp_path, "a/b", query_text({"picture": "table"}, columns=("host",)))
     save(tmp_path, "a/c", query_text(TABLE, columns=("host",)))
     (own,) = load_dashboards(tmp_path).values()
     assert [bool(panel.problem) for panel in own.panels] == [True, False]
 
 
-def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
+def test_empty_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CatalogueError, match="holds no saved query"):
         load_dashboards(tmp_path)

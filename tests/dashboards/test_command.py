@@ -51,9 +51,7 @@ def test_every_dashboard_is_a_file(run: Run, made: list[Made], tmp_path: Path) -
     assert done.stdout.splitlines() == [str(out / name) for name in sorted(wanted)]
 
 
-def test_one_host_again_is_the_same_and_others_are_left_alone(
-    run: Run, tmp_path: Path
-) -> None:
+def test_rewriting_one_host_leaves_other_files(run: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text("{}")
     (tmp_path / "home").mkdir()
     first = _written(run, tmp_path)
@@ -78,7 +76,7 @@ def _written(run: Run, out: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
 
-def test_the_check_counts_what_it_asked(run: Run) -> None:
+def test_check_counts_its_queries(run: Run) -> None:
     done = run("--check")
     assert done.exit_code == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
@@ -108,7 +106,7 @@ class Impatient(VictoriaMetrics):
         self.ready(lambda: answers(f"{self.url}/health"))
 
 
-def test_what_fails_is_a_line_and_the_exit_status(run: Run, tmp_path: Path) -> None:
+def test_failed_check_is_a_line_and_the_exit_status(run: Run, tmp_path: Path) -> None:
     with Impatient(tmp_path / "impatient") as store:
         done = run("--check", "--host", BIG, STORE_READ_URL=store.url)
     assert done.exit_code == 1
@@ -122,7 +120,7 @@ def test_what_fails_is_a_line_and_the_exit_status(run: Run, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "settings", "status", "line"),
     [
-        ([], {}, 2, "say where to write them (--out), or --check them"),
+        ([], {}, 2, "give a folder to write them to (--out), or --check them"),
         (["--check", "--host", "nobody"], {}, 2, "the twin knows no host 'nobody'"),
         (["--out", "/dev/null/x"], {}, 2, "--out /dev/null/x: Not a directory"),
         (["--out", "pyproject.toml"], {}, 2, "pyproject.toml"),
@@ -133,7 +131,7 @@ def test_what_fails_is_a_line_and_the_exit_status(run: Run, tmp_path: Path) -> N
     ],
     ids=["nothing", "host", "device", "file", "empty", "graph", "store", "account"],
 )
-def test_what_cannot_be_is_one_line(
+def test_invalid_arguments_give_one_line(
     run: Run, words: list[str], settings: dict[str, str], status: int, line: str
 ) -> None:
     done = run(*words, **settings)
@@ -142,7 +140,7 @@ def test_what_cannot_be_is_one_line(
     assert line in done.stderr
 
 
-def test_an_invalid_store_of_series_is_one_line(run: Run, servers: Servers) -> None:
+def test_invalid_store_of_series_gives_one_line(run: Run, servers: Servers) -> None:
     """Fuseki first requires an account; with one, it does not know this path."""
     parts = urlsplit(servers.fuseki)
     url = f"http://{parts.hostname}:{parts.port}"
@@ -160,9 +158,7 @@ def test_an_invalid_store_of_series_is_one_line(run: Run, servers: Servers) -> N
         assert line in done.stderr
 
 
-def test_a_refused_account_leaves_the_files_as_they_are(
-    run: Run, tmp_path: Path
-) -> None:
+def test_refused_account_leaves_the_files_as_they_are(run: Run, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     before = _written(run, tmp_path)
     done = run("--out", str(tmp_path), "--host", BIG, FUSEKI_PASSWORD="wrong")
@@ -174,7 +170,7 @@ def test_a_refused_account_leaves_the_files_as_they_are(
     assert after == before
 
 
-def test_nothing_is_written_when_the_graph_is_away(run: Run, tmp_path: Path) -> None:
+def test_unreachable_graph_store_writes_nothing(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run("--out", str(out), FUSEKI_URL=f"http://127.0.0.1:{free_port()}")
     assert done.exit_code == 1

@@ -140,13 +140,13 @@ def _numbers(panel: dict[str, Any]) -> list[str]:
     ]
 
 
-def test_the_drop_down_of_hosts(comunica: Run) -> None:
+def test_drop_down_of_hosts_is_answered(comunica: Run) -> None:
     (answer,) = comunica([grafana_sparql.HOSTS])
     assert answer["columns"] == ["value", "label"]
     assert answer["rows"] == [[name, name] for name in sorted([BIG, ODD])]
 
 
-def test_a_host_of_the_drop_down(made: list[Made], comunica: Run) -> None:
+def test_chosen_host_limits_the_table(made: list[Made], comunica: Run) -> None:
     """Tables of all hosts, filtered by host, match the host's own dashboard."""
     inventories = {m.spec.host: m for m in made if m.spec.name == "inventory"}
     targets = [text for panel, text in _raw_tables(inventories[""])]
@@ -161,7 +161,7 @@ def test_a_host_of_the_drop_down(made: list[Made], comunica: Run) -> None:
     assert rows[: len(narrowed)] == rows[len(narrowed) :]
 
 
-def test_what_looks_like_a_variable_comes_through(comunica: Run) -> None:
+def test_text_like_a_variable_is_kept(comunica: Run) -> None:
     """Dollar signs and brackets reach the store unchanged."""
     query = (
         'SELECT ("a$host [[host]] ${host} \\\\$x" AS ?text)\n'
@@ -174,7 +174,7 @@ def test_what_looks_like_a_variable_comes_through(comunica: Run) -> None:
     ]
 
 
-def test_broken_queries_are_found(comunica: Run) -> None:
+def test_broken_queries_are_reported(comunica: Run) -> None:
     """A query that does not parse, an undeclared prefix, an unknown function."""
     answered = comunica(
         [
@@ -189,7 +189,7 @@ def test_broken_queries_are_found(comunica: Run) -> None:
     assert "x" in answered[1]["error"]
 
 
-def test_a_missing_column_is_found(comunica: Run) -> None:
+def test_missing_column_is_reported(comunica: Run) -> None:
     """A table whose query lost the column that it shows."""
     query = (
         "PREFIX st: <https://w3id.org/supertwin/ns#>\nSELECT ?host ?disk WHERE {\n"

@@ -30,7 +30,7 @@ NASTY = ['a"b', "a\\b", "a.b", "aXb", "$component", "${x}", "a|b", "ü $1", "[[h
         (True, "$series + $series", Fraction(1), "S + S"),
     ],
 )
-def test_expressions(
+def test_expressions_are_built(
     counter: bool, expression: str, scale: Fraction, written: str
 ) -> None:
     found = series_expression("S", counter=counter, expression=expression, scale=scale)
@@ -52,11 +52,13 @@ def test_expressions(
         ),
     ],
 )
-def test_selectors(instances: list[str | None], narrows: bool, written: str) -> None:
+def test_selectors_are_built(
+    instances: list[str | None], narrows: bool, written: str
+) -> None:
     assert series_selector("m", "h", instances, narrows=narrows) == written
 
 
-def test_the_store_finds_what_is_written(servers: Servers) -> None:
+def test_store_finds_the_written_series(servers: Servers) -> None:
     lines = "".join(
         f'{{"metric":{{"__name__":"nasty","hostname":"$h\\"","instname":{name}}},'
         f'"values":[1],"timestamps":[{int(time.time()) * 1000}]}}\n'
@@ -82,7 +84,7 @@ def _names(store: httpx.Client, expression: str) -> list[str]:
     return [series["metric"].get("instname", "") for series in result]
 
 
-def test_a_long_expression_is_split() -> None:
+def test_long_expression_is_split() -> None:
     names = [f"a-name-of-some-length-{number}" for number in range(2000)]
     found = list(portions(names, series_selector("m", "h", ["", ""])))
     assert [name for portion in found for name in portion] == names
@@ -92,7 +94,7 @@ def test_a_long_expression_is_split() -> None:
     assert len(found) == 4
 
 
-def test_room_is_left_for_the_component() -> None:
+def test_length_of_the_component_is_reserved() -> None:
     names = [f"cpu{number}" for number in range(2000)]
     reserve = 9000
     plain = series_selector("m", "h", ["", ""], narrows=True)
@@ -101,13 +103,13 @@ def test_room_is_left_for_the_component() -> None:
         assert len(written) - len("$component") + reserve <= LONGEST
 
 
-def test_a_portion_holds_one_instance_at_least() -> None:
+def test_part_holds_at_least_one_instance() -> None:
     assert list(portions(["x" * 20000, "y"], "m")) == [["x" * 20000], ["y"]]
     assert list(portions([None], "m")) == [[None]]
     assert list(portions([], "m")) == []
 
 
-def test_the_longest_expression_runs(servers: Servers) -> None:
+def test_longest_expression_runs(servers: Servers) -> None:
     names = [f"name-{number}" for number in range(5000)]
     plain = series_selector("m", "h", ["", ""])
     written = [series_selector("m", "h", p) for p in portions(names, plain)]

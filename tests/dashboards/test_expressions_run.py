@@ -83,7 +83,7 @@ def test_every_expression_of_the_large_host_has_series(
             assert check(one.document, store.count, lambda _: []).empty == 0
 
 
-def test_series_come_under_the_names_that_are_overridden(
+def test_returned_series_have_the_overridden_names(
     store: RangeReader, made: list[Made]
 ) -> None:
     """Each override matches a field, and each field an override, in order."""
@@ -120,9 +120,7 @@ def _fields(drawn: dict[str, Any], target: dict[str, Any]) -> list[str]:
     return [name for name in names if name.startswith(before) and name.endswith(after)]
 
 
-def test_every_expression_is_parsed_by_itself(
-    store: RangeReader, made: list[Made]
-) -> None:
+def test_every_expression_is_parsed_alone(store: RangeReader, made: list[Made]) -> None:
     """VictoriaMetrics before 1.80, as in Debian 13, does not have this endpoint."""
     url = store.url.replace("/api/v1/query_range", "/prettify-query")
     with httpx.Client(trust_env=False) as client:
@@ -154,7 +152,7 @@ def _all_expressions(made: list[Made]) -> Iterator[str]:
         [HOSTILE, "a.b|c", "cpu3"],
     ],
 )
-def test_the_store_answers_in_the_order_of_the_twin(
+def test_series_are_in_the_order_of_the_twin(
     store: RangeReader, names: list[str]
 ) -> None:
     answered = asked(store, first_expression(odd(*names)))
@@ -162,13 +160,13 @@ def test_the_store_answers_in_the_order_of_the_twin(
     assert sorted(answered) == sorted(INSTANCES)
 
 
-def test_what_the_twin_does_not_know_comes_last(store: RangeReader) -> None:
+def test_instances_unknown_to_the_twin_are_last(store: RangeReader) -> None:
     answered = asked(store, first_expression(odd("cpu5", "cpu11", "cpu4")))
     assert answered[:3] == ["cpu5", "cpu11", "cpu4"]
 
 
 @pytest.mark.parametrize("chosen", [["cpu1"], ["cpu1", "cpu10"], [HOSTILE], INSTANCES])
-def test_a_component_narrows_to_its_instances_alone(
+def test_component_limits_to_its_instances(
     store: RangeReader, chosen: list[str]
 ) -> None:
     parts = (specs.component(f"a, {HOSTILE} : b", *chosen), specs.component("empty"))
@@ -196,7 +194,7 @@ def test_a_component_narrows_to_its_instances_alone(
     ],
     ids=["function", "bracket", "quote", "window", "pattern", "length"],
 )
-def test_a_planted_error_is_found(
+def test_planted_error_is_reported(
     store: RangeReader, expression: str, reason: str
 ) -> None:
     document = render(dashboard(odd("cpu0"), odd("cpu1", id="other")))
@@ -208,13 +206,13 @@ def test_a_planted_error_is_found(
     assert reason in done.findings[0]
 
 
-def test_silence_is_counted_and_no_error(store: RangeReader) -> None:
+def test_expressions_without_series_are_counted_not_errors(store: RangeReader) -> None:
     document = render(dashboard(panel(series("cpu0", metric="not.there"))))
     done = check(document, store.count, lambda _: [])
     assert (done.findings, done.expressions, done.empty) == ([], 1, 1)
 
 
-def test_a_store_that_is_away_is_one_line(tmp_path: Path) -> None:
+def test_unreachable_store_gives_one_line(tmp_path: Path) -> None:
     away = VictoriaMetrics(tmp_path / "away").url
     with pytest.raises(SuperTwinError, match="does not answer"):
         RangeReader(away, None, 30.0).count("a", 0, 1)

@@ -35,16 +35,16 @@ FIGURES, QUANTITIES = CASES["figures"], CASES["quantities"]
         (float("-inf"), "-inf"),
     ],
 )
-def test_figures(number: Number, text: str) -> None:
+def test_numbers_are_rounded(number: Number, text: str) -> None:
     assert figures(number) == text
 
 
 @pytest.mark.parametrize(("number", "unit", "text"), QUANTITIES)
-def test_quantities(number: Number, unit: str, text: str) -> None:
+def test_quantities_have_number_and_unit(number: Number, unit: str, text: str) -> None:
     assert quantity(number, drawn_unit(unit)[0]) == text
 
 
-def test_browsers_write_the_same() -> None:
+def test_javascript_formats_the_same() -> None:
     asked = [[number, None] for number, _ in FIGURES]
     asked += [[number, asdict(drawn_unit(unit)[0])] for number, unit, _ in QUANTITIES]
     done = subprocess.run(

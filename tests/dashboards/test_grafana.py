@@ -37,7 +37,7 @@ def properties(drawn: dict[str, Any], field: str) -> dict[str, Any]:
 # ---- the whole ----------------------------------------------------------------------
 
 
-def test_a_dashboard_of_a_host() -> None:
+def test_dashboard_of_a_host_is_rendered() -> None:
     document = render(dashboard(panel(series("cpu0"))))
     assert document["uid"] == "supertwin-monitor-n1"
     assert document["title"] == "Monitor · n1"
@@ -51,17 +51,17 @@ def test_a_dashboard_of_a_host() -> None:
     assert document["links"][-1]["url"] == f"{specs.BASE}/dashboards/monitor?host=n1"
 
 
-def test_the_same_spec_gives_the_same_text(made: list[Made]) -> None:
+def test_same_spec_gives_the_same_text(made: list[Made]) -> None:
     for one in made:
         assert json.dumps(render(one.spec)) == json.dumps(one.document)
 
 
-def test_only_plain_values_leave_the_renderer(made: list[Made]) -> None:
+def test_renderer_returns_plain_values_only(made: list[Made]) -> None:
     for one in made:
         assert json.loads(json.dumps(one.document)) == one.document
 
 
-def test_every_panel_of_the_spec_is_drawn(made: list[Made]) -> None:
+def test_every_panel_of_the_spec_is_rendered(made: list[Made]) -> None:
     for one in made:
         wanted = [panel for section in one.spec.sections for panel in section.panels]
         drawn = list(panels(one.document))
@@ -115,7 +115,7 @@ def test_panels_fill_rows_from_the_left() -> None:
     assert at == [(0, 1), (12, 1), (0, 9), (0, 12)]
 
 
-def test_from_forty_panels_on_rows_are_closed() -> None:
+def test_rows_are_collapsed_from_forty_panels_on() -> None:
     many = tuple(panel(series("cpu0")) for _ in range(15))
     spec = dashboard(*many)
     spec = replace(spec, sections=tuple(Section(f"{n}", many) for n in range(4)))
@@ -131,7 +131,7 @@ def test_from_forty_panels_on_rows_are_closed() -> None:
 # ---- series -------------------------------------------------------------------------
 
 
-def test_a_series_is_named_and_linked_by_the_twin() -> None:
+def test_series_is_named_and_linked_by_the_twin() -> None:
     drawn = first(render(dashboard(panel(series("cpu0"), series("cpu1")))))
     found = properties(drawn, "cpu1")
     assert found["displayName"] == "thread cpu1"
@@ -142,7 +142,7 @@ def test_a_series_is_named_and_linked_by_the_twin() -> None:
     assert drawn["targets"][0]["legendFormat"] == "{{instname}}"
 
 
-def test_a_metric_without_instances_is_called_by_its_name() -> None:
+def test_metric_without_instances_is_labelled_by_name() -> None:
     members = (
         series(None, metric="mem.util.free", label="free"),
         series(None, metric="mem.util.used", label="used", target=1),
@@ -156,7 +156,7 @@ def test_a_metric_without_instances_is_called_by_its_name() -> None:
     assert [t["refId"] for t in drawn["targets"]] == ["A", "B"]
 
 
-def test_one_instance_of_two_metrics_is_two_names() -> None:
+def test_same_instance_of_two_metrics_has_two_names() -> None:
     members = (
         series("sda", metric="disk.dev.read", label="sda"),
         series("sda", metric="disk.dev.write", label="sda", target=1),
@@ -169,7 +169,7 @@ def test_one_instance_of_two_metrics_is_two_names() -> None:
     assert read["color"] != write["color"]
 
 
-def test_a_metric_in_two_expressions_is_told_apart() -> None:
+def test_metric_in_two_expressions_has_distinct_legends() -> None:
     members = (series("cpu0"), series("cpu1", target=1))
     drawn = first(render(dashboard(panel(*members))))
     legends = [t["legendFormat"] for t in drawn["targets"]]
@@ -180,7 +180,7 @@ def test_a_metric_in_two_expressions_is_told_apart() -> None:
     assert properties(drawn, "B kernel.percpu.cpu.user cpu1")
 
 
-def test_of_many_lines_a_group_has_one_colour() -> None:
+def test_lines_of_a_group_share_a_colour() -> None:
     members = [series(f"cpu{n}", group=f"L1 {n % 5}") for n in range(10)]
     drawn = first(render(dashboard(panel(*members))))
     colors = [properties(drawn, f"cpu{n}")["color"]["fixedColor"] for n in range(10)]
@@ -189,7 +189,7 @@ def test_of_many_lines_a_group_has_one_colour() -> None:
     assert drawn["options"]["legend"]["showLegend"]
 
 
-def test_the_order_of_the_store_needs_no_words() -> None:
+def test_series_in_store_order_need_no_sorting() -> None:
     members = [series(name) for name in ("cpu0", "cpu1", "cpu10", "cpu2")]
     drawn = first(render(dashboard(panel(*members))))
     assert drawn["targets"][0]["expr"] == (
@@ -197,13 +197,13 @@ def test_the_order_of_the_store_needs_no_words() -> None:
     )
 
 
-def test_what_would_be_too_long_stays_in_the_order_of_the_store() -> None:
+def test_too_long_ordering_is_omitted() -> None:
     members = [series(f"cpu{n}" + "x" * 100) for n in reversed(range(200))]
     drawn = first(render(dashboard(panel(*members))))
     assert drawn["targets"][0]["expr"].startswith("rate(")
 
 
-def test_range_unit_and_reasons_are_defaults() -> None:
+def test_panel_has_range_unit_and_reasons() -> None:
     given = {"minimum": 0.0, "maximum": 1.0, "why": ("no x: y", "no z")}
     drawn = first(render(dashboard(panel(series("cpu0"), **given))))
     defaults = drawn["fieldConfig"]["defaults"]
@@ -214,7 +214,7 @@ def test_range_unit_and_reasons_are_defaults() -> None:
     assert drawn["interval"] == "1s"
 
 
-def test_a_heatmap_keeps_one_scale_and_shows_idle_threads() -> None:
+def test_heatmap_keeps_one_scale_and_shows_idle_threads() -> None:
     one = panel(series("cpu0"), picture="heatmap", minimum=0.0, maximum=1.0)
     options = first(render(dashboard(one)))["options"]
     assert (options["color"]["min"], options["color"]["max"]) == (0.0, 1.0)
@@ -224,14 +224,14 @@ def test_a_heatmap_keeps_one_scale_and_shows_idle_threads() -> None:
 
 
 @pytest.mark.parametrize(("picture", "kind"), [("stat", "stat"), ("bars", "bargauge")])
-def test_single_values_are_the_last_ones(picture: Any, kind: str) -> None:
+def test_single_value_is_the_last_one(picture: Any, kind: str) -> None:
     drawn = first(render(dashboard(panel(series("cpu0"), picture=picture))))
     assert drawn["type"] == kind
     assert drawn["options"]["reduceOptions"]["calcs"] == ["lastNotNull"]
     assert len(drawn["fieldConfig"]["defaults"]["thresholds"]["steps"]) == 1
 
 
-def test_a_stack_is_stacked() -> None:
+def test_stack_is_stacked() -> None:
     drawn = first(render(dashboard(panel(series("cpu0"), stack=True))))
     custom = drawn["fieldConfig"]["defaults"]["custom"]
     assert custom["stacking"] == {"mode": "normal", "group": "A"}
@@ -248,13 +248,13 @@ def test_a_stack_is_stacked() -> None:
         ({}, "the twin knows no series of this"),
     ],
 )
-def test_a_panel_without_series_says_why(given: dict[str, Any], line: str) -> None:
+def test_panel_without_series_says_why(given: dict[str, Any], line: str) -> None:
     drawn = first(render(dashboard(panel(**given))))
     assert drawn["type"] == "text"
     assert drawn["options"] == {"mode": "markdown", "content": f"- {line}"}
 
 
-def test_a_problem_hides_what_else_there_is() -> None:
+def test_problem_replaces_the_panel() -> None:
     drawn = first(render(dashboard(table_panel(problem="the query failed"))))
     assert drawn["options"]["content"] == "- the query failed"
 
@@ -262,7 +262,7 @@ def test_a_problem_hides_what_else_there_is() -> None:
 # ---- tables -------------------------------------------------------------------------
 
 
-def test_a_table_has_numbers_units_links_and_an_order() -> None:
+def test_table_has_numbers_units_links_and_an_order() -> None:
     drawn = first(render(dashboard(table_panel())))
     convert, organize = drawn["transformations"]
     assert convert["options"]["conversions"] == [
@@ -275,7 +275,7 @@ def test_a_table_has_numbers_units_links_and_an_order() -> None:
     assert len(drawn["fieldConfig"]["overrides"]) == 2
 
 
-def test_a_table_of_one_host_has_its_query_as_it_was() -> None:
+def test_table_of_one_host_keeps_its_query() -> None:
     drawn = first(render(dashboard(table_panel())))
     text = drawn["targets"][0]["queryText"]
     assert "VALUES (?host) { (UNDEF) }" in text
@@ -283,7 +283,7 @@ def test_a_table_of_one_host_has_its_query_as_it_was() -> None:
     assert "#+" not in text
 
 
-def test_a_table_of_all_hosts_has_a_drop_down() -> None:
+def test_table_of_all_hosts_has_a_drop_down() -> None:
     document = render(dashboard(table_panel(), host="", name="inventory"))
     text = first(document)["targets"][0]["queryText"]
     assert "VALUES (?host) { (${host:doublequote}) }" in text
@@ -300,7 +300,7 @@ def test_a_table_of_all_hosts_has_a_drop_down() -> None:
 # ---- the component ------------------------------------------------------------------
 
 
-def test_the_component_is_a_regular_expression_of_instances() -> None:
+def test_component_variable_is_a_regular_expression_of_instances() -> None:
     parts = (specs.component("socket 0, left", "cpu0", "cpu1"),)
     one = panel(series("cpu0"), series("cpu1"), narrows=True)
     document = render(dashboard(one, components=parts))
@@ -313,7 +313,7 @@ def test_the_component_is_a_regular_expression_of_instances() -> None:
     assert 'instname=~"$component"' in first(document)["targets"][0]["expr"]
 
 
-def test_without_a_panel_that_narrows_there_is_no_component() -> None:
+def test_component_variable_needs_a_panel_that_narrows() -> None:
     parts = (specs.component("socket 0", "cpu0"),)
     document = render(dashboard(panel(series("cpu0")), components=parts))
     assert [one["name"] for one in document["templating"]["list"]] == ["metrics"]

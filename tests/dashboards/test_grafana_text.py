@@ -43,7 +43,7 @@ def test_variables_are_filled_as_grafana_fills_them(text: str, filled: str) -> N
 
 
 @pytest.mark.parametrize("written", [plain, markdown, link])
-def test_no_text_is_taken_for_a_variable(written: Any) -> None:
+def test_text_is_not_taken_for_a_variable(written: Any) -> None:
     assert interpolate(written(HOSTILE), VALUES) == written(HOSTILE)
     assert not variables(written(HOSTILE))
 
@@ -57,7 +57,7 @@ def test_plain_text_looks_the_same() -> None:
     "text",
     ["# a", "- a", "1. a", "12) a", "> a", "* a", "+ a", "=== a", "---"],
 )
-def test_markdown_begins_no_block(text: str) -> None:
+def test_markdown_starts_no_block(text: str) -> None:
     shown = markdown(text)
     assert shown.startswith("&#")
 
@@ -67,14 +67,14 @@ def test_markdown_begins_no_block(text: str) -> None:
     ["<b>", "a *b* _c_ `d` ~e~", "[a](http://b)", "http://a.b", "www.a.b", "a@b.c",
      "a|b", "![x](y)", "\\*", "&lt;", "a\nb"],
 )  # fmt: skip
-def test_markdown_shows_text_as_it_is(text: str) -> None:
+def test_markdown_shows_text_verbatim(text: str) -> None:
     shown = markdown(text)
     assert not set("<>*_`~[]|@\\\n") & set(shown)
     assert "://" not in shown
     assert "www." not in shown
 
 
-def test_choices_come_back_out_of_the_list() -> None:
+def test_choices_round_trip() -> None:
     labels = ["a, b", "c : d", "e\\", "f\\,g", "$host", "[[host]]"]
     query = ", ".join(option(label, f"v{at}") for at, label in enumerate(labels))
     assert choices({"query": query}) == [f"v{at}" for at in range(len(labels))]
@@ -92,7 +92,7 @@ def test_sparql_has_no_variable_of_grafana() -> None:
     )
 
 
-def test_a_hostile_name_stays_a_text_everywhere() -> None:
+def test_hostile_name_stays_a_text_everywhere() -> None:
     parts = (specs.component(HOSTILE, "cpu0", HOSTILE),)
     member = series(HOSTILE, label=HOSTILE, group=HOSTILE)
     one = panel(

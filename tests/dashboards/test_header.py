@@ -19,7 +19,7 @@ def problem(panel: Any, **more: Any) -> str:
     return header.problem
 
 
-def test_a_mapping_is_one_panel_with_defaults() -> None:
+def test_mapping_is_one_panel_with_defaults() -> None:
     (header,) = read(SERIES)
     assert header.title == "Own"
     assert header.description == "Rows of a test."
@@ -30,7 +30,7 @@ def test_a_mapping_is_one_panel_with_defaults() -> None:
     assert (header.minimum, header.maximum, header.unit) == (None, None, "")
 
 
-def test_a_list_is_several_pictures_of_the_same_rows() -> None:
+def test_list_is_several_panels_of_the_same_rows() -> None:
     first, second = read(
         [
             {**SERIES, "title": "A", "metrics": ["a.b", "c.*"], "minimum": 0},
@@ -42,7 +42,7 @@ def test_a_list_is_several_pictures_of_the_same_rows() -> None:
     assert first.saved is second.saved
 
 
-def test_a_table_knows_its_columns() -> None:
+def test_table_knows_its_columns() -> None:
     (header,) = read({**TABLE, "columns": {"size": "BYTE"}}, columns=("host", "size"))
     text, number = header.table_columns
     assert (text.name, text.numeric, text.unit) == ("host", False, None)
@@ -51,7 +51,7 @@ def test_a_table_knows_its_columns() -> None:
     assert number.unit.qudt == "BYTE"
 
 
-def test_a_query_without_the_header_is_not_a_panel() -> None:
+def test_query_without_the_header_is_not_a_panel() -> None:
     text = query_text(SERIES)
     lines = [line for line in text.splitlines() if not line.startswith("#+ panel")]
     assert read_panels(parse_query("own/rows", "\n".join(lines))) == ()
@@ -86,15 +86,13 @@ def test_a_query_without_the_header_is_not_a_panel() -> None:
         ({"columns": []}, "columns must be a mapping"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(
-    changes: dict[str, Any], message: str
-) -> None:
+def test_invalid_header_gives_one_line(changes: dict[str, Any], message: str) -> None:
     said = problem({**SERIES, **changes})
     assert re.match(f"queries/own/rows.rq: panel: {message}", said), said
     assert "\n" not in said
 
 
-def test_a_wrong_header_keeps_its_place() -> None:
+def test_wrong_header_keeps_its_place() -> None:
     place = {"position": 7, "section": "Power", "title": "Fans", "width": 8}
     (header,) = read({**SERIES, **place, "height": 99, "picture": "timeserie"})
     found = {key: getattr(header, key) for key in place}
@@ -102,19 +100,19 @@ def test_a_wrong_header_keeps_its_place() -> None:
     assert not header.draws_series
 
 
-def test_a_wrong_header_costs_no_other_picture() -> None:
+def test_invalid_header_affects_no_other_panel() -> None:
     good, wrong = read([{**SERIES, "title": "A"}, {**SERIES, "width": "all"}])
     assert (good.title, good.problem) == ("A", "")
     assert "width must be a whole number" in wrong.problem
 
 
-def test_a_dashboard_that_cannot_be_read_is_none() -> None:
+def test_invalid_dashboard_name_is_empty() -> None:
     (header,) = read({**TABLE, "dashboard": "../x"}, columns=("host",))
     assert header.dashboard == ""
 
 
 @pytest.mark.parametrize("value", [".nan", ".inf", "-.inf"])
-def test_an_axis_ends_somewhere(value: str) -> None:
+def test_axis_needs_an_end(value: str) -> None:
     """JSON has no number for these."""
     five, other = (f'"minimum": {each}' for each in ("5", value))
     text = query_text({**SERIES, "minimum": 5}).replace(five, other)
@@ -123,12 +121,12 @@ def test_an_axis_ends_somewhere(value: str) -> None:
 
 
 @pytest.mark.parametrize("column", SERIES_COLUMNS)
-def test_a_picture_of_series_needs_its_columns(column: str) -> None:
+def test_panel_of_series_needs_its_columns(column: str) -> None:
     left = tuple(name for name in (*SERIES_COLUMNS, "x") if name != column)
     assert f"needs the columns {column} as well" in problem(SERIES, columns=left)
 
 
-def test_a_picture_of_series_needs_the_host() -> None:
+def test_panel_of_series_needs_the_host() -> None:
     assert "needs the parameter host" in problem(SERIES, params="{}")
 
 
@@ -142,11 +140,13 @@ def test_a_picture_of_series_needs_the_host() -> None:
         ({"minimum": 0}, "minimum: not for tables"),
     ],
 )
-def test_what_is_wrong_with_a_table(changes: dict[str, Any], message: str) -> None:
+def test_invalid_table_header_is_reported(
+    changes: dict[str, Any], message: str
+) -> None:
     assert message in problem({**TABLE, **changes}, columns=("host", "size"))
 
 
-def test_only_rows_can_be_drawn() -> None:
+def test_only_select_queries_can_be_drawn() -> None:
     text = query_text(TABLE, columns=(), params="{}", body="?s ?p ?o")
     text = text.replace("SELECT  WHERE", "ASK")
     (header,) = read_panels(parse_query("own/rows", text))

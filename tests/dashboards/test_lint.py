@@ -37,7 +37,7 @@ def test_no_generated_dashboard_breaks_a_rule(made: list[Made]) -> None:
         assert lint(one.document, components) == []
 
 
-def test_a_hand_written_dashboard_breaks_no_rule() -> None:
+def test_hand_written_dashboard_breaks_no_rule() -> None:
     assert lint(example()) == []
     assert lint(render(dashboard(table_panel(), host=""))) == []
 
@@ -144,7 +144,7 @@ PLANTED: list[tuple[str, Planting]] = [
 @pytest.mark.parametrize(
     ("rule", "plant"), PLANTED, ids=[f"{n}-{one[0]}" for n, one in enumerate(PLANTED)]
 )
-def test_a_planted_error_is_found(rule: str, plant: Planting) -> None:
+def test_planted_error_is_reported(rule: str, plant: Planting) -> None:
     document = copy.deepcopy(example())
     plant(document)
     found = lint(document, {f"{specs.BASE}/twin/n1/thread/0"})
@@ -162,7 +162,7 @@ def test_thousands_of_panels_are_compared_in_seconds() -> None:
     assert time.process_time() - start < 60  # comparing all pairs takes hours
 
 
-def test_a_line_names_the_panel() -> None:
+def test_line_names_the_panel() -> None:
     document = example()
     document["panels"][1]["targets"][0]["expr"] = ""
     assert "panel 2 'Busy threads': expression-empty: query A" in lint(document)

@@ -19,7 +19,7 @@ def graph(servers: Servers) -> Iterator[Endpoint]:
         yield twin
 
 
-def test_what_fails_spoils_its_own_panel(graph: Endpoint, tmp_path: Path) -> None:
+def test_failed_query_affects_only_its_panel(graph: Endpoint, tmp_path: Path) -> None:
     save(tmp_path, "a/good", query_text({**TABLE, "position": 1}, columns=("host",)))
     # The tokeniser accepts it, but no store does.
     bad = query_text({**TABLE, "position": 2}, ("x",), "{}", "?x ?y ?z ; ; ?x , .")
@@ -31,7 +31,7 @@ def test_what_fails_spoils_its_own_panel(graph: Endpoint, tmp_path: Path) -> Non
     assert spoilt.table is None
 
 
-def test_a_wrong_header_spoils_its_own_panel(graph: Endpoint, tmp_path: Path) -> None:
+def test_invalid_header_affects_only_its_panel(graph: Endpoint, tmp_path: Path) -> None:
     save(tmp_path, "a/good", query_text({**TABLE, "position": 1}, columns=("host",)))
     wrong = {**SERIES, "picture": "timeserie", "position": 2}
     save(tmp_path, "b/wrong", query_text(wrong))
@@ -57,7 +57,7 @@ def own_panels(graph: Endpoint, folder: Path, header: Any, *rows: str) -> list[P
     return list(panels(made(graph, "own", "big", folder)).values())
 
 
-def test_one_picture_has_one_unit(graph: Endpoint, tmp_path: Path) -> None:
+def test_panel_has_one_unit(graph: Endpoint, tmp_path: Path) -> None:
     rows = [
         f'"a" "x" "instant" {UNIT.format("BYTE")} "one"',
         f'"a" "y" "instant" {UNIT.format("SEC")} "two"',
@@ -72,9 +72,7 @@ def test_one_picture_has_one_unit(graph: Endpoint, tmp_path: Path) -> None:
     assert (one.title, one.width) == ("one", 12)
 
 
-def test_units_that_scale_to_one_share_a_picture(
-    graph: Endpoint, tmp_path: Path
-) -> None:
+def test_units_that_scale_to_one_share_a_panel(graph: Endpoint, tmp_path: Path) -> None:
     (panel,) = own_panels(
         graph,
         tmp_path,
@@ -89,7 +87,7 @@ def test_units_that_scale_to_one_share_a_picture(
     assert [series.target for series in panel.series] == [0, 1]
 
 
-def test_a_unit_that_nobody_draws_is_the_panels_problem(
+def test_unknown_unit_is_a_problem_of_its_panel(
     graph: Endpoint, tmp_path: Path
 ) -> None:
     (panel,) = own_panels(graph, tmp_path, {}, '"a" "x" "instant" <urn:furlong> ""')
@@ -107,7 +105,7 @@ def test_rows_of_other_metrics_are_not_drawn(graph: Endpoint, tmp_path: Path) ->
     assert [series.metric for series in panel.series] == ["a.b"]
 
 
-def test_equal_titles_get_ids_apart(graph: Endpoint, tmp_path: Path) -> None:
+def test_equal_titles_get_distinct_ids(graph: Endpoint, tmp_path: Path) -> None:
     first, second = own_panels(
         graph,
         tmp_path,

@@ -77,7 +77,7 @@ def odd(dashboard: Dashboard) -> Panel:
         *(("true", "boolean"), ("2020-01-01", "date"), ("9" * 4000, "integer")),
     ],
 )
-def test_a_total_that_is_not_a_number_is_reported_for_its_panel(
+def test_total_that_is_not_a_number_is_reported_for_its_panel(
     tmp_path: Path, total: tuple[str, str]
 ) -> None:
     dashboard = drawn(tmp_path, {**GOOD, "total": total})
@@ -95,7 +95,7 @@ def test_shares_of_zero_are_omitted(tmp_path: Path, total: tuple[str, str]) -> N
     assert target.expression.endswith("}")
 
 
-def test_an_empty_instance_is_none(tmp_path: Path) -> None:
+def test_empty_instance_means_no_instance(tmp_path: Path) -> None:
     """In the store, an empty label is the same as no label."""
     dashboard = drawn(tmp_path, {**GOOD, "instname": ""})
     assert [one.instname for one in odd(dashboard).series] == [None]
@@ -110,7 +110,7 @@ def test_invalid_addresses_are_not_linked(tmp_path: Path, iri: str) -> None:
     assert "javascript" not in json.dumps(document)
 
 
-def test_a_panel_may_have_a_thousand_metrics(tmp_path: Path) -> None:
+def test_panel_may_have_a_thousand_metrics(tmp_path: Path) -> None:
     rows = [
         {**GOOD, "metric": f"a.m{at}", "dbName": f"a_m{at}", "label": f"m{at}"}
         for at in range(1000)
@@ -140,14 +140,14 @@ def test_a_panel_may_have_a_thousand_metrics(tmp_path: Path) -> None:
         ("2020-01-01", "date", "2020-01-01"),
     ],
 )
-def test_a_cell_is_what_json_can_hold(value: str, type_: str, cell: Any) -> None:
+def test_cells_are_json_values(value: str, type_: str, cell: Any) -> None:
     ((found,),) = cells(answer(("x",), {"x": (value, type_)}))
     assert found == cell
     assert type(found) is type(cell)
     assert json.loads(orjson.dumps(found)) == cell
 
 
-def test_builds_ask_together_what_each_would_ask_alone(tmp_path: Path) -> None:
+def test_concurrent_builds_share_their_queries(tmp_path: Path) -> None:
     alone = drawn(tmp_path, GOOD)
     asked: list[str] = []
     both = threading.Barrier(2)

@@ -37,7 +37,7 @@ def test_one_panel_of_every_kind_is_valid(example: dict[str, Any]) -> None:
     assert violations(example) == []
 
 
-def test_a_dashboard_of_all_hosts_is_valid() -> None:
+def test_dashboard_of_all_hosts_is_valid() -> None:
     assert violations(render(dashboard(table_panel(), host=""))) == []
 
 
@@ -157,7 +157,7 @@ PLANTED: dict[str, tuple[Planting, str]] = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_error_is_found(name: str, example: dict[str, Any]) -> None:
+def test_planted_error_is_reported(name: str, example: dict[str, Any]) -> None:
     plant, line = PLANTED[name]
     document = copy.deepcopy(example)
     plant(document)
@@ -165,7 +165,7 @@ def test_a_planted_error_is_found(name: str, example: dict[str, Any]) -> None:
     assert any(line in one for one in found), found
 
 
-def test_a_panel_in_a_closed_row_is_checked(example: dict[str, Any]) -> None:
+def test_panel_in_a_closed_row_is_checked(example: dict[str, Any]) -> None:
     document = copy.deepcopy(example)
     row, first, *others = document["panels"]
     first["options"]["unknown"] = 1

@@ -51,7 +51,7 @@ def test_every_unit_of_pcp_is_drawn(text: str) -> None:
         (None, True, "NUM-PER-SEC", "cps", Fraction(1)),
     ],
 )
-def test_what_is_drawn_and_its_scale(
+def test_unit_has_its_drawn_unit_and_scale(
     qudt: str | None, rate: bool, drawn: str, grafana: str, scale: Fraction
 ) -> None:
     unit, found = drawn_unit(qudt, rate=rate)
@@ -59,7 +59,7 @@ def test_what_is_drawn_and_its_scale(
 
 
 @pytest.mark.parametrize("qudt", sorted(_UNITS))
-def test_what_is_drawn_has_a_symbol_where_it_is_named(qudt: str) -> None:
+def test_drawn_unit_has_a_symbol(qudt: str) -> None:
     symbol = unit_symbol(str(UNIT[qudt]))
     assert symbol is not None
     # A rate follows a number, and a share is drawn in percent.
@@ -82,20 +82,22 @@ def test_bytes_are_shortened_by_1024_and_rates_by_1000() -> None:
         ("NUM-PER-SEC", True, "no unit for 'NUM-PER-SEC' per second"),
     ],
 )
-def test_units_that_nobody_can_draw(qudt: str, rate: bool, message: str) -> None:
+def test_units_that_cannot_be_drawn_are_refused(
+    qudt: str, rate: bool, message: str
+) -> None:
     with pytest.raises(UnitError, match=message) as caught:
         drawn_unit(qudt, rate=rate)
     assert "\n" not in str(caught.value)
 
 
-def test_a_picture_has_one_unit() -> None:
+def test_panel_has_one_unit() -> None:
     byte, kibi = drawn_unit("BYTE")[0], drawn_unit("KibiBYTE")[0]
     assert one_unit([byte, kibi]) == byte
     with pytest.raises(UnitError, match="several units, BYTE and SEC: split them"):
         one_unit([byte, drawn_unit("SEC")[0]])
 
 
-def test_local_names_of_foreign_units_stay_whole() -> None:
+def test_local_names_of_other_units_are_complete() -> None:
     assert local_name(str(UNIT["BYTE"])) == "BYTE"
     assert local_name("urn:x") == "urn:x"
     assert isinstance(drawn_unit("W")[0], Unit)

@@ -21,7 +21,7 @@ SETTINGS = {f"SUPERTWIN_{name.upper()}" for name in Settings.fields}
 OF_GRAFANA = re.compile(r"GF_[A-Z]+(_[A-Z]+)+(__FILE)?")
 
 
-def test_the_services_that_are_wanted() -> None:
+def test_compose_has_the_expected_services() -> None:
     wanted = {"fuseki", "victoria-metrics", "grafana", "api", "bridge", "ingest"}
     assert wanted <= SERVICES.keys()
 
@@ -34,7 +34,7 @@ def test_every_variable_is_a_setting(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_every_value_is_one_that_the_setting_takes(
+def test_every_value_is_valid_for_its_setting(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable, value in compose.environment(OURS[name]).items():
@@ -42,7 +42,7 @@ def test_every_value_is_one_that_the_setting_takes(
     Settings()
 
 
-def test_what_may_be_set_is_a_setting_or_grafana_s() -> None:
+def test_variables_are_settings_or_grafanas() -> None:
     for name, default in compose.variables().items():
         if name.startswith("GRAFANA_"):
             continue
@@ -52,7 +52,7 @@ def test_what_may_be_set_is_a_setting_or_grafana_s() -> None:
             assert default == str(field.default), name
 
 
-def test_every_variable_is_in_the_documentation() -> None:
+def test_every_variable_is_documented() -> None:
     page = (ROOT / "docs" / "deployment.md").read_text("utf-8")
     assert not [name for name in compose.variables() if f"`{name}`" not in page]
 
@@ -67,7 +67,7 @@ def published() -> dict[str, tuple[str, int, int]]:
     return found
 
 
-def test_ports_are_published_on_loopback_alone() -> None:
+def test_ports_are_published_on_loopback_only() -> None:
     assert {address for address, _, _ in published().values()} == {"127.0.0.1"}
 
 
@@ -78,13 +78,13 @@ def test_ports_are_the_defaults() -> None:
         assert outside == inside == port
 
 
-def test_the_store_is_not_published() -> None:
+def test_store_is_not_published() -> None:
     """Nothing outside its network needs it."""
     assert "victoria-metrics" not in published()
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_addresses_lead_to_services_and_their_ports(name: str) -> None:
+def test_urls_name_services_and_their_ports(name: str) -> None:
     ports = {
         "fuseki": Settings.fields["fuseki_port"].default,
         "victoria-metrics": Settings.fields["store_port"].default,
@@ -98,7 +98,7 @@ def test_addresses_lead_to_services_and_their_ports(name: str) -> None:
             assert within or host == "127.0.0.1"
 
 
-def test_the_base_is_where_the_browser_finds_the_api() -> None:
+def test_base_is_the_url_of_the_api_for_browsers() -> None:
     bases = {
         compose.environment(one)["SUPERTWIN_BASE"]
         for one in SERVICES.values()
@@ -107,7 +107,7 @@ def test_the_base_is_where_the_browser_finds_the_api() -> None:
     assert bases == {f"http://localhost:{published()['api'][1]}"}
 
 
-def test_grafana_s_pages_may_ask_the_api() -> None:
+def test_pages_of_grafana_may_query_the_api() -> None:
     origin = compose.environment(SERVICES["api"])["SUPERTWIN_CORS_ORIGINS"]
     assert origin == f"http://localhost:{published()['grafana'][1]}"
     assert compose.environment(SERVICES["grafana"])["GF_SERVER_ROOT_URL"] == origin
@@ -119,7 +119,7 @@ def test_every_volume_is_declared_and_used() -> None:
     assert named == compose.load()["volumes"].keys()
 
 
-def test_files_of_the_host_are_there_and_read_only() -> None:
+def test_mounted_files_exist_and_are_read_only() -> None:
     for service in SERVICES.values():
         for source, _, read_only in compose.mounts(service):
             if "/" in source:
@@ -147,14 +147,14 @@ def image_folders() -> set[str]:
     return {f"/var/lib/supertwin/{name}" for name in names[1].split()}
 
 
-def test_a_volume_lies_on_a_folder_that_the_image_gives_to_its_user() -> None:
+def test_volume_is_mounted_on_a_folder_of_the_image_user() -> None:
     for service in OURS.values():
         for source, target, _ in compose.mounts(service):
             if "/" not in source:
                 assert target in image_folders()
 
 
-def test_a_volume_lies_at_one_place() -> None:
+def test_volume_has_one_mount_point() -> None:
     places: dict[str, set[str]] = {}
     for service in SERVICES.values():
         for source, target, _ in compose.mounts(service):
@@ -162,7 +162,7 @@ def test_a_volume_lies_at_one_place() -> None:
     assert all(len(targets) == 1 for targets in places.values())
 
 
-def test_every_secret_is_declared_used_and_made(tmp_path: Path) -> None:
+def test_every_secret_is_declared_used_and_created(tmp_path: Path) -> None:
     compose.copy_deploy(tmp_path / "deploy")
     declared = compose.load()["secrets"]
     used = {name for one in SERVICES.values() for name in one.get("secrets", [])}
@@ -173,7 +173,7 @@ def test_every_secret_is_declared_used_and_made(tmp_path: Path) -> None:
         assert (tmp_path / secret["file"]).stat().st_size > 24
 
 
-def test_secrets_are_made_once(tmp_path: Path) -> None:
+def test_secrets_are_created_once(tmp_path: Path) -> None:
     compose.copy_deploy(tmp_path / "deploy")
     folder = tmp_path / "deploy" / "secrets"
     command = [tmp_path / "deploy" / "make-secrets"]
@@ -186,7 +186,7 @@ def test_secrets_are_made_once(tmp_path: Path) -> None:
     assert not [text for text in first.values() if text.strip() in done.stdout]
 
 
-def test_a_password_is_never_in_the_file() -> None:
+def test_password_is_never_in_the_file() -> None:
     for service in SERVICES.values():
         for name, value in compose.environment(service).items():
             if "PASSWORD" in name:
@@ -201,7 +201,7 @@ def test_secrets_stay_out_of_git_and_of_the_image() -> None:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_every_command_is_one_of_ours(name: str) -> None:
+def test_every_command_exists(name: str) -> None:
     service = OURS[name]
     lines = [service["command"], service.get("healthcheck", {}).get("test", [])]
     words = [line for line in lines if line]
@@ -225,7 +225,7 @@ def parses(command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_our_services_may_do_little(name: str) -> None:
+def test_own_services_have_few_privileges(name: str) -> None:
     service = OURS[name]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
@@ -234,7 +234,7 @@ def test_our_services_may_do_little(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in SERVICES if n not in ("ingest", "token")])
-def test_every_service_is_watched_bounded_and_restarted(name: str) -> None:
+def test_every_service_has_health_check_limits_and_restart(name: str) -> None:
     service = SERVICES[name]
     assert service["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
     assert service["mem_limit"]
@@ -254,20 +254,20 @@ def test_images_are_pinned() -> None:
         assert re.search(r":v?\d+\.\d+\.\d+$", image), image
 
 
-def test_our_image_has_our_version() -> None:
+def test_own_image_has_the_package_version() -> None:
     project = (ROOT / "pyproject.toml").read_text()
     version = re.search(r'^version = "(.+)"$', project, re.MULTILINE)
     assert version
     assert {one["image"] for one in OURS.values()} == {f"supertwin:{version[1]}"}
 
 
-def test_grafana_is_the_one_whose_schema_the_dashboards_are_checked_with() -> None:
+def test_grafana_version_matches_the_checked_schema() -> None:
     package = json.loads((ROOT / "deploy/locks/grafana/package.json").read_text())
     version = package["dependencies"]["@grafana/schema"]
     assert SERVICES["grafana"]["image"] == f"grafana/grafana:{version}"
 
 
-def test_a_host_without_a_name_is_refused() -> None:
+def test_host_without_a_name_is_refused() -> None:
     with pytest.raises(KeyError, match="SUPERTWIN_HOST"):
         compose.load({"OTHER": ""})
 
@@ -281,7 +281,7 @@ def docker_compose() -> list[str]:
     return command if done.returncode == 0 else []
 
 
-def test_docker_reads_the_same() -> None:
+def test_docker_reads_the_same_configuration() -> None:
     read: dict[str, Any] = compose.load()
     names = set(compose.variables())
     env = {name: value for name, value in os.environ.items() if name not in names}

@@ -25,7 +25,7 @@ def test_base_images_are_pinned() -> None:
         assert image in names or re.search(r":v?\d+(\.\d+)+(-slim)?$", image), image
 
 
-def test_the_store_is_the_one_that_is_installed_elsewhere() -> None:
+def test_store_version_matches_the_lock_file() -> None:
     module = (ROOT / "deploy/locks/victoria-metrics/go.mod").read_text()
     version = re.search(r"VictoriaMetrics/VictoriaMetrics (v[\d.]+)", module)
     assert version
@@ -35,7 +35,7 @@ def test_the_store_is_the_one_that_is_installed_elsewhere() -> None:
     )
 
 
-def test_it_does_not_run_as_root() -> None:
+def test_image_does_not_run_as_root() -> None:
     last = TEXT[TEXT.rindex("\nFROM ") :]
     assert re.search(r"^USER supertwin$", last, re.MULTILINE)
     assert last.rindex("\nUSER ") > last.rindex("\nRUN ")
@@ -46,7 +46,7 @@ def ignored() -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def test_what_is_copied_exists_and_is_not_ignored() -> None:
+def test_copied_files_exist_and_are_not_ignored() -> None:
     for copied in instructions("COPY"):
         words = copied.split()
         if words[0].startswith("--from="):
@@ -57,7 +57,7 @@ def test_what_is_copied_exists_and_is_not_ignored() -> None:
             assert not [rule for rule in ignored() if fnmatch(source, rule)]
 
 
-def test_every_folder_of_the_program_is_in_the_image() -> None:
+def test_every_folder_of_the_program_is_copied() -> None:
     project = (ROOT / "pyproject.toml").read_text()
     block = project.partition("packages = [")[2].partition("]")[0]
     packages = set(re.findall(r'"(\w+)"', block))
@@ -67,17 +67,17 @@ def test_every_folder_of_the_program_is_in_the_image() -> None:
     assert packages <= set(compiled.split())
 
 
-def test_what_install_puts_there_is_what_is_copied() -> None:
+def test_copied_tools_are_installed_by_install_sh() -> None:
     installer = (ROOT / "install.sh").read_text()
     for place in re.findall(r"--from=build /opt/supertwin/(\S+) ", TEXT):
         assert place.removeprefix(".tools/").removeprefix(".") in installer
 
 
-def test_its_settings_exist() -> None:
+def test_settings_of_the_image_exist() -> None:
     names = set(re.findall(r"\b(SUPERTWIN_\w+)=", TEXT))
     assert names
     assert names <= {f"SUPERTWIN_{name.upper()}" for name in Settings.fields}
 
 
-def test_nothing_secret_is_built_in() -> None:
+def test_image_has_no_secrets() -> None:
     assert not re.search(r"password|secret|token", TEXT, re.IGNORECASE)

@@ -25,7 +25,7 @@ SOURCES = {
 }
 
 
-def test_the_plugin_is_installed_and_pinned() -> None:
+def test_plugin_is_installed_and_pinned() -> None:
     name, _, version = SERVICE["environment"]["GF_PLUGINS_PREINSTALL_SYNC"].partition(
         "@"
     )
@@ -33,16 +33,16 @@ def test_the_plugin_is_installed_and_pinned() -> None:
     assert tuple(map(int, version.split("."))) >= (1, 1, 0)
 
 
-def test_there_is_a_source_of_each_type() -> None:
+def test_each_type_has_a_data_source() -> None:
     assert set(SOURCES) == {"prometheus", PLUGIN}
 
 
-def test_series_are_as_fine_as_a_second() -> None:
+def test_series_have_a_step_of_one_second() -> None:
     assert SOURCES["prometheus"]["jsonData"]["timeInterval"] == "1s"
     assert SOURCES["prometheus"]["isDefault"] is True
 
 
-def test_what_is_filled_in_is_given() -> None:
+def test_variables_of_data_sources_are_set() -> None:
     text = (FOLDER / "datasources" / "supertwin.yaml").read_text("utf-8")
     names = set(re.findall(r"\$([A-Z]\w+)", text))
     assert names == {"SUPERTWIN_STORE_READ_URL", "SUPERTWIN_BASE"}
@@ -68,7 +68,7 @@ def test_grafana_has_the_account_of_the_store() -> None:
     assert source["secureJsonData"] == {"basicAuthPassword": f"$__file{{{path}}}"}
 
 
-def test_dashboards_are_read_where_they_are_written() -> None:
+def test_dashboards_are_read_from_their_output_folder() -> None:
     (provider,) = read("dashboards/supertwin.yaml")["providers"]
     path = provider["options"]["path"]
     places = {target: source for source, target, _ in compose.mounts(SERVICE)}
@@ -77,7 +77,7 @@ def test_dashboards_are_read_where_they_are_written() -> None:
     assert f"supertwin dashboards --out {path} " in writer["command"][0]
 
 
-def test_each_folder_lies_where_grafana_looks() -> None:
+def test_folders_are_mounted_where_grafana_looks() -> None:
     for source, target, _ in compose.mounts(SERVICE):
         if source.startswith("./"):
             kind = target.removeprefix("/etc/grafana/provisioning/")

@@ -14,7 +14,7 @@ _SAY = (
 
 
 @pytest.mark.parametrize(("machine", "lines"), [("x86_64", 0), ("aarch64", 1)])
-def test_one_line_says_what_is_left_out(
+def test_one_line_names_what_is_not_installed(
     tmp_path: Path, machine: str, lines: int
 ) -> None:
     """A fake `uname` in PATH names the architecture; nothing is installed."""

@@ -42,7 +42,7 @@ def imported() -> set[str]:
     return tops - {*PACKAGES, *sys.stdlib_module_names} - PCP
 
 
-def test_what_the_program_imports_is_installed_to_run_it() -> None:
+def test_imported_packages_are_in_the_run_lock() -> None:
     run = names("run")
     offered = {
         module
@@ -53,14 +53,14 @@ def test_what_the_program_imports_is_installed_to_run_it() -> None:
     assert {module.lower() for module in OPTIONAL} <= of_extra("test")
 
 
-def test_what_only_tests_and_benchmarks_need_is_not_installed_to_run() -> None:
+def test_test_packages_are_not_in_the_run_lock() -> None:
     assert not names("run") & of_extra("test")
 
 
-def test_what_each_extra_names_is_in_its_lock() -> None:
+def test_packages_of_each_extra_are_in_its_lock() -> None:
     assert of_extra("build") <= names("run")
     assert of_extra("test") <= names("test")
 
 
-def test_the_lock_of_tests_changes_no_version() -> None:
+def test_test_lock_changes_no_version() -> None:
     assert pins("run") <= pins("test")

@@ -54,20 +54,20 @@ def source(place: Place) -> str:
     raise AssertionError("no source of the graph")
 
 
-def test_grafana_s_plugin_reads_the_twin(place: Place) -> None:
+def test_plugin_of_grafana_reads_the_twin(place: Place) -> None:
     answer = ask(place, auth=place.reader)
     assert answer.headers["access-control-allow-origin"] == "http://localhost:3000"
     rows = answer.json()["results"]["bindings"]
     assert [row["name"]["value"] for row in rows] == [compose.HOST]
 
 
-def test_nobody_else_does(place: Place) -> None:
+def test_anonymous_clients_are_refused(place: Place) -> None:
     assert ask(place).status_code == 401
     answer = httpx.get(f"{place.url('fuseki')}/twin/sparql", params={"query": HOSTS})
     assert answer.status_code == 401
 
 
-def test_the_bridge_writes_series(place: Place) -> None:
+def test_bridge_writes_series(place: Place) -> None:
     wait_until(lambda: bridge_status(place).get("written"), what="points")
     url = f"{place.url('victoria-metrics')}/api/v1/label/hostname/values"
     answer = httpx.get(url, auth=place.store_account)
@@ -75,7 +75,7 @@ def test_the_bridge_writes_series(place: Place) -> None:
     assert httpx.get(url).status_code == 401
 
 
-def test_the_api_sees_all_of_it(place: Place) -> None:
+def test_api_sees_all_services(place: Place) -> None:
     def well() -> bool:
         return httpx.get(f"{place.url('api')}/health").status_code == 200
 
@@ -83,7 +83,7 @@ def test_the_api_sees_all_of_it(place: Place) -> None:
     assert list((place.home / "topology").glob("*.xml"))
 
 
-def test_the_dashboards_ask_sources_that_grafana_has(place: Place) -> None:
+def test_dashboards_use_data_sources_of_grafana(place: Place) -> None:
     files = list((place.home / "dashboards").rglob("*.json"))
     assert files
     types = {
@@ -110,14 +110,14 @@ def test_no_password_is_in_arguments_or_logs(place: Place) -> None:
         assert not [secret for secret in secrets if secret in text]
 
 
-def test_compaction_is_a_command(place: Place) -> None:
+def test_command_compacts_the_store(place: Place) -> None:
     fuseki = Container(place, "fuseki")
     fuseki.command = ["supertwin", "compact", "--patience", "2"]
     assert "twin compacted" in fuseki.run()
     assert ask(place, auth=place.reader).is_success
 
 
-def test_a_check_tells_what_does_not_run(place: Place) -> None:
+def test_check_names_the_service_that_is_down(place: Place) -> None:
     elsewhere = Container(place, "api")
     elsewhere.env["SUPERTWIN_API_PORT"] = "9"
     assert not elsewhere.is_well()

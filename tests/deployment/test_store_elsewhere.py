@@ -134,7 +134,7 @@ def has_series(store: VictoriaMetrics) -> bool:
     return "kernel_all_pswitch" in store.label_values("__name__")
 
 
-def test_a_store_under_a_path(
+def test_store_below_a_path_is_used(
     tmp_path: Path, graph: str, sampled: Callable[[str], BridgeProcess]
 ) -> None:
     with (
@@ -146,7 +146,7 @@ def test_a_store_under_a_path(
         assert store_of(api)["ok"]
 
 
-def test_a_cluster_takes_here_and_answers_there(
+def test_cluster_is_written_and_read_at_different_urls(
     tmp_path: Path, graph: str, sampled: Callable[[str], BridgeProcess]
 ) -> None:
     with (
@@ -167,7 +167,7 @@ def test_a_cluster_takes_here_and_answers_there(
         wait_until(lambda: has_series(store))
 
 
-def test_a_store_that_refuses_the_account(tmp_path: Path, graph: str) -> None:
+def test_refused_account_is_reported(tmp_path: Path, graph: str) -> None:
     with (
         VictoriaMetrics(tmp_path / "store") as store,
         cluster(store.url, ACCOUNT) as front,
@@ -187,7 +187,7 @@ def test_a_store_that_refuses_the_account(tmp_path: Path, graph: str) -> None:
         client.close()
 
 
-def test_a_path_that_no_store_serves_is_told(tmp_path: Path) -> None:
+def test_path_without_a_store_is_reported(tmp_path: Path) -> None:
     with (
         VictoriaMetrics(tmp_path / "store") as store,
         cluster(store.url) as front,
@@ -199,7 +199,7 @@ def test_a_path_that_no_store_serves_is_told(tmp_path: Path) -> None:
             client.close()
 
 
-def test_a_cluster_does_not_say_when_it_started(tmp_path: Path) -> None:
+def test_cluster_does_not_report_its_start(tmp_path: Path) -> None:
     with (
         VictoriaMetrics(tmp_path / "store") as store,
         cluster(store.url) as front,

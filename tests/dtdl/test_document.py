@@ -31,7 +31,7 @@ def loads(twin: Twin, version: int) -> Document:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_limits_of_each_version(odd: Twin, version: int) -> None:
+def test_limits_of_each_version_are_met(odd: Twin, version: int) -> None:
     for element in elements(loads(odd, version)):
         assert len(element.get("description", "")) <= TEXT
         assert len(element.get("comment", "")) <= TEXT
@@ -43,7 +43,7 @@ def test_the_limits_of_each_version(odd: Twin, version: int) -> None:
             assert len(set(names)) == len(names)
 
 
-def test_units_that_dtdl_knows(odd: Twin) -> None:
+def test_units_of_dtdl_are_used(odd: Twin) -> None:
     two, four = loads(odd, 2), loads(odd, 4)
     assert named(two, "diskSize")["unit"] == "byte"
     assert named(two, "diskSize")["@type"] == ["Property", "DataSize", "Value"]
@@ -56,7 +56,7 @@ def test_units_that_dtdl_knows(odd: Twin) -> None:
     assert named(two, "BenchmarkResult_r1")["unit"] == "bytePerSecond"
 
 
-def test_units_that_dtdl_does_not_know_stay_as_ours(odd: Twin) -> None:
+def test_units_unknown_to_dtdl_keep_our_iri(odd: Twin) -> None:
     name = "perfevent_hwcounters_INST_RETIRED_ANY_value"
     two, three = named(loads(odd, 2), name), named(loads(odd, 3), name)
     assert "unit" not in two
@@ -64,19 +64,19 @@ def test_units_that_dtdl_does_not_know_stay_as_ours(odd: Twin) -> None:
     assert json.loads(three["comment"])["hasUnit"] == "unit:NUM"
 
 
-def test_what_must_be_scaled_is_in_no_unit_yet(odd: Twin) -> None:
+def test_scaled_metric_has_no_dtdl_unit(odd: Twin) -> None:
     found = named(loads(odd, 2), "denki_rapl_raw")
     assert "unit" not in found
     assert found["hasUnit"] == {"@id": "unit:J"}
 
 
-def test_every_unit_of_pcp_is_known_or_has_none_in_dtdl() -> None:
+def test_units_of_pcp_have_a_dtdl_unit_or_none() -> None:
     without = {"NUM", "NUM-PER-SEC", "PebiBYTE"}
     known = {str(unit).rpartition("/")[2] for unit in UNITS}
     assert set(PCP_UNITS.values()) - known == without
 
 
-def test_parts_that_hold_none_are_components(odd: Twin) -> None:
+def test_parts_without_parts_are_components(odd: Twin) -> None:
     found = [c for c in loads(odd, 2)[0]["contents"] if c["@type"] == "Component"]
     assert sorted(c["name"] for c in found) == [
         "disk_a_20very_20long_20name_20that_20a_20device_20mapper_20might",
@@ -85,7 +85,7 @@ def test_parts_that_hold_none_are_components(odd: Twin) -> None:
 
 
 @pytest.mark.parametrize(("version", "pages"), [(2, 3), (3, 0), (4, 0)])
-def test_more_contents_than_allowed_continue_on_pages(version: int, pages: int) -> None:
+def test_excess_contents_continue_on_pages(version: int, pages: int) -> None:
     node, pmu = IRIS.host("n1"), IRIS.component("n1", "pmu", "skx")
     triples: list[Triple] = [
         (node, RDF.type, ST.ComputeNode),
@@ -104,7 +104,7 @@ def test_more_contents_than_allowed_continue_on_pages(version: int, pages: int) 
         assert set(read(Twin("n1", triples).document(2), BASE).triples) == set(triples)
 
 
-def test_a_comment_is_whole_json_whatever_must_be_left_out(odd: Twin) -> None:
+def test_shortened_comment_is_valid_json(odd: Twin) -> None:
     flags = [(IRIS.component(ODD, "socket", "socket-0"), ST.cpuFlag, Literal(f"f{n}"))
              for n in range(300)]  # fmt: skip
     document = loads(Twin(odd.host, [*odd.triples, *flags]), 3)
@@ -118,12 +118,12 @@ def test_a_comment_is_whole_json_whatever_must_be_left_out(odd: Twin) -> None:
 ODD = "h1_odd.host"
 
 
-def test_a_cut_help_text_is_whole_where_there_is_room(odd: Twin) -> None:
+def test_truncated_help_text_is_kept_in_full_in_the_comment(odd: Twin) -> None:
     found = named(loads(odd, 2), "kernel_percpu_cpu_user")
     assert found["description"].endswith("…")
     assert found["wholeComment"].endswith("counted elsewhere.")
 
 
-def test_the_same_twin_is_the_same_document(odd: Twin) -> None:
+def test_equal_twins_give_equal_documents(odd: Twin) -> None:
     again = Twin(odd.host, list(reversed(odd.triples)))
     assert again.document(2) == odd.document(2)

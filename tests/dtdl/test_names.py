@@ -26,19 +26,19 @@ NEAR = st.text("h0_é-x5F", max_size=6)
 
 
 @given(TEXTS | NEAR)
-def test_a_segment_reads_back(text: str) -> None:
+def test_segment_round_trips(text: str) -> None:
     segment = encode_segment(text)
     assert ALLOWED.fullmatch(segment)
     assert decode_segment(segment) == text
 
 
 @given(NEAR, NEAR)
-def test_two_texts_are_two_segments(one: str, other: str) -> None:
+def test_different_texts_give_different_segments(one: str, other: str) -> None:
     assert (encode_segment(one) == encode_segment(other)) == (one == other)
 
 
 @given(st.text("h0_x5FaA", max_size=8))
-def test_a_segment_is_of_one_text_or_of_none(segment: str) -> None:
+def test_segment_decodes_to_at_most_one_text(segment: str) -> None:
     try:
         text = decode_segment(segment)
     except DtmiError:
@@ -60,7 +60,7 @@ def test_a_segment_is_of_one_text_or_of_none(segment: str) -> None:
         ("ü", "h_xC3_xBC"),
     ],
 )
-def test_segments_as_documented(text: str, segment: str) -> None:
+def test_segments_match_the_documentation(text: str, segment: str) -> None:
     assert encode_segment(text) == segment
 
 
@@ -76,7 +76,7 @@ PARTS = st.text(PLAIN, max_size=40)
 
 
 @given(st.lists(PARTS, min_size=1, max_size=5).map("/".join))
-def test_an_iri_reads_back_from_its_dtmi(path: str) -> None:
+def test_iri_round_trips_through_its_dtmi(path: str) -> None:
     iri = f"{BASE}/{path}"
     dtmi = to_dtmi(iri, BASE)
     assert len(dtmi) <= MAX_INTERFACE_ID
@@ -84,7 +84,7 @@ def test_an_iri_reads_back_from_its_dtmi(path: str) -> None:
     assert from_dtmi(to_dtmi(iri, BASE, 10**6), BASE) == URIRef(iri)
 
 
-def test_long_iris_keep_apart() -> None:
+def test_long_iris_have_different_dtmis() -> None:
     iris = [f"{BASE}/twin/n1/disk/{'x' * 200}{n}" for n in range(100)]
     dtmis = {to_dtmi(iri, BASE) for iri in iris}
     assert len(dtmis) == 100
@@ -92,7 +92,7 @@ def test_long_iris_keep_apart() -> None:
     assert len({to_dtmi(iri, BASE, MAX_ID) for iri in iris}) == 100
 
 
-def test_an_iri_from_elsewhere_has_a_dtmi_of_its_own() -> None:
+def test_foreign_iri_has_its_own_dtmi() -> None:
     dtmi = to_dtmi("urn:x:y", BASE)
     assert from_dtmi(dtmi, BASE) == URIRef("urn:x:y")
     assert dtmi != to_dtmi(f"{BASE}/urn:x:y", BASE)
@@ -112,12 +112,12 @@ def test_an_iri_from_elsewhere_has_a_dtmi_of_its_own() -> None:
         "n1",
     ],
 )
-def test_a_dtmi_that_no_export_has(dtmi: str) -> None:
+def test_foreign_dtmi_is_refused(dtmi: str) -> None:
     with pytest.raises(DtmiError):
         from_dtmi(dtmi, BASE)
 
 
-def test_a_page_has_a_dtmi_within_the_limit() -> None:
+def test_dtmi_of_a_page_is_within_the_limit() -> None:
     for iri in (f"{BASE}/twin/n1", f"{BASE}/twin/{'n' * 95}"):
         pages = [page_dtmi(to_dtmi(iri, BASE), n) for n in range(300)]
         assert len(set(pages)) == 300
@@ -125,7 +125,7 @@ def test_a_page_has_a_dtmi_within_the_limit() -> None:
 
 
 @given(st.lists(TEXTS | st.text("ab_", max_size=80), max_size=20))
-def test_names_are_allowed_and_given_once(wanted: list[str]) -> None:
+def test_names_are_valid_and_unique(wanted: list[str]) -> None:
     names = Names(64)
     given_ = [names.give(text) for text in wanted]
     assert len(set(given_)) == len(given_)

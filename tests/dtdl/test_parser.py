@@ -97,7 +97,7 @@ def found() -> dict[str, Verdict]:
     return verdicts(documents())
 
 
-def test_no_export_has_an_error(found: dict[str, Verdict]) -> None:
+def test_exports_have_no_errors(found: dict[str, Verdict]) -> None:
     if not MACHINES.is_dir():
         print(f"no topologies of real machines at {MACHINES}: none exported")
     exports = {n: v for n, v in found.items() if not n.startswith("planted")}
@@ -108,7 +108,7 @@ def test_no_export_has_an_error(found: dict[str, Verdict]) -> None:
 
 
 @pytest.mark.parametrize("error", PLANTED)
-def test_a_planted_error_is_found(found: dict[str, Verdict], error: str) -> None:
+def test_planted_error_is_reported(found: dict[str, Verdict], error: str) -> None:
     assert (
         found[f"planted.{error}"]
         .errors[0]
@@ -116,11 +116,11 @@ def test_a_planted_error_is_found(found: dict[str, Verdict], error: str) -> None
     )
 
 
-def test_the_parser_stays_within_its_memory(found: dict[str, Verdict]) -> None:
+def test_parser_stays_within_its_memory(found: dict[str, Verdict]) -> None:
     assert max(verdict.rss for verdict in found.values()) < MAX_RSS
 
 
-def test_a_large_host_is_bounded() -> None:
+def test_large_host_is_bounded() -> None:
     sizes = {name: len(text) for name, text in documents().items()}
     assert 3_000_000 < sizes["large.2"] < 8_000_000
     assert max(sizes.values()) < 10_000_000

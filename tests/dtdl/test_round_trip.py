@@ -41,30 +41,30 @@ def check(twin: Twin) -> None:
     assert isomorphic(graph(found.triples), graph(list(twin.triples)))
 
 
-def test_one_of_everything(odd: Twin) -> None:
+def test_host_with_one_of_everything_round_trips(odd: Twin) -> None:
     check(odd)
 
 
-def test_a_large_host() -> None:
+def test_large_host_round_trips() -> None:
     check(large())
 
 
 @pytest.mark.parametrize("path", FOUND or [None], ids=lambda p: p and p.stem)
-def test_real_machines(path: Path | None) -> None:
+def test_real_machines_round_trip(path: Path | None) -> None:
     if path is None:
         print(f"no topologies of real machines at {MACHINES}: none read back")
         return
     check(dict(machines(path.stem))[path.stem])
 
 
-def test_below_another_base(odd: Twin) -> None:
+def test_document_is_read_below_another_base(odd: Twin) -> None:
     found = read(odd.document(2), "https://other.example/supertwin/")
     said = {str(t).replace("https://other.example/supertwin", BASE)
             for triple in found.triples for t in triple}  # fmt: skip
     assert said == {str(term) for triple in odd.triples for term in triple}
 
 
-def test_by_another_name(odd: Twin) -> None:
+def test_document_is_read_under_another_host_name(odd: Twin) -> None:
     found = read(odd.document(2), BASE, "n2")
     assert found.host == "n2"
     node = IRIS.host("n2")
@@ -77,7 +77,7 @@ def test_by_another_name(odd: Twin) -> None:
     assert len(triples) == len(odd.triples) - 1
 
 
-def test_an_edited_document_is_not_whole(odd: Twin) -> None:
+def test_edited_document_is_not_complete(odd: Twin) -> None:
     text = odd.document(2).replace(b"stream_c.exe", b"stream_d.exe")
     assert not read(text, BASE).whole
 
@@ -109,7 +109,9 @@ PROPERTIES = st.sampled_from(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(PROPERTIES, OBJECTS), max_size=12))
-def test_any_value_of_any_property(pairs: list[tuple[URIRef, Literal]]) -> None:
+def test_any_value_of_any_property_round_trips(
+    pairs: list[tuple[URIRef, Literal]],
+) -> None:
     disk = IRIS.component("n1", "disk", "d")
     triples = [*HOST, (disk, RDF.type, ST.Disk), *((disk, p, o) for p, o in pairs)]
     # The same on a content, whose facts are members.
@@ -124,7 +126,7 @@ IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_si
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(IDS.filter(lambda text: text not in (".", "..")), max_size=6))
-def test_any_name_of_a_component(names: list[str]) -> None:
+def test_any_component_name_round_trips(names: list[str]) -> None:
     triples = list(HOST)
     for name in names:
         disk = IRIS.component("n1", "disk", name)
@@ -132,11 +134,11 @@ def test_any_name_of_a_component(names: list[str]) -> None:
     check(Twin("n1", triples))
 
 
-def test_an_invalid_host_is_not_exported() -> None:
+def test_invalid_host_is_not_exported() -> None:
     with pytest.raises(NotExportableError, match="not a host"):
         export(HOST, IRIS.host("n2"), BASE, 2)
 
 
-def test_a_blank_node_is_not_exported() -> None:
+def test_blank_node_is_not_exported() -> None:
     with pytest.raises(NotExportableError, match="blank node"):
         list(export([*HOST, (NODE, ST.claims, BNode())], NODE, BASE, 2))  # type: ignore[list-item]

@@ -32,7 +32,7 @@ def of_kind(document: Document, kind: str) -> Document:
     return [e for i in document for e in (i, *i["contents"]) if kind in e["@type"]]
 
 
-def test_import_and_export_give_what_was_there(
+def test_import_then_export_gives_the_same(
     installation: Installation, odd: Twin
 ) -> None:
     done = installation.load(odd.document(2))
@@ -51,7 +51,9 @@ def test_import_and_export_give_what_was_there(
     assert out.read_bytes() == odd.document(2)
 
 
-def test_each_part_stands_in_its_graph(installation: Installation, odd: Twin) -> None:
+def test_each_part_is_stored_in_its_graph(
+    installation: Installation, odd: Twin
+) -> None:
     assert installation.load(odd.document(2)).exit_code == 0
     kinds = {
         name.removeprefix(f"{BASE}/graph/"): {
@@ -95,7 +97,7 @@ def test_added_plans_are_part_of_an_export(
     assert isomorphic(union(installation.graphs()), before)
 
 
-def test_the_same_again_changes_nothing(installation: Installation, odd: Twin) -> None:
+def test_repeated_import_changes_nothing(installation: Installation, odd: Twin) -> None:
     installation.load(odd.document(2))
     before = installation.graphs()
     done = installation.load(odd.document(2))
@@ -105,7 +107,7 @@ def test_the_same_again_changes_nothing(installation: Installation, odd: Twin) -
     assert all(isomorphic(after[name], before[name]) for name in after)
 
 
-def test_an_edited_file_is_loaded_as_it_stands(
+def test_edited_file_is_loaded_as_edited(
     installation: Installation, two: Document, odd: Twin
 ) -> None:
     installation.load(odd.document(2))
@@ -113,12 +115,12 @@ def test_an_edited_file_is_loaded_as_it_stands(
     model["value"] = "Acme 9001"
     done = installation.load(dumped(two))
     assert done.exit_code == 0, done.output
-    assert "not as it was exported" in done.output
+    assert "was changed since its export" in done.output
     models = union(installation.graphs()).objects(None, ST.cpuModel)
     assert list(models) == [Literal("Acme 9001")]
 
 
-def test_another_machine_of_that_name_is_refused(
+def test_another_machine_with_the_same_name_is_refused(
     installation: Installation, two: Document, odd: Twin
 ) -> None:
     installation.load(odd.document(2))
@@ -132,7 +134,7 @@ def test_another_machine_of_that_name_is_refused(
     assert installation.load(dumped(two), "--confirm").exit_code == 0
 
 
-def test_what_does_not_conform_is_not_loaded(
+def test_invalid_description_is_not_loaded(
     installation: Installation, two: Document
 ) -> None:
     index = next(c for c in of_kind(two, "Value") if c["name"] == "osIndex")
@@ -143,7 +145,7 @@ def test_what_does_not_conform_is_not_loaded(
     assert installation.graphs() == {}
 
 
-def test_a_metric_that_is_known_otherwise_gets_an_iri_of_its_own(
+def test_differing_metric_gets_its_own_iri(
     installation: Installation, two: Document, odd: Twin
 ) -> None:
     installation.load(odd.document(2))
@@ -160,7 +162,7 @@ def test_a_metric_that_is_known_otherwise_gets_an_iri_of_its_own(
     assert list(found.objects(known, ST.valueType)) == [Literal("u64")]
 
 
-def test_an_export_is_of_one_host(installation: Installation, odd: Twin) -> None:
+def test_export_contains_one_host(installation: Installation, odd: Twin) -> None:
     installation.load(odd.document(2))
     assert installation.load(odd.document(2), "--host", "n2").exit_code == 0
     done = installation.run("export", "dtdl", "--host", ODD_HOST)
@@ -169,7 +171,7 @@ def test_an_export_is_of_one_host(installation: Installation, odd: Twin) -> None
     assert ODD_HOST.encode() not in done.stdout_bytes
 
 
-def test_a_host_that_is_not_there_is_not_exported(
+def test_unknown_host_is_not_exported(
     installation: Installation, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.json"

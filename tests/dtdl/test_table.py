@@ -56,13 +56,13 @@ def fields(element: Element) -> set[str]:
 
 
 @pytest.mark.parametrize("class_", TABLE)
-def test_every_field_of_the_table_is_there(two: Document, class_: str) -> None:
+def test_every_field_of_the_table_is_exported(two: Document, class_: str) -> None:
     found = [fields(element) for element in of_class(two, class_)]
     assert any(set(TABLE[class_]) <= names_ for names_ in found), found
 
 
 @pytest.mark.parametrize("class_", [name for name in TABLE if name != "Interface"])
-def test_a_strict_version_says_the_same_in_its_comment(
+def test_strict_version_has_the_fields_in_its_comment(
     three: Document, class_: str
 ) -> None:
     marked = [
@@ -87,7 +87,7 @@ def test_every_class_of_dtdl_is_used(two: Document, class_: str) -> None:
     assert all(set(DTDL[class_]) <= element.keys() | {"@id"} for element in found)
 
 
-def test_the_commands_have_requests_and_responses(two: Document) -> None:
+def test_commands_have_requests_and_responses(two: Document) -> None:
     commands = {c["name"]: c for c in two[0]["contents"] if c["@type"] == "Command"}
     assert commands.keys() == {"probe", "sample", "observe"}
     for command in commands.values():
@@ -96,7 +96,7 @@ def test_the_commands_have_requests_and_responses(two: Document) -> None:
             assert command[part]["schema"]["fields"]
 
 
-def test_contents_of_an_interface_are_what_the_table_lists(two: Document) -> None:
+def test_contents_of_an_interface_match_the_table(two: Document) -> None:
     thread = next(i for i in two if "HardwareThread" in i["@type"])
     kinds = {kind for content in thread["contents"] for kind in content["@type"]}
     assert {"SWTelemetry", "HWTelemetry", "Property"} <= kinds
@@ -104,7 +104,7 @@ def test_contents_of_an_interface_are_what_the_table_lists(two: Document) -> Non
     assert any("BenchmarkResult" in c["@type"] for c in benchmark["contents"])
 
 
-def test_the_table_is_our_ontology() -> None:
+def test_table_matches_the_ontology() -> None:
     known = set(ontology_graph().subjects())
     for name in TABLE:
         assert class_of(name) in known
@@ -112,7 +112,7 @@ def test_the_table_is_our_ontology() -> None:
     assert {field for row in TABLE.values() for field in row} <= spelt
 
 
-def test_properties_and_units_are_those_of_the_graph() -> None:
+def test_properties_and_units_match_the_graph() -> None:
     graph = ontology_graph()
     kinds = (OWL.ObjectProperty, OWL.DatatypeProperty)
     properties = {term for kind in kinds for term in graph.subjects(RDF.type, kind)}
@@ -121,7 +121,7 @@ def test_properties_and_units_are_those_of_the_graph() -> None:
     assert {p: u for p in own_properties() if (u := property_unit(p))} == units
 
 
-def test_no_term_of_ours_is_one_of_dtdl() -> None:
+def test_own_terms_do_not_collide_with_dtdl() -> None:
     keywords = {
         *("comment", "contents", "description", "displayName", "extends", "schemas"),
         *("name", "schema", "unit", "target", "properties", "writable", "request"),

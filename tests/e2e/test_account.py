@@ -58,7 +58,7 @@ def why(stack: Stack, *words: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads(done.stdout)
 
 
-def test_the_account_closes_in_the_status(stack: Stack) -> None:
+def test_account_in_the_status_closes(stack: Stack) -> None:
     found = json.loads(stack.status("--json"))["account"]
     missing = sum(found["missing"].values())
     assert found["expected"] == found["written"] + missing + found["queue"]["points"]
@@ -83,14 +83,14 @@ def test_status_fails_while_points_are_lost(stack: Stack) -> None:
     assert "late 7" in done.stdout
 
 
-def test_status_names_the_priority_of_what_samples(stack: Stack) -> None:
+def test_status_names_the_priority_of_the_samplers(stack: Stack) -> None:
     found = json.loads(stack.status("--json"))["priority"]
     assert found["bridge"] == found["pmcd"] == attainable("realtime")
     line = f"sampling priority: bridge {found['bridge']}, pmcd {found['pmcd']}"
     assert line in stack.status()
 
 
-def test_the_graph_knows_what_the_bridge_says_of_itself(stack: Stack) -> None:
+def test_own_metrics_of_the_bridge_are_in_the_graph(stack: Stack) -> None:
     for metric in OWN_METRICS:
         code, found = why(stack, metric.name)
         assert (code, found["verdict"]) == (0, "data"), found
@@ -103,7 +103,7 @@ def test_the_graph_knows_what_the_bridge_says_of_itself(stack: Stack) -> None:
     assert all(word in rows for word in WORDS)
 
 
-def test_its_dashboard_draws_all_of_it(stack: Stack) -> None:
+def test_bridge_dashboard_draws_all_own_metrics(stack: Stack) -> None:
     page = stack.get("/dashboards/bridge", "text/html", host=HOST)
     assert page.status_code == 200 and "Points missing" in page.text
     spec = stack.get("/dashboards/bridge", "application/json", host=HOST).json()
@@ -112,7 +112,7 @@ def test_its_dashboard_draws_all_of_it(stack: Stack) -> None:
     assert all(panel["series"] and not panel["why"] for panel in panels)
 
 
-def test_why_of_a_stack_that_runs(stack: Stack) -> None:
+def test_why_answers_on_a_running_stack(stack: Stack) -> None:
     assert why(stack, "kernel.all.pswitch")[0] == 0
     for words, verdict in (
         (("kernel.all.pswich",), "unknown metric"),
@@ -124,7 +124,7 @@ def test_why_of_a_stack_that_runs(stack: Stack) -> None:
     assert "'kernel.all.pswitch'" in why(stack, "kernel.all.pswich")[1]["reason"]
 
 
-def test_a_plan_that_was_removed_has_a_history(stack: Stack) -> None:
+def test_removed_plan_stays_in_the_history(stack: Stack) -> None:
     metric = "kernel.all.nprocs"
     wait_until(lambda: last(stack, metric) > 0, what="its values")
     with without_plan(stack, metric):

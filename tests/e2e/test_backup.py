@@ -127,7 +127,7 @@ def _all_healthy(stack: Stack) -> bool:
     return bool(children) and all(one["state"] == "healthy" for one in children)
 
 
-def test_a_backup_is_restored_into_an_empty_machine(
+def test_backup_is_restored_into_an_empty_machine(
     stack: Stack,
     run_iri: str,
     open_run: str,
@@ -173,7 +173,7 @@ def test_a_backup_is_restored_into_an_empty_machine(
 
 
 @pytest.mark.serial
-def test_points_that_wait_for_the_store_are_in_a_backup(
+def test_backup_contains_points_that_wait_for_the_store(
     empty: Stack, tmp_path: Path
 ) -> None:
     """The bridge cannot reach the store while the backup is made."""
@@ -217,13 +217,15 @@ def test_points_that_wait_for_the_store_are_in_a_backup(
         empty.run("down")
 
 
-def test_a_running_stack_is_not_restored_into(stack: Stack, backup: Path) -> None:
+def test_restore_into_a_running_stack_is_refused(stack: Stack, backup: Path) -> None:
     said = restore(stack, backup, 2)
     assert f"the stack of {stack.home} runs: `supertwin down`" in said
     assert len(said.splitlines()) == 1
 
 
-def test_a_folder_with_state_is_not_restored_into(empty: Stack, backup: Path) -> None:
+def test_restore_into_a_folder_with_state_is_refused(
+    empty: Stack, backup: Path
+) -> None:
     empty.home.mkdir()
     (empty.home / "cost.json").touch()
     said = restore(empty, backup, 2)
@@ -231,7 +233,7 @@ def test_a_folder_with_state_is_not_restored_into(empty: Stack, backup: Path) ->
 
 
 @pytest.mark.parametrize("damage", ["changed", "missing", "added"])
-def test_a_damaged_backup_is_refused(
+def test_damaged_backup_is_refused(
     empty: Stack, backup: Path, tmp_path: Path, damage: str
 ) -> None:
     copy = shutil.copytree(backup, tmp_path / "copy")
@@ -248,11 +250,11 @@ def test_a_damaged_backup_is_refused(
     assert not empty.home.exists()
 
 
-def test_an_arbitrary_folder_is_not_a_backup(empty: Stack, tmp_path: Path) -> None:
+def test_arbitrary_folder_is_not_a_backup(empty: Stack, tmp_path: Path) -> None:
     assert f"{tmp_path} is not a backup" in restore(empty, tmp_path, 2)
 
 
-def test_an_existing_folder_is_not_written_to(stack: Stack, backup: Path) -> None:
+def test_backup_into_an_existing_folder_is_refused(stack: Stack, backup: Path) -> None:
     before = files(backup)
     done = stack.run("backup", str(backup), check=False)
     assert done.returncode == 2
@@ -260,7 +262,7 @@ def test_an_existing_folder_is_not_written_to(stack: Stack, backup: Path) -> Non
     assert files(backup) == before
 
 
-def test_a_backup_takes_a_running_stack(empty: Stack, tmp_path: Path) -> None:
+def test_backup_needs_a_running_stack(empty: Stack, tmp_path: Path) -> None:
     folder = tmp_path / "backup"
     done = run(empty.env, "backup", str(folder))
     assert done.returncode == 2

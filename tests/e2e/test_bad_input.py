@@ -58,7 +58,7 @@ def hwloc_xml() -> str:
     return done.stdout
 
 
-def test_a_truncated_hwloc_file(stack: Stack, tmp_path: Path) -> None:
+def test_truncated_hwloc_file_is_refused(stack: Stack, tmp_path: Path) -> None:
     path = tmp_path / "cut.xml"
     text = hwloc_xml()
     path.write_text(text[: len(text) // 2])
@@ -66,14 +66,14 @@ def test_a_truncated_hwloc_file(stack: Stack, tmp_path: Path) -> None:
     one_line(done, "cut.xml")
 
 
-def test_an_xml_bomb(stack: Stack, tmp_path: Path) -> None:
+def test_xml_bomb_is_refused(stack: Stack, tmp_path: Path) -> None:
     path = tmp_path / "bomb.xml"
     path.write_text(BOMB)
     done = stack.run("ingest", "--hwloc", str(path), "--host", "bomb", check=False)
     one_line(done, "bomb.xml", "entit")
 
 
-def test_a_machine_with_a_thread_twice(stack: Stack, tmp_path: Path) -> None:
+def test_duplicate_thread_is_refused(stack: Stack, tmp_path: Path) -> None:
     path = tmp_path / "twice.xml"
     path.write_text(
         hwloc_xml().replace('type="PU" os_index="1"', 'type="PU" os_index="0"')
@@ -82,14 +82,16 @@ def test_a_machine_with_a_thread_twice(stack: Stack, tmp_path: Path) -> None:
     one_line(done, "twice.xml", "PU 0 occurs twice")
 
 
-def test_a_probe_file_of_the_original_cut_short(stack: Stack, tmp_path: Path) -> None:
+def test_truncated_probe_file_of_the_original_is_refused(
+    stack: Stack, tmp_path: Path
+) -> None:
     path = tmp_path / "original.json"
     path.write_text(ORIGINAL.read_text("utf-8")[:500])
     done = stack.run("ingest", "--supertwin-json", str(path), check=False)
     one_line(done, "original.json", "not JSON")
 
 
-def test_half_a_gigabyte(stack: Stack, tmp_path: Path) -> None:
+def test_huge_file_is_refused(stack: Stack, tmp_path: Path) -> None:
     path = tmp_path / "large.xml"
     with path.open("wb") as file:
         file.truncate(500_000_000)
@@ -98,16 +100,14 @@ def test_half_a_gigabyte(stack: Stack, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a/b", "two words", 'quo"te', "", "a\nb", "ümlaut"])
-def test_a_host_name_that_cannot_be_one(
-    stack: Stack, tmp_path: Path, name: str
-) -> None:
+def test_invalid_host_name_is_refused(stack: Stack, tmp_path: Path, name: str) -> None:
     path = tmp_path / "topology.xml"
     path.write_text(hwloc_xml())
     done = stack.run("ingest", "--hwloc", str(path), "--host", name, check=False)
     one_line(done, "host")
 
 
-def test_a_probe_file_that_is_none(stack: Stack, tmp_path: Path) -> None:
+def test_file_that_is_not_a_probe_file_is_refused(stack: Stack, tmp_path: Path) -> None:
     path = tmp_path / "facts.json"
     for text in ("{", "[]", '{"format": "other"}', "", "[" * 100_000):
         path.write_text(text)
@@ -115,7 +115,9 @@ def test_a_probe_file_that_is_none(stack: Stack, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--probe", "--hwloc"])
-def test_a_pipe_is_not_waited_for(stack: Stack, tmp_path: Path, option: str) -> None:
+def test_pipe_is_refused_without_waiting(
+    stack: Stack, tmp_path: Path, option: str
+) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     done = stack.run("ingest", option, str(path), "--host", "n1", check=False)
@@ -131,7 +133,7 @@ def test_a_pipe_is_not_waited_for(stack: Stack, tmp_path: Path, option: str) -> 
         ({"disks": [{"name": "vda", "size": "1"}]}, "facts.disks[0].size is the text"),
     ],
 )
-def test_a_misshapen_probe_file_says_where(
+def test_malformed_probe_file_names_the_position(
     stack: Stack, tmp_path: Path, facts: Any, said: str
 ) -> None:
     path = tmp_path / "facts.json"
@@ -143,12 +145,12 @@ def test_a_misshapen_probe_file_says_where(
     one_line(done, str(path), said, "supertwin probe --out FILE")
 
 
-def test_a_file_that_does_not_exist(stack: Stack) -> None:
+def test_missing_file_is_refused(stack: Stack) -> None:
     done = stack.run("ingest", "--probe", "/nonexistent/facts.json", check=False)
     one_line(done, "/nonexistent/facts.json")
 
 
-def test_a_description_that_does_not_conform_is_refused_with_its_report(
+def test_invalid_description_is_refused_with_its_report(
     stack: Stack, tmp_path: Path
 ) -> None:
     path = tmp_path / "facts.json"
@@ -163,13 +165,13 @@ def test_a_description_that_does_not_conform_is_refused_with_its_report(
     assert "cache" in done.stderr
 
 
-def test_a_saved_query_that_does_not_exist(stack: Stack) -> None:
+def test_unknown_saved_query_is_refused(stack: Stack) -> None:
     done = stack.run("query", "cache/nothing", check=False)
     assert done.returncode == 2
     assert "cache/nothing" in done.stderr
 
 
-def test_a_parameter_of_the_wrong_type(stack: Stack) -> None:
+def test_parameter_of_the_wrong_type_is_refused(stack: Stack) -> None:
     done = stack.run("query", "cache/sharing", "--cpu", "zero", check=False)
     one_line(done, "cpu", "zero")
 
@@ -185,7 +187,9 @@ def test_a_parameter_of_the_wrong_type(stack: Stack) -> None:
         "\x00",
     ],
 )
-def test_a_parameter_that_tries_to_break_out(stack: Stack, value: str) -> None:
+def test_injected_parameter_finds_nothing_or_is_refused(
+    stack: Stack, value: str
+) -> None:
     answer = stack.get("/queries/cache/groups", host=value)
     assert answer.status_code in (200, 400)
     if answer.status_code == 200:
@@ -202,18 +206,18 @@ def problem(answer: httpx.Response, status: int) -> str:
     return str(body["detail"])
 
 
-def test_an_update_is_refused(stack: Stack) -> None:
+def test_update_is_refused(stack: Stack) -> None:
     answer = httpx.post(f"{stack.api}/sparql", data={"query": "DROP ALL"})
     problem(answer, 400)
     answer = httpx.post(f"{stack.api}/sparql", data={"update": "DROP ALL"})
     problem(answer, 400)
 
 
-def test_a_select_cannot_be_turtle(stack: Stack) -> None:
+def test_select_as_turtle_is_refused(stack: Stack) -> None:
     query = "SELECT * WHERE { ?s ?p ?o } LIMIT 1"
     problem(stack.get("/sparql", "text/turtle", query=query), 406)
 
 
-def test_another_server_is_never_asked(stack: Stack) -> None:
+def test_no_other_server_is_queried(stack: Stack) -> None:
     query = "SELECT * WHERE { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"
     problem(stack.get("/sparql", query=query), 400)

@@ -49,7 +49,7 @@ def why(stack: Stack, instance: str) -> str:
     return stack.run("why", HOST, USAGE, instance, check=False).stdout
 
 
-def test_a_job_from_its_start_to_its_end(stack: Stack, folders: Folders) -> None:
+def test_job_is_sampled_from_start_to_end(stack: Stack, folders: Folders) -> None:
     monitored = plans(stack)
     job = folders.make("uid_1000/job_4711")
     step = folders.make("uid_1000/job_4711/step_0")
@@ -79,9 +79,7 @@ def test_a_job_from_its_start_to_its_end(stack: Stack, folders: Folders) -> None
     assert values == sorted(values), "a counter that fell holds a false value"
 
 
-def test_the_counters_of_a_job_are_free_after_it(
-    stack: Stack, folders: Folders
-) -> None:
+def test_counters_of_a_job_are_free_after_it(stack: Stack, folders: Folders) -> None:
     monitored = plans(stack)
     step = folders.make("uid_1000/job_4712/step_0")
     folders.put("uid_1000/job_4712/step_0", "sleep", "1000")

@@ -45,7 +45,7 @@ def interrupted(stack: Stack, number: int, home: Path) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_the_agent_counts_what_it_did(stack: Stack, number: int) -> None:
+def test_interrupted_add_keeps_the_configuration(stack: Stack, number: int) -> None:
     home = stack.home / "pmu"
     before = kept_configuration(home)
     # A signal that arrives after the plan was added is too late: try again.
@@ -58,7 +58,7 @@ def test_the_agent_counts_what_it_did(stack: Stack, number: int) -> None:
     assert "ended" not in {row["plan"] for row in plans}
 
 
-def test_a_restart_of_pmcd_in_the_meantime_is_reported(stack: Stack) -> None:
+def test_restart_of_pmcd_in_the_meantime_is_reported(stack: Stack) -> None:
     """PMCD restarts while the command waits for another command."""
 
     def pid() -> int | None:

@@ -85,7 +85,7 @@ def running(there: Sshd, folder: Path) -> dict[str, int]:
     return found
 
 
-def test_events_are_counted_where_they_happen(near: Stack, there: Sshd) -> None:
+def test_events_are_counted_on_the_remote_host(near: Stack, there: Sshd) -> None:
     near.run("add", there.url(), "--host", "node9")
     assert socket_of(near) == ""
     add(near, "one", "--event", "msr::tsc", LOAD)
@@ -157,7 +157,9 @@ def test_events_are_counted_on_the_host_that_http_requests_name(
     assert all(float(ticks) > 0 for (ticks,) in near.sparql(total))
 
 
-def test_missing_permission_to_count_on_a_remote_host(near: Stack, there: Sshd) -> None:
+def test_missing_permission_on_a_remote_host_is_reported(
+    near: Stack, there: Sshd
+) -> None:
     level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
     near.run("add", "ssh://twin-node", "--host", "node9", "--no-sudo")
     if level > 0:

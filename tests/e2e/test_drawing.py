@@ -38,14 +38,14 @@ def threads(stack: Stack, host: str) -> int:
     return len(stack.sparql(query))
 
 
-def test_the_live_host_is_drawn_and_live(stack: Stack) -> None:
+def test_local_host_is_drawn_with_live_load(stack: Stack) -> None:
     assert drawn(stack, HOST) == threads(stack, HOST) > 0
     load = stack.get(f"/twin/{HOST}/load").json()
     assert len(load["busy"]) == threads(stack, HOST)
     assert all(0 <= share <= 1 for share in load["busy"].values() if share is not None)
 
 
-def test_a_file_of_hwloc_is_drawn(stack: Stack, tmp_path: Path) -> None:
+def test_hwloc_file_is_drawn(stack: Stack, tmp_path: Path) -> None:
     path = tmp_path / "topology.xml"
     command = ["lstopo-no-graphics", "--input", "pack:1 core:3 pu:2", str(path)]
     subprocess.run(command, check=True)
@@ -53,9 +53,7 @@ def test_a_file_of_hwloc_is_drawn(stack: Stack, tmp_path: Path) -> None:
     assert drawn(stack, "from-hwloc") == 6
 
 
-def test_a_file_of_a_probe_is_drawn_where_it_holds_the_topology(
-    stack: Stack, tmp_path: Path
-) -> None:
+def test_probe_file_with_a_topology_is_drawn(stack: Stack, tmp_path: Path) -> None:
     path = tmp_path / "probe.json"
     stack.run("probe", "--out", str(path))
     document = json.loads(path.read_text())
@@ -72,7 +70,7 @@ def test_a_file_of_a_probe_is_drawn_where_it_holds_the_topology(
     assert gone.status_code == 404 and "supertwin ingest" in gone.json()["detail"]
 
 
-def test_a_refused_description_keeps_the_old_drawing(
+def test_refused_description_keeps_the_old_drawing(
     stack: Stack, tmp_path: Path
 ) -> None:
     path = tmp_path / "topology.xml"

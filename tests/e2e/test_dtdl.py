@@ -11,7 +11,9 @@ from tests.stack import HOST, Stack
 pytestmark = pytest.mark.e2e
 
 
-def test_this_machine_in_every_version_and_back(stack: Stack, tmp_path: Path) -> None:
+def test_this_machine_round_trips_in_every_version(
+    stack: Stack, tmp_path: Path
+) -> None:
     """The run before the export is not part of the document."""
     done = stack.run("observe", "--metric", "kernel.all.pswitch", "--", "sleep", "0.2")
     ((_, run),) = runs(done.stderr)

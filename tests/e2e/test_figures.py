@@ -130,7 +130,7 @@ def test_restarted_counters_give_no_figure(
 
 
 @pytest.mark.serial
-def test_what_a_run_counted_comes_to(counting: Stack) -> None:
+def test_figures_are_derived_from_the_counts_of_a_run(counting: Stack) -> None:
     roles = [word for role in FORMULAS for word in ("--role", role)]
     words = (*roles, "--every", "100ms", "--cpus", "0", "--", "python3", "-c", FAULTS)
     first, second = observed(counting, *words), observed(counting, *words)
@@ -166,7 +166,7 @@ def test_what_a_run_counted_comes_to(counting: Stack) -> None:
 
 
 @pytest.mark.serial
-def test_what_is_counted_is_set_against_what_was_executed(counting: Stack) -> None:
+def test_counts_are_compared_with_executed_instructions(counting: Stack) -> None:
     """Page faults are not instructions, so the error is close to 100 %."""
     done = counting.run("accuracy", "--kernel", "triad", "--repeat", "1")
     words = ("query", "pmu/accuracy", "--event", PERF, "--format", "json")
@@ -179,7 +179,7 @@ def test_what_is_counted_is_set_against_what_was_executed(counting: Stack) -> No
     assert f"accuracy    perf::{PERF} was 100.00% off in 1 kernels" in told
 
 
-def test_where_a_run_comes_from(stack: Stack) -> None:
+def test_origin_of_a_run_is_recorded(stack: Stack) -> None:
     token = add_token(stack.home, "ana", TokenRole.OPERATOR, None)
     asked_for = {"argv": ["sleep", "0.2"], "pin": "compact", "threads": "1"}
     begun = httpx.post(

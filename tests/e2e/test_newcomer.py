@@ -31,7 +31,7 @@ def test_health_names_every_service(stack: Stack) -> None:
     wait_until(lambda: stack.get("/health").json()["status"] == "ok")
 
 
-def test_the_printed_command_answers(stack: Stack) -> None:
+def test_printed_command_works(stack: Stack) -> None:
     command = next(
         line.strip() for line in stack.printed.splitlines() if "curl" in line
     )
@@ -48,7 +48,7 @@ def test_sparql_examples_have_answers(stack: Stack, example: str) -> None:
     assert rows, example
 
 
-def test_the_twin_knows_the_threads_of_this_machine(stack: Stack) -> None:
+def test_twin_has_the_threads_of_this_machine(stack: Stack) -> None:
     rows = stack.sparql(
         "PREFIX st: <https://w3id.org/supertwin/ns#> SELECT ?cpu WHERE "
         "{ ?t a st:HardwareThread ; st:osIndex ?cpu ; st:allowed true }"
@@ -56,14 +56,14 @@ def test_the_twin_knows_the_threads_of_this_machine(stack: Stack) -> None:
     assert {int(cpu) for (cpu,) in rows} == os.sched_getaffinity(0)
 
 
-def test_saved_query_on_the_command_line(stack: Stack) -> None:
+def test_saved_query_runs_on_the_command_line(stack: Stack) -> None:
     table = stack.run("query", "cache/sharing", "--cpu", "0", "--level", "1").stdout
     assert re.search(r"\(\d+ rows?\)", table)
     csv = stack.run("query", "cache/groups", "--format", "csv").stdout
     assert len(csv.splitlines()) > 3
 
 
-def test_a_thread_answers_as_turtle_json_ld_and_html(stack: Stack) -> None:
+def test_thread_answers_as_turtle_json_ld_and_html(stack: Stack) -> None:
     path = f"/twin/{HOST}/thread/0"
     turtle = stack.get(path, "text/turtle")
     assert "HardwareThread" in turtle.text
@@ -98,7 +98,7 @@ def test_points_arrive_every_second(stack: Stack) -> None:
     wait_until(in_a_row, what="five seconds of points")
 
 
-def test_the_monitor_set_is_complete(stack: Stack) -> None:
+def test_monitor_set_is_complete(stack: Stack) -> None:
     rows = stack.sparql(
         "PREFIX st: <https://w3id.org/supertwin/ns#> SELECT ?metric ?name WHERE "
         "{ ?plan a st:SamplingPlan ; st:samples/st:samplerName ?metric ; "
@@ -108,13 +108,13 @@ def test_the_monitor_set_is_complete(stack: Stack) -> None:
     assert not [metric for metric, _ in rows if metric.startswith("proc.")]
 
 
-def test_a_second_up_does_nothing_twice(stack: Stack) -> None:
+def test_second_up_changes_nothing(stack: Stack) -> None:
     before = {name: child["pid"] for name, child in stack.children().items()}
     stack.run("up")
     assert {n: child["pid"] for n, child in stack.children().items()} == before
 
 
-def test_probe_writes_a_whole_file(stack: Stack, tmp_path: Path) -> None:
+def test_probe_writes_a_complete_file(stack: Stack, tmp_path: Path) -> None:
     out = tmp_path / "facts.json"
     stack.run("probe", "--out", str(out))
     assert '"supertwin-probe/1"' in out.read_text()

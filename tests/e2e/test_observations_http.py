@@ -31,7 +31,7 @@ def outcomes(client: httpx.Client, id_: str) -> list[str]:
     return [run["outcome"] for run in found["runs"]]
 
 
-def test_a_command_is_launched_and_followed(client: httpx.Client) -> None:
+def test_command_is_launched_and_followed(client: httpx.Client) -> None:
     script = "echo out; echo err >&2; sleep 0.2; exit 3"
     one = begun(client, "sh", "-c", script, tags=["far"], timeout=20)
     said = followed(client, one["id"])
@@ -49,13 +49,13 @@ def test_a_command_is_launched_and_followed(client: httpx.Client) -> None:
     assert recorded(client, run["node"]) == "failed"
 
 
-def test_a_reconnecting_client_gets_the_remaining_events(client: httpx.Client) -> None:
+def test_reconnecting_client_gets_the_remaining_events(client: httpx.Client) -> None:
     one = begun(client, "echo", "hello")
     said = followed(client, one["id"])
     assert followed(client, one["id"], after=len(said) - 2) == said[-2:]
 
 
-def test_one_that_runs_is_cancelled(client: httpx.Client) -> None:
+def test_running_command_is_cancelled(client: httpx.Client) -> None:
     one = begun(client, "sleep", "60")
     wait_until(lambda: client.get(f"/observations/{one['id']}").json()["events"])
     shown = client.get("/observations/running").json()
@@ -66,7 +66,7 @@ def test_one_that_runs_is_cancelled(client: httpx.Client) -> None:
     assert recorded(client, said[-1]["runs"][0]["node"]) == "cancelled"
 
 
-def test_a_cpu_belongs_to_one_observation_at_a_time(
+def test_cpu_belongs_to_one_observation_at_a_time(
     client: httpx.Client, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
@@ -118,7 +118,7 @@ def test_cpus_are_released_when_a_waiting_client_disconnects(
     assert followed(client, begun(client, "true", cpus="0")["id"])
 
 
-def test_repetitions_are_run_one_after_the_other(client: httpx.Client) -> None:
+def test_repetitions_run_one_after_the_other(client: httpx.Client) -> None:
     one = begun(client, "true", repeat=3)
     said = followed(client, one["id"])
     assert [run["outcome"] for run in said[-1]["runs"]] == ["completed"] * 3
@@ -127,7 +127,7 @@ def test_repetitions_are_run_one_after_the_other(client: httpx.Client) -> None:
     assert {recorded(client, node) for node in nodes} == {"completed"}
 
 
-def test_a_command_that_is_not_there_says_so(client: httpx.Client) -> None:
+def test_missing_command_is_reported(client: httpx.Client) -> None:
     one = begun(client, "/no/such/command")
     closed = followed(client, one["id"])[-1]
     assert closed["runs"] == []

@@ -32,7 +32,7 @@ TERMS = (
 )
 
 
-def test_a_command_is_launched_followed_and_recorded(
+def test_command_is_launched_followed_and_recorded(
     visit: Open, stack: Stack, operator_token: str
 ) -> None:
     page = visit(f"/observations/new?host={HOST}&pin=compact&threads=1")
@@ -79,7 +79,7 @@ def test_a_command_is_launched_followed_and_recorded(
     expect(page.locator("#recorded tbody tr")).to_have_count(1)
 
 
-def test_one_that_runs_is_listed_followed_and_cancelled(
+def test_running_command_is_listed_followed_and_cancelled(
     visit: Open, operator: httpx.Client, operator_token: str
 ) -> None:
     one = begun(operator, "sleep", "60", tags=["listed"])
@@ -104,7 +104,7 @@ def sampled(operator: httpx.Client) -> Iterator[dict[str, Any]]:
     followed(operator, one["id"])
 
 
-def test_what_a_running_one_samples_is_charted_from_its_start(
+def test_running_command_is_charted_from_its_start(
     visit: Open, sampled: dict[str, Any], operator_token: str
 ) -> None:
     one = sampled
@@ -139,7 +139,7 @@ def test_what_a_running_one_samples_is_charted_from_its_start(
     assert len(points()) > 3
 
 
-def test_without_a_token_nothing_can_be_run_and_no_output_is_seen(
+def test_anonymous_visitor_cannot_run_or_see_output(
     visit: Open, operator: httpx.Client, stack: Stack
 ) -> None:
     one = begun(operator, "echo", "secret")
@@ -148,18 +148,18 @@ def test_without_a_token_nothing_can_be_run_and_no_output_is_seen(
     expect(page.locator("#state")).to_have_text("completed")
     assert page.locator("#output").count() == 0
     form = page.get_by_role("form", name="Log in")
-    expect(form).to_contain_text("What it prints is shown to operators")
+    expect(form).to_contain_text("Only operators see its output")
     reader = add_token(stack.home, "pages-reader", TokenRole.READER, None)
     form.get_by_label("Token").fill(reader)
     form.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("form", name="Log in")).to_contain_text(
-        "token pages-reader is reader, and this takes operator"
+        "token pages-reader has role reader, and this needs operator"
     )
     page.goto(f"{stack.api}/observations/new")
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_disabled()
 
 
-def test_a_session_that_is_over_is_said(
+def test_expired_login_is_reported(
     browser: Browser, stack: Stack, operator_token: str
 ) -> None:
     with watched_page(browser, stack.api) as watched:
@@ -174,7 +174,7 @@ def test_a_session_that_is_over_is_said(
         expect(problem.get_by_role("link", name="Log in")).to_be_visible()
 
 
-def test_what_cannot_be_run_is_said_in_one_line(
+def test_impossible_run_gives_one_line(
     browser: Browser, stack: Stack, operator_token: str, operator: httpx.Client
 ) -> None:
     # The browser logs refused requests as errors, so the console is not checked.
@@ -206,7 +206,7 @@ def test_what_cannot_be_run_is_said_in_one_line(
         expect(problem).to_contain_text(f"observation {first['id']} has CPU 0")
         page.get_by_label("Wait until").check()
         run.click()
-        expect(page.locator("#state")).to_have_text("Waits for its CPUs …")
+        expect(page.locator("#state")).to_have_text("Waiting for CPUs …")
         page.get_by_role("button", name="Give up").click()
         expect(page.locator("#state")).to_have_text("")
         # The server notices after a moment that the client no longer waits.
@@ -239,7 +239,7 @@ def chips(page: Page, field: str) -> Locator:
     return page.locator(f"#{field}").locator("..").locator(".chosen li")
 
 
-def test_a_run_is_asked_for_again_as_it_was(
+def test_run_again_repeats_the_same_request(
     stack: Stack, visit: Open, operator_token: str
 ) -> None:
     pairs = [f"--env={name}={value}" for name, value in (PLAIN | SECRETS).items()]
@@ -261,7 +261,7 @@ def test_a_run_is_asked_for_again_as_it_was(
     assert "s3cret" not in str(graph)
 
     page = visit(first.removeprefix(stack.base), operator_token)
-    section = page.locator("section", has=page.locator("#asked"))
+    section = page.locator("section", has=page.locator("#request"))
     for text in ("kernel.all.load", EVENT, "SOLVER_TOKEN", "MODE=fast 'and' safe"):
         expect(section).to_contain_text(text)
     page.get_by_role("link", name="Run again").click()
@@ -274,7 +274,7 @@ def test_a_run_is_asked_for_again_as_it_was(
     expect(page.locator("#preview .cpus li")).to_have_text("0")
     expect(page.get_by_label("runs", exact=True)).to_have_value("2")
     expect(page.get_by_label("seconds at most", exact=True)).to_have_value("60.5")
-    expect(page.get_by_text("Not recorded, for they look")).to_contain_text(
+    expect(page.get_by_text("Values that look like secrets")).to_contain_text(
         "SOLVER_TOKEN, STORE"
     )
     page.get_by_role("button", name="Run", exact=True).click()
@@ -292,7 +292,7 @@ def test_a_run_is_asked_for_again_as_it_was(
     assert told(stack, again) == before
 
 
-def test_words_are_those_that_a_terminal_would_see(visit: Open) -> None:
+def test_words_are_split_as_in_a_shell(visit: Open) -> None:
     page = visit("/observations/new")
     argv = ["a b", "", "it's", 'say "x"', "back\\slash", "two\nlines", "$HOME", "ü <b>"]
     texts = [

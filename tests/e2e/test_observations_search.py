@@ -15,7 +15,9 @@ NARROW = {"width": 420, "height": 800}
 
 
 @pytest.mark.serial
-def test_runs_are_found_chosen_and_compared(visit: Open, pair: dict[str, str]) -> None:
+def test_runs_are_searched_selected_and_compared(
+    visit: Open, pair: dict[str, str]
+) -> None:
     page = visit("/observations")
     page.get_by_label("tag", exact=True).fill("pair")
     page.get_by_role("button", name="Find").click()
@@ -38,7 +40,7 @@ def test_runs_are_found_chosen_and_compared(visit: Open, pair: dict[str, str]) -
         '"0.1"'
     )
     assert_drawn(page, "kernel.all.pswitch")
-    page.get_by_label("Only what differs for sure").check()
+    page.get_by_label("Only certain differences").check()
     expect(page.locator("#left")).to_contain_text("left out")
     expect(took).to_contain_text("tolerance ±5 %")
     page.get_by_label("Tolerance").fill("12.5")
@@ -52,7 +54,7 @@ def test_runs_are_found_chosen_and_compared(visit: Open, pair: dict[str, str]) -
     expect(rows).to_have_count(3)
 
 
-def test_a_metric_s_condition_and_a_value_that_does_not_fit(
+def test_metric_condition_and_invalid_value(
     visit: Open, pair: dict[str, str], operator: httpx.Client
 ) -> None:
     path = "/observations?tag=pair&metric=kernel.all.pswitch&above="
@@ -72,7 +74,7 @@ def test_a_metric_s_condition_and_a_value_that_does_not_fit(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read_and_nothing_sticks_out(
+def test_text_is_readable_and_nothing_overflows(
     visit: Open, pair: dict[str, str], operator_token: str, scheme: str
 ) -> None:
     page = visit("/observations", operator_token, scheme)
@@ -91,7 +93,7 @@ def test_text_can_be_read_and_nothing_sticks_out(
             assert_fits(page, size["width"])
 
 
-def test_times_since_a_start(visit: Open) -> None:
+def test_times_are_shown_since_the_start(visit: Open) -> None:
     script = """([seconds, step]) => import("/static/charts/times.js")
       .then(({ formatSince }) => formatSince(seconds, step))"""
     page = visit("/observations/new")

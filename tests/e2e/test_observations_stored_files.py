@@ -17,7 +17,7 @@ from tests.stack import Stack
 pytestmark = pytest.mark.e2e
 
 
-def test_a_run_at_its_own_iri_and_what_is_kept_of_it(
+def test_run_and_its_files_are_served_at_its_iri(
     operator: httpx.Client, stack: Stack, pair: dict[str, str]
 ) -> None:
     id_ = f"{pair['long']}-1"
@@ -49,7 +49,7 @@ def test_a_run_at_its_own_iri_and_what_is_kept_of_it(
     assert graph.json()["@context"].endswith("/context.jsonld")
 
 
-def test_group_works_wherever_a_run_does(
+def test_group_is_accepted_in_place_of_a_run(
     operator: httpx.Client, stack: Stack, pair: dict[str, str], tmp_path: Path
 ) -> None:
     group, runs = pair["long"], [f"{pair['long']}-{number}" for number in (1, 2, 3)]
@@ -93,7 +93,7 @@ def test_group_works_wherever_a_run_does(
 
 
 @pytest.mark.serial
-def test_series_are_told_from_the_start(
+def test_series_have_times_since_the_start(
     operator: httpx.Client, stack: Stack, pair: dict[str, str]
 ) -> None:
     asked = {"metric": "kernel.all.pswitch"}
@@ -141,7 +141,7 @@ def test_series_are_told_from_the_start(
 
 
 @pytest.mark.serial
-def test_a_comparison_as_json_is_that_of_the_command_line(
+def test_json_comparison_equals_that_of_the_command(
     operator: httpx.Client, stack: Stack, pair: dict[str, str]
 ) -> None:
     ids = [pair["short"], pair["long"]]

@@ -35,7 +35,7 @@ def observed(stack: Stack, *words: str, status: int = 0) -> list[tuple[str, str]
     return found
 
 
-def test_a_pinned_run_is_sampled_and_found_again(stack: Stack) -> None:
+def test_pinned_run_is_sampled_and_recorded(stack: Stack) -> None:
     words = ("--pin", "compact", "--threads", "1", "--every", "100ms", "--tag", 'a "b"')
     metrics = ("--metrics", "kernel.percpu.cpu.user,mem.vmstat.pgfault")
     code = ("python3", "-c", f"{FAULTS}; import time; time.sleep(0.3)")
@@ -58,7 +58,7 @@ def test_a_pinned_run_is_sampled_and_found_again(stack: Stack) -> None:
     wait_until(lambda: plans(stack) == {"monitor"})
 
 
-def test_a_command_that_is_not_there_leaves_nothing(stack: Stack) -> None:
+def test_missing_command_leaves_nothing(stack: Stack) -> None:
     before = asked(stack, "?run a st:ObservationInterface")
     done = stack.run(
         *("observe", "--metrics", "kernel.all.pswitch", "--", "/no/such"), check=False
@@ -71,7 +71,7 @@ def test_a_command_that_is_not_there_leaves_nothing(stack: Stack) -> None:
     assert asked(stack, "?run a st:ObservationInterface") == before
 
 
-def test_cpus_that_are_offline_are_refused_and_free_again(stack: Stack) -> None:
+def test_offline_cpus_are_refused_and_released(stack: Stack) -> None:
     before = asked(stack, "?run a st:ObservationInterface")
     for _ in range(2):
         done = stack.run("observe", "--cpus", "0,4000", "--", "true", check=False)
@@ -80,7 +80,7 @@ def test_cpus_that_are_offline_are_refused_and_free_again(stack: Stack) -> None:
     assert asked(stack, "?run a st:ObservationInterface") == before
 
 
-def test_what_forks_and_leaves_is_ended_and_named(stack: Stack) -> None:
+def test_detached_child_is_killed_and_reported(stack: Stack) -> None:
     # The process is named sleep only after setsid has executed it.
     waits = "until grep -q sleep /proc/$!/comm; do sleep 0.05; done"
     late = f"setsid sleep 987 & echo $!; {waits}"
@@ -95,7 +95,7 @@ def test_what_forks_and_leaves_is_ended_and_named(stack: Stack) -> None:
     ("script", "status", "how"),
     [("exit 137", 137, "failed"), ("kill -9 $$", 137, "killed")],
 )
-def test_a_run_ends_as_it_ended(
+def test_outcome_of_the_command_is_recorded(
     stack: Stack, script: str, status: int, how: str
 ) -> None:
     ((ended, iri),) = observed(stack, "--", "sh", "-c", script, status=status)
@@ -103,12 +103,12 @@ def test_a_run_ends_as_it_ended(
     assert outcome(stack, iri) == how
 
 
-def test_a_run_that_takes_too_long(stack: Stack) -> None:
+def test_run_over_its_timeout_is_ended(stack: Stack) -> None:
     words = ("--timeout", "0.3", "--", "sleep", "60")
     assert observed(stack, *words, status=143)[0][0] == "timed out"
 
 
-def test_repetitions_are_a_group(stack: Stack) -> None:
+def test_repetitions_form_a_group(stack: Stack) -> None:
     found = observed(stack, "--repeat", "3", "--", "true")
     assert len(found) == 3
     rows = asked(
@@ -120,7 +120,7 @@ def test_repetitions_are_a_group(stack: Stack) -> None:
     }
 
 
-def test_what_looks_like_shell_is_none(stack: Stack) -> None:
+def test_arguments_are_not_interpreted_by_a_shell(stack: Stack) -> None:
     text = "$(id) `id` \"quoted\" 'too'\nline; rm -rf $HOME"
     done = stack.run("observe", "--", "printf", "%s", text)
     assert done.stdout == text
@@ -132,7 +132,7 @@ def test_what_looks_like_shell_is_none(stack: Stack) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")
-def test_a_run_on_another_host(near: Stack, there: Sshd) -> None:
+def test_run_on_another_host_is_recorded(near: Stack, there: Sshd) -> None:
     near.run("add", there.url(), "--host", "node9")
     words = ("--host", "node9", "--cpus", "0", "--env", "COLOUR=blue", "--tag", "far")
     code = "import os, socket; print(os.environ['COLOUR'], os.sched_getaffinity(0))"
@@ -146,7 +146,7 @@ def test_a_run_on_another_host(near: Stack, there: Sshd) -> None:
     assert found["thread"].endswith("/twin/node9/thread/0")
 
 
-def test_the_host_is_not_this_one_and_has_no_address(stack: Stack) -> None:
+def test_other_host_without_an_address_is_refused(stack: Stack) -> None:
     done = stack.run("observe", "--host", "nowhere", "--", "true", check=False)
     assert done.returncode == 2
     assert done.stderr == f"supertwin: no host 'nowhere'; known: {HOST}\n"
@@ -197,7 +197,7 @@ def names(pids: set[int]) -> set[str]:
     return {Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids}
 
 
-def test_nothing_of_ours_runs_on_the_command_s_cpus(stack: Stack) -> None:
+def test_own_processes_leave_the_cpus_of_the_command(stack: Stack) -> None:
     (all_cpus,) = before = affinities(ours(stack))
     if len(all_cpus) < 2:
         pytest.fail("this test needs a machine with two CPUs")
@@ -233,7 +233,7 @@ def started(stack: Stack, id_: str) -> dict[str, Any]:
     return found
 
 
-def test_runner_and_attendant_leave_cpus_that_others_get_later(stack: Stack) -> None:
+def test_runner_and_attendant_leave_cpus_reserved_later(stack: Stack) -> None:
     """The test updates the CPU shield as another run with its own CPUs would."""
     script = ("sh", "-c", "echo $$; exec sleep 60")
     with observing(stack, "--wait", "--", *script) as process:
@@ -256,7 +256,7 @@ def test_runner_and_attendant_leave_cpus_that_others_get_later(stack: Stack) -> 
         process.wait(120)
 
 
-def test_where_no_cpus_are_chosen_it_runs_where_the_shell_may(stack: Stack) -> None:
+def test_without_chosen_cpus_the_affinity_of_the_shell_is_kept(stack: Stack) -> None:
     code = "import os; print(*os.sched_getaffinity(0))"
     for words, printed in (("--repeat", "2"), "1\n1\n"), (("--cpus", "0"), "0\n"):
         shell = ("taskset", "-c", "1", sys.executable, "-m", "supertwin", "observe")
@@ -277,7 +277,7 @@ _IMPATIENT = (
 )
 
 
-def test_a_queued_client_waits_longer_than_for_an_answer(stack: Stack) -> None:
+def test_queued_client_waits_beyond_the_answer_timeout(stack: Stack) -> None:
     with operator(stack, "patient") as client:
         # Retry if the machine delayed an answer by more than the client's patience.
         for _ in range(3):

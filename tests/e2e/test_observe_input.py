@@ -18,7 +18,7 @@ from tests.stack import Stack
 pytestmark = pytest.mark.e2e
 
 
-def test_each_run_reads_the_whole_file(stack: Stack, tmp_path: Path) -> None:
+def test_each_repetition_reads_the_whole_file(stack: Stack, tmp_path: Path) -> None:
     (tmp_path / "input").write_text("passed over\nread\n")
     with (tmp_path / "input").open("rb") as file:
         os.lseek(file.fileno(), len("passed over\n"), os.SEEK_SET)
@@ -29,7 +29,7 @@ def test_each_run_reads_the_whole_file(stack: Stack, tmp_path: Path) -> None:
     assert [how for how, _ in runs(error)] == ["completed", "completed"]
 
 
-def test_a_pipe_is_read_to_its_end_by_one_run_only(stack: Stack) -> None:
+def test_pipe_can_be_read_by_one_run_only(stack: Stack) -> None:
     with observing(stack, "--", "wc", "-c", stdin=subprocess.PIPE) as process:
         out, error = process.communicate("x" * 300_000, timeout=120)
     assert (process.returncode, out) == (0, "300000\n"), error
@@ -41,7 +41,7 @@ def test_a_pipe_is_read_to_its_end_by_one_run_only(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("where", [("--srun", ""), ("--host", "node9")])
-def test_what_cannot_be_handed_on_is_refused(
+def test_unsupported_standard_input_is_refused(
     stack: Stack, where: tuple[str, str]
 ) -> None:
     with observing(stack, *where, "--", "cat", stdin=subprocess.PIPE) as process:
@@ -76,7 +76,7 @@ def shown(end: int, word: str) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
-def test_a_terminal_is_read_and_does_not_stop_it(stack: Stack) -> None:
+def test_terminal_input_is_read_and_ctrl_z_is_ignored(stack: Stack) -> None:
     script = "echo ready; read -r line; echo got $line"
     with in_a_terminal(stack, "--", "sh", "-c", script) as (_, end):
         shown(end, "ready")
@@ -88,7 +88,7 @@ def test_a_terminal_is_read_and_does_not_stop_it(stack: Stack) -> None:
     assert "supertwin: completed" in text
 
 
-def test_what_would_stop_us_does_not(stack: Stack) -> None:
+def test_stop_signals_are_ignored(stack: Stack) -> None:
     script = "echo ready; sleep 2; echo done"
     with observing(stack, "--", "sh", "-c", script) as process:
         said(process, "ready")

@@ -38,7 +38,7 @@ def _cancelled(stack: Stack, process: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_ends_the_command(stack: Stack, number: signal.Signals) -> None:
+def test_interrupt_ends_the_command(stack: Stack, number: signal.Signals) -> None:
     with observing(stack, "--", *_SLEEPS) as process:
         said(process, "ready")
         process.send_signal(number)
@@ -46,7 +46,7 @@ def test_an_interrupt_ends_the_command(stack: Stack, number: signal.Signals) -> 
     assert outcome(stack, iri) == "cancelled"
 
 
-def test_an_interrupt_ends_all_repetitions_and_what_is_sampled(stack: Stack) -> None:
+def test_interrupt_ends_all_repetitions_and_the_sampling(stack: Stack) -> None:
     sampled = ("--metric", "kernel.all.pswitch", "--every", "100ms")
     with observing(stack, *sampled, "--repeat", "3", "--", *_SLEEPS) as process:
         said(process, "ready")
@@ -56,7 +56,7 @@ def test_an_interrupt_ends_all_repetitions_and_what_is_sampled(stack: Stack) -> 
     wait_until(lambda: plans(stack) == {"monitor"}, what="no plan is left")
 
 
-def test_a_pipe_that_is_closed_ends_the_command(stack: Stack) -> None:
+def test_closed_output_pipe_ends_the_command(stack: Stack) -> None:
     script = "while :; do echo line; sleep 0.05; done"
     with observing(stack, "--", "sh", "-c", script) as process:
         said(process, "line")
@@ -95,7 +95,7 @@ def _unmoved(value: Callable[[], int]) -> Callable[[], bool]:
     return check
 
 
-def test_a_flood_comes_through_whole_and_is_not_kept(stack: Stack) -> None:
+def test_large_output_is_passed_on_and_not_kept_in_memory(stack: Stack) -> None:
     size = 250_000_000
     before = _peak(stack.children()["api"]["pid"])
     with observing(stack, "--", "head", "-c", str(size), "/dev/zero") as process:

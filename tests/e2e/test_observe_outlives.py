@@ -52,7 +52,7 @@ def begun(client: httpx.Client, *argv: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.serial
-def test_an_attended_run_continues_with_the_next_api(
+def test_attended_run_continues_with_the_next_api(
     stack: Stack, client: httpx.Client, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
@@ -88,7 +88,7 @@ def test_an_attended_run_continues_with_the_next_api(
     begun(client, "true", cpus="0")
 
 
-def test_what_the_api_launched_goes_on_with_the_next_one(
+def test_launched_run_continues_with_the_next_api(
     stack: Stack, client: httpx.Client, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
@@ -144,7 +144,7 @@ def test_resumed_runs_that_share_cpus_report_it_and_keep_them(
     begun(client, "true", cpus="0")
 
 
-def test_what_the_api_launched_ends_where_it_is_stopped(
+def test_stopping_the_api_ends_launched_runs(
     stack: Stack, client: httpx.Client
 ) -> None:
     one = begun(client, "sleep", "987", cpus="0")
@@ -157,7 +157,7 @@ def test_what_the_api_launched_ends_where_it_is_stopped(
     begun(client, "true", cpus="0")
 
 
-def test_events_that_are_sent_twice_count_once(client: httpx.Client) -> None:
+def test_repeated_events_count_once(client: httpx.Client) -> None:
     one = begun(client, "true", attended=True)
     now, path = time.time_ns(), f"/observations/{one['id']}/events"
     started = {"event": "started", "start_ns": now, "exec_ns": now, "pid": 1}
@@ -172,7 +172,9 @@ def test_events_that_are_sent_twice_count_once(client: httpx.Client) -> None:
     assert (answer.json()["state"], answer.json()["program"]) == ("over", None)
 
 
-def test_of_beats_followers_see_the_last_and_all_count(client: httpx.Client) -> None:
+def test_followers_see_the_last_heartbeat_and_all_are_counted(
+    client: httpx.Client,
+) -> None:
     one = begun(client, "true", attended=True)
     now, path = time.time_ns(), f"/observations/{one['id']}/events"
     started = {"event": "started", "start_ns": now, "exec_ns": now, "pid": 1}
@@ -190,7 +192,7 @@ def test_of_beats_followers_see_the_last_and_all_count(client: httpx.Client) -> 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")
-def test_those_that_nobody_hears_of_broke_off(
+def test_silent_runs_are_recorded_as_interrupted(
     near: Stack, there: Sshd, client: httpx.Client
 ) -> None:
     """The API is killed, the attending client falls silent, or the network is down."""

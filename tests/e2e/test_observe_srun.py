@@ -26,7 +26,7 @@ def run(
     return process.returncode, out, error
 
 
-def test_slurm_starts_what_is_pinned_and_sampled(stack: Stack, slurm: Slurm) -> None:
+def test_slurm_starts_a_pinned_and_sampled_run(stack: Stack, slurm: Slurm) -> None:
     pinned = ("--pin", "compact", "--threads", "1", "--metrics", "kernel.all.pswitch")
     command = ("python3", "-c", _CPUS)
     status, out, error = run(stack, slurm, *pinned, "--", *command)
@@ -44,14 +44,14 @@ def test_slurm_starts_what_is_pinned_and_sampled(stack: Stack, slurm: Slurm) -> 
     assert float(statistics(stack, iri)[0]["total"]) > 0
 
 
-def test_its_exit_status_and_repetitions(stack: Stack, slurm: Slurm) -> None:
+def test_exit_status_and_repetitions_through_slurm(stack: Stack, slurm: Slurm) -> None:
     words = ("--repeat", "2", "--cpus", "1", "--", "sh", "-c", "echo once; exit 3")
     status, out, error = run(stack, slurm, *words)
     assert (status, out) == (3, "once\nonce\n")
     assert [how for how, _ in runs(error)] == ["failed", "failed"]
 
 
-def test_an_interrupt_ends_the_job(stack: Stack, slurm: Slurm) -> None:
+def test_interrupt_ends_the_job(stack: Stack, slurm: Slurm) -> None:
     env = {**stack.env, **slurm.env}
     command = ("sh", "-c", "echo ready; exec sleep 987")
     with observing(stack, "--srun", "", "--", *command, env=env) as process:
@@ -65,7 +65,7 @@ def test_an_interrupt_ends_the_job(stack: Stack, slurm: Slurm) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")
-def test_slurm_starts_it_on_a_host_of_the_fleet(
+def test_slurm_starts_a_run_on_a_host_of_the_fleet(
     near: Stack, there: Sshd, slurm: Slurm
 ) -> None:
     near.run("add", there.url(), "--host", "node9")
@@ -79,7 +79,7 @@ def test_slurm_starts_it_on_a_host_of_the_fleet(
     assert found["host"].endswith("/twin/node9")
 
 
-def test_what_slurm_refuses_is_told(stack: Stack, slurm: Slurm) -> None:
+def test_refusal_of_slurm_is_shown(stack: Stack, slurm: Slurm) -> None:
     before = asked(stack, "?run a st:ObservationInterface")
     status, _, error = run(stack, slurm, "--", "true", options="-p nowhere")
     assert status == 2
@@ -87,7 +87,7 @@ def test_what_slurm_refuses_is_told(stack: Stack, slurm: Slurm) -> None:
     assert asked(stack, "?run a st:ObservationInterface") == before
 
 
-def test_where_there_is_no_slurm(stack: Stack) -> None:
+def test_missing_slurm_is_reported(stack: Stack) -> None:
     env = {**stack.env, "PATH": "/no/such"}
     for options, words in (("", "no srun on PATH"), ("'-p", "No closing quotation")):
         with observing(stack, "--srun", options, "--", "true", env=env) as process:

@@ -136,7 +136,7 @@ def watched(stack: Stack, change: Callable[[], object]) -> list[str]:
     return failures
 
 
-def test_another_plan_of_events_costs_others_nothing_or_little(
+def test_adding_an_event_plan_costs_other_plans_few_ticks(
     counting: Stack,
 ) -> None:
     add(counting, "first", *events(ZERO), "--period", "10ms")
@@ -173,7 +173,7 @@ def test_another_plan_of_events_costs_others_nothing_or_little(
     assert 0.95 * (until - since) < seconds < 1.05 * (ended - began)
 
 
-def test_how_much_events_give_is_foretold(counting: Stack) -> None:
+def test_points_of_events_are_estimated(counting: Stack) -> None:
     def estimated(*words: str) -> Any:
         return json.loads(counting.run("sample", "estimate", *words, "--json").stdout)
 
@@ -188,7 +188,7 @@ def test_how_much_events_give_is_foretold(counting: Stack) -> None:
     assert not estimated(*wanted)["series"]
 
 
-def test_an_agent_that_refuses_leaves_all_as_it_was(counting: Stack) -> None:
+def test_refusing_agent_changes_nothing(counting: Stack) -> None:
     add(counting, "good", *events(ZERO), "--period", "1s")
     before = plans(counting), exposed(counting)
     cycles = ("--event", "perf::PERF_COUNT_HW_CPU_CYCLES", "--period", "1s")
@@ -202,7 +202,7 @@ def test_an_agent_that_refuses_leaves_all_as_it_was(counting: Stack) -> None:
     assert not printed(counting, "perfevent.hwcounters.msr.tsc.value")
 
 
-def test_plans_of_one_event_share_it(counting: Stack) -> None:
+def test_plans_share_an_event(counting: Stack) -> None:
     add(counting, "slow", *events(ZERO), "--period", "1s")
     agent = agents(counting)
     add(counting, "fast", *events(ZERO), "kernel.all.load", "--period", "200ms")
@@ -239,7 +239,7 @@ def agents(stack: Stack) -> set[int]:
     return found
 
 
-def test_bad_input_is_one_line(stack: Stack) -> None:
+def test_invalid_input_gives_one_line(stack: Stack) -> None:
     """Events and roles that this kernel does not count; other errors show earlier."""
 
     def told(*words: str) -> str:
@@ -286,7 +286,7 @@ def ask(stack: Stack, expression: str, at: float) -> dict[str, float]:
     return {row["metric"]["instname"]: float(row["value"][1]) for row in rows}
 
 
-def test_a_role_becomes_values(counting: Stack) -> None:
+def test_role_gives_values(counting: Stack) -> None:
     """The weighted sum of both kinds is twice what the kernel counts as all faults."""
     role_of_this_machine(counting)
     words = ("--role", "Twice", "--event", f"{PERF}{FAULTS[2]}")

@@ -51,13 +51,13 @@ def test_each_task_gets_its_cpu(stack: Stack, slurm: Slurm, cpus: list[int]) -> 
     assert bound(stack, slurm, *chosen) == [[cpu] for cpu in cpus]
 
 
-def test_a_policy_is_bound_to_what_it_names(stack: Stack, slurm: Slurm) -> None:
+def test_tasks_are_bound_to_the_cpus_of_the_policy(stack: Stack, slurm: Slurm) -> None:
     words = ("--threads", "2", "--policy", "scatter")
     named = stack.run("pin", *words).stdout.strip().split(",")
     assert bound(stack, slurm, *words) == [[int(cpu)] for cpu in named]
 
 
-def test_within_an_allocation_as_well(stack: Stack, slurm: Slurm) -> None:
+def test_binding_works_within_an_allocation(stack: Stack, slurm: Slurm) -> None:
     words = ("--policy", "likwid:1")
     assert bound(stack, slurm, *words, within=_ALLOCATION) == [[1]]
 
@@ -70,7 +70,7 @@ def test_within_an_allocation_as_well(stack: Stack, slurm: Slurm) -> None:
         (("--ranks", "1", "--bind", "none"), None),
     ],
 )
-def test_ranks_may_use_what_their_masks_say(
+def test_ranks_are_bound_by_their_masks(
     stack: Stack, slurm: Slurm, words: tuple[str, ...], expected: list[list[int]] | None
 ) -> None:
     found = bound(stack, slurm, *words)

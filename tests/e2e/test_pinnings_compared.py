@@ -55,9 +55,7 @@ def rows(stack: Stack, name: str, *words: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is one CPU only")
-def test_one_query_finds_them_and_one_command_compares_them(
-    stack: Stack, ten: list[str]
-) -> None:
+def test_pinnings_are_found_and_compared(stack: Stack, ten: list[str]) -> None:
     assert len(ten) == 10
     found = rows(stack, "runs", "--tag", _TAG)
     assert [row["run"] for row in found] == ten[::-1]

@@ -68,7 +68,7 @@ def load(store: TwinStores, iris: Iris, document: dict[str, Any], **more: Any) -
     return publish(description, store, iris, **more).changed
 
 
-def test_the_same_facts_change_nothing(store: TwinStores, iris: Iris) -> None:
+def test_equal_facts_change_nothing(store: TwinStores, iris: Iris) -> None:
     assert load(store, iris, facts("same"))
     times = {"started": "2027-01-01T00:00:00Z", "ended": "2027-01-01T00:00:01Z"}
     later = facts("same") | times
@@ -83,7 +83,7 @@ def test_the_same_facts_change_nothing(store: TwinStores, iris: Iris) -> None:
     assert len(store.twin.select(sources).rows) == 1
 
 
-def test_a_new_probe_replaces_the_twin_and_keeps_the_old_one(
+def test_new_probe_replaces_the_twin_and_keeps_the_old_one(
     store: TwinStores, iris: Iris
 ) -> None:
     document = facts("kept")
@@ -99,9 +99,7 @@ def test_a_new_probe_replaces_the_twin_and_keeps_the_old_one(
     assert [str(k) for (k,) in store.history.select(old).rows] == ["6.1.0"]
 
 
-def test_a_lost_plan_is_restored_though_nothing_changed(
-    store: TwinStores, iris: Iris
-) -> None:
+def test_lost_plan_is_restored_by_an_equal_probe(store: TwinStores, iris: Iris) -> None:
     load(store, iris, facts("replanned"))
     graph = iris.plans_graph("replanned")
     store.twin.update(f"DROP GRAPH <{graph}>")
@@ -109,7 +107,7 @@ def test_a_lost_plan_is_restored_though_nothing_changed(
     assert store.twin.ask(f"ASK {{ GRAPH <{graph}> {{ ?s a <{ST.SamplingPlan}> }} }}")
 
 
-def test_catalogues_merge(store: TwinStores, iris: Iris) -> None:
+def test_metric_catalogues_are_merged(store: TwinStores, iris: Iris) -> None:
     load(store, iris, facts("first"))
     load(store, iris, facts("second"))
     about = (
@@ -125,7 +123,7 @@ def test_catalogues_merge(store: TwinStores, iris: Iris) -> None:
     }
 
 
-def test_a_differing_descriptor_does_not_touch_the_known_one(
+def test_differing_descriptor_does_not_change_the_known_one(
     store: TwinStores, iris: Iris
 ) -> None:
     load(store, iris, facts("plain"))
@@ -165,7 +163,7 @@ def test_another_machine_is_refused_on_the_command_line(
     assert stack.run("ingest", "--probe", str(path), "--confirm").returncode == 0
 
 
-def test_what_does_not_conform_changes_nothing(store: TwinStores, iris: Iris) -> None:
+def test_invalid_description_changes_nothing(store: TwinStores, iris: Iris) -> None:
     load(store, iris, facts("faulty"))
     document = facts("faulty")
     document["facts"]["os"]["memory"] = -1
@@ -176,7 +174,7 @@ def test_what_does_not_conform_changes_nothing(store: TwinStores, iris: Iris) ->
     assert not store.twin.ask(query)
 
 
-def test_plans_of_others_stay(store: TwinStores, iris: Iris) -> None:
+def test_plans_of_users_are_kept(store: TwinStores, iris: Iris) -> None:
     load(store, iris, facts("planned"))
     graph = iris.plans_graph("planned")
     mine = iris.component("planned", "plan", "mine")
@@ -194,7 +192,7 @@ def test_plans_of_others_stay(store: TwinStores, iris: Iris) -> None:
     assert int(store.twin.select(count).rows[0][0]) == 2
 
 
-def test_control_characters_break_no_reader(
+def test_control_characters_are_readable(
     stack: Stack, store: TwinStores, iris: Iris
 ) -> None:
     document = facts("controls")

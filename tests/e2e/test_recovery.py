@@ -71,7 +71,7 @@ def missing(stack: Stack, heartbeat: Heartbeat, start: int, end: int) -> list[in
 
 
 @pytest.mark.parametrize("name", ["fuseki", "victoria-metrics"])
-def test_no_second_is_lost_when_a_store_is_killed(
+def test_killed_store_loses_no_second(
     stack: Stack, heartbeat: Heartbeat, name: str
 ) -> None:
     start = int(time.time())
@@ -82,7 +82,7 @@ def test_no_second_is_lost_when_a_store_is_killed(
     wait_until(lambda: len(stack.sparql(THREADS)) > 0, what="the twin")
 
 
-def test_the_bridge_loses_no_second_up_to_its_kill(
+def test_killed_bridge_loses_no_second_before_its_kill(
     stack: Stack, heartbeat: Heartbeat
 ) -> None:
     start = int(time.time())
@@ -136,9 +136,7 @@ def test_down_stops_what_up_started_and_nothing_else(restart: Restart) -> None:
     assert restart.status == 1
 
 
-def test_the_twin_and_the_series_outlive_a_restart(
-    stack: Stack, restart: Restart
-) -> None:
+def test_twin_and_series_survive_a_restart(stack: Stack, restart: Restart) -> None:
     assert sorted(stack.sparql(THREADS)) == restart.threads
     until = restart.until
     wait_until(
@@ -146,9 +144,7 @@ def test_the_twin_and_the_series_outlive_a_restart(
     )
 
 
-def test_up_says_that_nobody_counted_while_it_was_down(
-    stack: Stack, restart: Restart
-) -> None:
+def test_up_reports_the_time_without_a_bridge(stack: Stack, restart: Restart) -> None:
     away = stack.bridge()["uncounted"]
     assert away["reason"] == "the bridge was stopped"
     assert 0 < away["seconds"] < restart.seconds

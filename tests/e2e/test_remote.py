@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 
-def test_an_address_becomes_a_twin_with_pages(near: Stack, there: Sshd) -> None:
+def test_added_address_gets_a_twin_with_pages(near: Stack, there: Sshd) -> None:
     done = near.run("add", there.url(), "--alias", "far", "--host", "node9")
     assert f"is the machine that is known as {HOST}" in done.stderr
     pages = [line.split() for line in done.stdout.splitlines() if "http" in line]
@@ -38,7 +38,7 @@ def test_an_address_becomes_a_twin_with_pages(near: Stack, there: Sshd) -> None:
     assert "kernel.percpu.cpu.user" in planned
 
 
-def test_a_machine_elsewhere_is_sampled(near: Stack, there: Sshd) -> None:
+def test_remote_machine_is_sampled(near: Stack, there: Sshd) -> None:
     near.run("add", there.url(), "--host", "node9")
     wait_until(lambda: _why(near, "kernel.all.pswitch")[0] == 0, what="a first value")
     wait_until(lambda: _why(near, "supertwin.bridge.points.expected")[0] == 0)
@@ -59,14 +59,14 @@ def _why(stack: Stack, metric: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_a_user_without_root_and_then_with(near: Stack, there: Sshd) -> None:
+def test_remote_probe_without_and_with_root(near: Stack, there: Sshd) -> None:
     done = near.run("add", "ssh://twin-node", "--host", "node9")
     assert "not learnt from memory_banks: dmidecode needs root" in done.stdout
     done = near.run("add", there.url(), "--host", "node9")
     assert "needs root" not in done.stdout
 
 
-def test_a_manually_made_copy(near: Stack, tmp_path: Path) -> None:
+def test_manually_made_copy_is_loaded(near: Stack, tmp_path: Path) -> None:
     path = tmp_path / "machine.tar"
     with path.open("wb") as file:
         script = Path(collect.__file__)
@@ -75,7 +75,7 @@ def test_a_manually_made_copy(near: Stack, tmp_path: Path) -> None:
     assert near.run("open", "node9").stdout.startswith("node9 (hostname)")
 
 
-def test_a_failed_probe_leaves_nothing(near: Stack, there: Sshd) -> None:
+def test_failed_probe_leaves_nothing(near: Stack, there: Sshd) -> None:
     for address in (there.url("nobody9"), f"ssh://{USER}@{there.address}:9"):
         done = near.run("add", address, "--host", "node9", check=False)
         assert (done.returncode, done.stdout) == (2, "")

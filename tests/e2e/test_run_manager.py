@@ -81,7 +81,7 @@ def test_requests_are_served_in_order_of_arrival(manager: RunManager) -> None:
     assert refusal(manager, 1) == ""
 
 
-def test_a_session_whose_command_runs_is_not_silent(
+def test_session_whose_command_runs_is_not_silent(
     stack: Stack, manager: RunManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The attending process was stopped, as by Ctrl-Z."""
@@ -100,7 +100,7 @@ def test_a_session_whose_command_runs_is_not_silent(
     assert outcome(stack, f"{stack.base}/observation/{session.id}") == "broke off"
 
 
-def test_one_that_runs_here_is_not_silent(
+def test_local_run_without_events_is_not_silent(
     manager: RunManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.1)
@@ -123,7 +123,7 @@ def test_one_that_runs_here_is_not_silent(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")
-def test_one_that_falls_silent_elsewhere_is_ended_before_its_cpus_are_given_back(
+def test_silent_remote_run_is_ended_before_its_cpus_are_released(
     near: Stack, there: Sshd, manager: RunManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     near.run("add", there.url(), "--host", "node9")
@@ -187,7 +187,7 @@ def test_resumed_runs_keep_shared_cpus_until_the_last_has_ended(
         session._recorder._resources.close()
 
 
-def test_what_runs_no_more_shares_no_cpus_with_what_goes_on(
+def test_ended_runs_share_no_cpus_with_resumed_runs(
     settings: Settings,
 ) -> None:
     """One session cannot be resumed, one was killed with its run manager, one runs."""
@@ -217,7 +217,7 @@ def test_what_runs_no_more_shares_no_cpus_with_what_goes_on(
         session._recorder._resources.close()
 
 
-def test_a_session_that_cannot_be_resumed_holds_nothing(
+def test_session_that_cannot_be_resumed_holds_nothing(
     stack: Stack, settings: Settings
 ) -> None:
     wait_until(lambda: plans(stack) == {"monitor"}, what="others' plans are gone")

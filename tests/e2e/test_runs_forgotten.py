@@ -29,7 +29,7 @@ def still_open(stack: Stack) -> set[str]:
     return {path.stem for path in (stack.home / "observing").glob("*.json")}
 
 
-def test_runs_are_forgotten_with_all_that_was_kept_of_them(stack: Stack) -> None:
+def test_forget_removes_runs_and_their_files(stack: Stack) -> None:
     kept, *others = ran(stack, "--repeat", "3", "--", "echo", "geheim")
     folders = [stack.home / "observations" / iri.rpartition("/")[2] for iri in others]
     assert all("geheim" in (folder / "run.py").read_text() for folder in folders)
@@ -46,7 +46,7 @@ def test_runs_are_forgotten_with_all_that_was_kept_of_them(stack: Stack) -> None
     assert f"no run and no group '{group}' is recorded" in again.stderr
 
 
-def test_what_others_are_judged_by_is_kept(stack: Stack) -> None:
+def test_baseline_is_not_forgotten(stack: Stack) -> None:
     one, other = (ran(stack, "--", "true")[0] for _ in range(2))
     stack.run("baseline", "set", "to-keep", one)
     done = stack.run("forget", "--yes", other, one, check=False)
@@ -58,7 +58,7 @@ def test_what_others_are_judged_by_is_kept(stack: Stack) -> None:
     assert len(stack.run("forget", "--yes", one, other, one).stdout.splitlines()) == 2
 
 
-def test_what_runs_is_not_forgotten(stack: Stack) -> None:
+def test_active_run_is_not_forgotten(stack: Stack) -> None:
     with ThreadPoolExecutor(1) as pool:
         before = still_open(stack)
         words = ("observe", "--repeat", "2", "--", "sleep", "4")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 _ELSEWHERE = "http://twin.elsewhere.example"
 
 
-def test_a_run_goes_to_another_base(stack: Stack, tmp_path: Path) -> None:
+def test_run_is_imported_under_another_base(stack: Stack, tmp_path: Path) -> None:
     sampled = ("--metric", "kernel.percpu.cpu.user", "--every", "100ms")
     done = stack.run("observe", *sampled, "--tag", "moved", "--", "sleep", "1")
     ((_, iri),) = runs(done.stderr)

@@ -20,7 +20,7 @@ zz010db8000000000000000000000001 02 40 00 80     eno1
 """
 
 
-def test_ipv6_addresses_that_find_a_machine() -> None:
+def test_global_ipv6_addresses_are_read() -> None:
     assert parse_ipv6(TABLE) == {"eno1": ["2001:db8::1", "fd00::5"]}
     assert parse_ipv6("") == {}
 
@@ -37,7 +37,7 @@ def test_ipv6_addresses_that_find_a_machine() -> None:
         ),
     ],
 )
-def test_the_address_that_a_card_was_made_with(
+def test_permanent_address_of_a_card_is_read(
     tmp_path: Path, files: dict[str, str], expected: dict[str, str | None]
 ) -> None:
     folder = "sys/class/net/eno1"
@@ -47,7 +47,7 @@ def test_the_address_that_a_card_was_made_with(
     assert read_addresses(machine, tmp_path / folder) == expected
 
 
-def test_they_are_facts_of_an_interface(tmp_path: Path) -> None:
+def test_addresses_are_facts_of_an_interface(tmp_path: Path) -> None:
     plant(
         tmp_path,
         {

@@ -27,7 +27,7 @@ def load(twin: Endpoint, xml: bytes, host: str) -> None:
     twin.put_graph(str(IRIS.twin_graph(host)), described.twin.graph())
 
 
-def test_real_machines(store: TwinStores) -> None:
+def test_real_machines_agree_with_hwloc(store: TwinStores) -> None:
     def ingest(path: Path, host: str) -> None:
         load(store.twin, path.read_bytes(), host)
 
@@ -39,7 +39,9 @@ def test_real_machines(store: TwinStores) -> None:
 
 
 @pytest.mark.parametrize("text", SYNTHETIC)
-def test_synthetic_machines(store: TwinStores, tmp_path: Path, text: str) -> None:
+def test_synthetic_machines_agree_with_hwloc(
+    store: TwinStores, tmp_path: Path, text: str
+) -> None:
     path = tmp_path / "made up.xml"
     path.write_bytes(synthetic(text))
     load(store.twin, path.read_bytes(), host_name(path))
@@ -49,7 +51,7 @@ def test_synthetic_machines(store: TwinStores, tmp_path: Path, text: str) -> Non
         assert sorted(found.get(kind, [])) == told, kind
 
 
-def test_a_difference_is_seen() -> None:
+def test_difference_is_reported() -> None:
     said = {"pu": 2, **{kind: [] for kind in KINDS}, "Core": [[0], [1]]}
     assert all(compare({"Core": [[1], [0]]}, said).values())
     differing = compare({"Core": [[0, 1]]}, said)

@@ -87,7 +87,7 @@ def refusals(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in done.stderr.splitlines() if line.startswith("refused: ")]
 
 
-def test_the_graphs_are_those_of_one_by_one(site: Site, folder: Path) -> None:
+def test_bulk_load_gives_the_graphs_of_single_loads(site: Site, folder: Path) -> None:
     other = probed("n3", 3)
     other["facts"]["pcp"]["metrics"][1]["units"] = "byte"
     another = probed("n5", 5)
@@ -119,7 +119,7 @@ def test_the_graphs_are_those_of_one_by_one(site: Site, folder: Path) -> None:
     assert all(line.partition("warning: ")[2] in said for line in warnings)
 
 
-def test_a_bad_file_costs_itself_alone(site: Site, folder: Path) -> None:
+def test_bad_file_affects_only_itself(site: Site, folder: Path) -> None:
     write(folder, probed("good"))
     text = json.dumps(probed("cut"))
     (folder / "cut.json").write_text(text[: len(text) // 2])
@@ -155,7 +155,7 @@ def test_a_bad_file_costs_itself_alone(site: Site, folder: Path) -> None:
     assert f"{folder / 'README.md'} is not about a machine: left out" in done.stderr
 
 
-def test_machines_that_are_known(site: Site, folder: Path) -> None:
+def test_known_machines_are_recognised(site: Site, folder: Path) -> None:
     for number, host in enumerate(("n1", "n2", "n3"), 1):
         write(folder, probed(host, number))
     assert site.ingest("--bulk", folder).returncode == 0
@@ -179,7 +179,7 @@ def test_machines_that_are_known(site: Site, folder: Path) -> None:
     assert confirmed.stdout.startswith("1 hosts loaded, 2 unchanged, 0 refused: ")
 
 
-def test_a_reader_sees_a_host_whole_or_not_at_all(site: Site, folder: Path) -> None:
+def test_reader_sees_a_complete_host_or_none(site: Site, folder: Path) -> None:
     xml = synthetic("pack:2 numa:2 l3:2 l2:4 core:1 pu:2")
     for number in range(30):
         (folder / f"node{number}.xml").write_bytes(xml)
@@ -207,18 +207,18 @@ def test_a_reader_sees_a_host_whole_or_not_at_all(site: Site, folder: Path) -> N
     assert all(len(sizes) == 1 for sizes in seen.values())
 
 
-def test_a_body_that_is_cut_adds_nothing(site: Site) -> None:
+def test_truncated_body_adds_nothing(site: Site) -> None:
     with site.dataset("twin") as twin:
         with pytest.raises(UpdateRefusedError):
             twin.add_quads(b"<urn:a> <urn:b> <urn:c> <urn:g> .\n<urn:a> <urn:b> <ur")
         assert not twin.ask("ASK { GRAPH ?g { ?s ?p ?o } }")
 
 
-def test_what_is_asked_wrongly(site: Site, folder: Path) -> None:
+def test_invalid_arguments_are_refused(site: Site, folder: Path) -> None:
     for words, said in (
         ((folder,), "holds no files"),
         ((folder / "none",), "cannot be read (No such file or directory)"),
-        ((folder, "--host", "n1"), "--bulk is of many"),
+        ((folder, "--host", "n1"), "--bulk loads several"),
         ((folder, "--probe", "x"), "give one of"),
     ):
         done = site.ingest("--bulk", *words)

@@ -50,7 +50,7 @@ def names(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def test_files_folders_and_links(tmp_path: Path) -> None:
+def test_files_folders_and_links_are_unpacked(tmp_path: Path) -> None:
     long = "root/" + "/".join(["a" * 60] * 4)
     content = copy(
         file("root/proc/cpuinfo", b"processor: 0\n"),
@@ -72,7 +72,7 @@ def test_files_folders_and_links(tmp_path: Path) -> None:
     assert (copied.as_root, copied.cut, copied.unread) == (False, "", [])
 
 
-def test_tools_that_failed_over_there_say_why(tmp_path: Path) -> None:
+def test_failures_of_remote_tools_keep_their_reason(tmp_path: Path) -> None:
     missing = {"reason": "lshw is not installed there", "missing": True}
     refused = {"reason": "dmidecode\x1b[2J needs\nroot", "missing": False}
     content = copy(
@@ -87,7 +87,7 @@ def test_tools_that_failed_over_there_say_why(tmp_path: Path) -> None:
         machine.tool("nvidia-smi")
 
 
-def test_what_a_login_prints_before_the_copy_is_skipped(tmp_path: Path) -> None:
+def test_login_banner_before_the_copy_is_skipped(tmp_path: Path) -> None:
     motd = b"Welcome to n1!\r\n\x1b[1mLast login: never\x1b[0m\n" * 500
     copied = unpack(reader(motd + copy(file("root/x"))), tmp_path)
     assert (copied.machine.root / "x").read_bytes() == b"x"
@@ -125,7 +125,9 @@ def test_what_a_login_prints_before_the_copy_is_skipped(tmp_path: Path) -> None:
         ([file(LAST, b"[]")], "cannot be read"),
     ],
 )
-def test_hostile_copies(tmp_path: Path, entries: list[Given], why: str) -> None:
+def test_hostile_copies_are_refused(
+    tmp_path: Path, entries: list[Given], why: str
+) -> None:
     place = tmp_path / "a" / "b"
     place.mkdir(parents=True)
     with pytest.raises(BundleError) as caught:
@@ -138,7 +140,7 @@ def test_hostile_copies(tmp_path: Path, entries: list[Given], why: str) -> None:
     ]
 
 
-def test_a_file_that_says_it_is_huge(tmp_path: Path) -> None:
+def test_huge_declared_size_is_refused(tmp_path: Path) -> None:
     info = tarfile.TarInfo("root/a")
     info.size = 1 << 50
     content = copy(last=False)[:1024] + info.tobuf(tarfile.GNU_FORMAT)
@@ -146,7 +148,7 @@ def test_a_file_that_says_it_is_huge(tmp_path: Path) -> None:
         unpack(reader(content), tmp_path)
 
 
-def test_garbage_that_never_ends(tmp_path: Path) -> None:
+def test_endless_garbage_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="a copy of a machine .it begins with 'yyy"):
         unpack(lambda most: b"y" * most, tmp_path)
 
@@ -155,7 +157,7 @@ def test_garbage_that_never_ends(tmp_path: Path) -> None:
     ("limit", "why"),
     [("_MOST", "larger than 0 MiB"), ("_MOST_ENTRIES", "more than 500 entries")],
 )
-def test_copies_that_never_end(
+def test_endless_copies_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, why: str
 ) -> None:
     def entries() -> Iterator[bytes]:
@@ -170,21 +172,21 @@ def test_copies_that_never_end(
 
 
 @pytest.mark.parametrize("left", [*range(0, 2048, 512), 1, 700, 1030, 2000])
-def test_copies_that_are_cut_short(tmp_path: Path, left: int) -> None:
+def test_truncated_copies_are_refused(tmp_path: Path, left: int) -> None:
     content = copy(file("root/a", b"a" * 600))
     with pytest.raises(BundleError) as caught:
         unpack(reader(content[:left]), tmp_path)
     assert "cut short" in str(caught.value) or "not a copy" in str(caught.value)
 
 
-def test_copies_that_are_damaged(tmp_path: Path) -> None:
+def test_damaged_copies_are_refused(tmp_path: Path) -> None:
     content = bytearray(copy(file("root/a")))
     content[1024 + 10] ^= 1
     with pytest.raises(BundleError, match="damaged"):
         unpack(reader(bytes(content)), tmp_path)
 
 
-def test_nothing_is_left_of_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpacked_copy_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory() as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         monkeypatch.setenv("TMPDIR", folder)
@@ -195,7 +197,7 @@ def test_nothing_is_left_of_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
         assert names(Path(folder)) == []
 
 
-def test_a_copy_whose_process_was_killed_goes_with_the_next(
+def test_copy_of_a_killed_process_is_removed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -16,7 +16,7 @@ OTHER = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\nbroken line\n"
 ROOT = "sys/fs/cgroup"
 
 
-def test_version_2_with_a_delegated_group(tmp_path: Path) -> None:
+def test_version_2_with_a_delegated_group_is_read(tmp_path: Path) -> None:
     files = {
         "proc/self/mountinfo": OTHER + V2.format("/sys/fs/cgroup"),
         f"{ROOT}/cgroup.controllers": "cpuset cpu io memory pids\n",
@@ -46,7 +46,7 @@ def test_version_2_with_a_delegated_group(tmp_path: Path) -> None:
     }
 
 
-def test_version_1_and_hybrid(tmp_path: Path) -> None:
+def test_version_1_and_hybrid_are_read(tmp_path: Path) -> None:
     v1 = V1.format(2, 2, "cpu,cpuacct", "rw,cpu,cpuacct")
     v1 += V1.format(3, 3, "systemd", "rw,xattr,name=systemd")
     plant(tmp_path, {"proc/self/mountinfo": v1})
@@ -61,12 +61,12 @@ def test_version_1_and_hybrid(tmp_path: Path) -> None:
     assert read_cgroups(copied(tmp_path))["layout"] == "hybrid"
 
 
-def test_a_mount_point_with_a_blank_and_one_mounted_twice() -> None:
+def test_mount_points_with_blanks_and_duplicates_are_read() -> None:
     (found,) = parse_mounts(V2.format(r"/c\040g") + V2.format(r"/c\040g"))
     assert found["path"] == "/c g"
 
 
-def test_mounts_of_one_hierarchy_in_chroots_are_one() -> None:
+def test_chroot_mounts_of_a_hierarchy_count_once() -> None:
     chroots = "".join(V2.format(f"/srv/{n}/sys/fs/cgroup") for n in range(9))
     v1 = "".join(V1.format(0, 0, f"{at}cpu", "rw,cpu") for at in ("x/", "", "y/z/"))
     part = V2.format("/srv/part").replace(" / ", " /docker/1 ", 1)
@@ -78,17 +78,17 @@ def test_mounts_of_one_hierarchy_in_chroots_are_one() -> None:
     ]
 
 
-def test_none_is_mounted(tmp_path: Path) -> None:
+def test_missing_cgroup_mount_is_reported(tmp_path: Path) -> None:
     machine = copied(plant(tmp_path, {"proc/self/mountinfo": OTHER}))
     with pytest.raises(SourceMissingError, match="no cgroup hierarchy"):
         read_cgroups(machine)
 
 
-def test_lines_cut_short() -> None:
+def test_truncated_lines_are_read() -> None:
     whole = V2.format("/sys/fs/cgroup")
     for cut in range(len(whole)):
         assert len(parse_mounts(whole[:cut])) <= 1
 
 
-def test_this_machine() -> None:
+def test_cgroups_of_this_machine_are_read() -> None:
     assert read_cgroups()["hierarchies"]

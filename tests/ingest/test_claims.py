@@ -44,7 +44,7 @@ def part(kind: str, name: str) -> URIRef:
     return IRIS.component("n1", kind, name)
 
 
-def test_the_description_conforms(graph: Graph) -> None:
+def test_description_with_claims_conforms(graph: Graph) -> None:
     assert validate(graph).lines == []
 
 
@@ -78,7 +78,7 @@ def test_the_description_conforms(graph: Graph) -> None:
         ),
     ],
 )
-def test_both_values_stay_where_sources_disagree(
+def test_conflicting_values_are_both_kept(
     graph: Graph, about: URIRef, property_: URIRef, claims: dict[str, Any]
 ) -> None:
     assert claimed(graph, about, property_) == claims
@@ -86,7 +86,7 @@ def test_both_values_stay_where_sources_disagree(
     assert list(graph.objects(about, property_)) == [Literal(winner)]
 
 
-def test_caches_and_numa_domains_for_which_hwloc_has_precedence(graph: Graph) -> None:
+def test_hwloc_has_precedence_for_caches_and_numa_domains(graph: Graph) -> None:
     for about, property_ in (
         (part("cache", "l3-0"), ST.cacheSize),
         (part("numa", "1"), ST.memorySize),
@@ -97,7 +97,7 @@ def test_caches_and_numa_domains_for_which_hwloc_has_precedence(graph: Graph) ->
         assert list(graph.objects(about, property_)) == [Literal(claims["hwloc"][0])]
 
 
-def test_there_is_no_claim_where_sources_agree(graph: Graph) -> None:
+def test_agreeing_sources_give_no_claim(graph: Graph) -> None:
     """Truncated names, numbers in another base and letters in another case agree."""
     about = {
         str(s).rpartition("/twin/n1")[2] for s, _ in graph.subject_objects(ST.claims)
@@ -117,7 +117,7 @@ def test_there_is_no_claim_where_sources_agree(graph: Graph) -> None:
     assert not claimed(graph, part("socket", "socket-0"), ST.microcode)
 
 
-def test_a_claim_about_what_is_not_described_is_not_made() -> None:
+def test_claims_are_made_for_described_components_only() -> None:
     facts = {
         "os": {"memory": 1000},
         "smart": [{"device": "sdz", "model": "A"}],
@@ -127,7 +127,7 @@ def test_a_claim_about_what_is_not_described_is_not_made() -> None:
     assert not list(described.subjects(RDF.type, ST.Claim))
 
 
-def test_a_source_that_was_not_asked_makes_no_claim() -> None:
+def test_missing_source_makes_no_claim() -> None:
     facts = server()
     facts["sources"].pop("lshw")
     described = describe_json(facts, IRIS).union()
@@ -158,7 +158,7 @@ def test_seeing_the_same_machine_again_leaves_one_claimant_to_a_claim() -> None:
         assert "/source/20270101T000000Z." in source
 
 
-def test_rules_speak_of_properties_that_exist_and_name_each_source_once() -> None:
+def test_rules_name_existing_properties_and_each_source_once() -> None:
     ontology = ontology_graph()
     for rule in RULES:
         assert ontology.value(rule.property, RDFS.domain), rule.property
@@ -182,13 +182,13 @@ def test_rules_speak_of_properties_that_exist_and_name_each_source_once() -> Non
         (about_equal, 1000, 1100, False),
     ],
 )
-def test_spellings_of_equal_values(
+def test_spellings_of_equal_values_agree(
     same: Any, one: Any, other: Any, agree: bool
 ) -> None:
     assert same(one, other) == same(other, one) == agree
 
 
-def test_slots_keep_their_names_when_a_module_goes() -> None:
+def test_slots_keep_their_names_when_a_module_is_removed() -> None:
     facts = server()["facts"]
     names = [slot.name for slot in memory_slots(Facts.model_validate(facts))]
     assert names == ["P0 CHANNEL A DIMM 0", "P0 CHANNEL B DIMM 0", "DIMM 1"]
@@ -197,7 +197,7 @@ def test_slots_keep_their_names_when_a_module_goes() -> None:
     assert [slot.name for slot in slots] == names
 
 
-def test_slots_that_nothing_tells_apart() -> None:
+def test_indistinguishable_slots_are_numbered() -> None:
     banks = [{"slot": "DIMM", "size": 1}, {"slot": "DIMM", "size": None}, {"size": 2}]
     facts = {"lshw": {"memory_banks": banks}}
     slots = memory_slots(Facts.model_validate(facts))

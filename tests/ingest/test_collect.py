@@ -50,11 +50,11 @@ def copied() -> Iterator[bytes]:
     yield output
 
 
-def test_its_syntax_is_that_of_python_3_8() -> None:
+def test_script_has_python_3_8_syntax() -> None:
     ast.parse(SCRIPT.read_text("utf-8"), feature_version=(3, 8))
 
 
-def test_it_stands_alone() -> None:
+def test_script_imports_the_standard_library_only() -> None:
     for node in ast.walk(ast.parse(SCRIPT.read_text("utf-8"))):
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
@@ -62,7 +62,7 @@ def test_it_stands_alone() -> None:
         assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
 
 
-def test_a_copy_is_a_tar_that_any_tool_reads(copied: bytes) -> None:
+def test_copy_is_a_plain_tar(copied: bytes) -> None:
     with tarfile.open(fileobj=io.BytesIO(copied)) as tar:
         names = tar.getnames()
     assert (names[0], names[-1]) == (collect.FIRST, collect.LAST)
@@ -71,7 +71,7 @@ def test_a_copy_is_a_tar_that_any_tool_reads(copied: bytes) -> None:
     assert {f"tools/{name}" for name in collect.CALLS} <= set(names)
 
 
-def test_hwloc_reads_the_copied_files_as_the_machine(copied: bytes) -> None:
+def test_hwloc_reads_copied_files_like_the_machine(copied: bytes) -> None:
     """Without lstopo's output from there: the files lack what only CPUID tells."""
     live = read_hwloc(HERE)
     with unpacked(io.BytesIO(copied).read1) as copy:
@@ -85,7 +85,7 @@ def test_hwloc_reads_the_copied_files_as_the_machine(copied: bytes) -> None:
     }
 
 
-def test_every_tool_is_bounded_and_says_why_it_failed(tmp_path: Path) -> None:
+def test_tool_output_is_bounded_and_failures_have_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "bin"
     script(path, "lshw", "echo '[]'; echo first >&2; echo no luck >&2; exit 3")
     script(path, "lstopo-no-graphics", "echo '<topology/>'")
@@ -129,7 +129,7 @@ def ends(pid: int) -> bool:
     return False
 
 
-def test_nobody_listens_any_more(tmp_path: Path) -> None:
+def test_closed_output_ends_the_script_and_its_tools(tmp_path: Path) -> None:
     path, pid = slow(tmp_path)
     with start(path) as process:
         tool = wait_for(pid)
@@ -140,7 +140,7 @@ def test_nobody_listens_any_more(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_it_ends_its_tools_when_it_is_ended(tmp_path: Path, number: int) -> None:
+def test_signal_ends_the_script_and_its_tools(tmp_path: Path, number: int) -> None:
     path, pid = slow(tmp_path)
     with start(path) as process:
         tool = wait_for(pid)
@@ -150,7 +150,7 @@ def test_it_ends_its_tools_when_it_is_ended(tmp_path: Path, number: int) -> None
         assert ends(tool)
 
 
-def test_a_terminal_gets_no_copy(tmp_path: Path) -> None:
+def test_copy_is_not_written_to_a_terminal(tmp_path: Path) -> None:
     leader, follower = os.openpty()
     try:
         words = [sys.executable, str(SCRIPT)]
@@ -163,7 +163,7 @@ def test_a_terminal_gets_no_copy(tmp_path: Path) -> None:
     assert "collect.py > machine.tar" in said
 
 
-def test_links_are_kept_and_none_leaves_the_copy(tmp_path: Path) -> None:
+def test_links_are_kept_within_the_copy(tmp_path: Path) -> None:
     folder = tmp_path / "f"
     folder.mkdir()
     (folder / "real").mkdir()
@@ -193,7 +193,7 @@ def test_links_are_kept_and_none_leaves_the_copy(tmp_path: Path) -> None:
     }
 
 
-def test_what_may_not_be_read_is_named_and_too_much_is_cut(tmp_path: Path) -> None:
+def test_unreadable_files_are_named_and_excess_is_cut(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x" * 100)
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:

@@ -32,7 +32,7 @@ def state(root: Path, files: dict[str, str]) -> dict[str, object]:
     return read_cpu_state(copied(root))
 
 
-def test_an_intel_machine(tmp_path: Path) -> None:
+def test_intel_cpu_state_is_read(tmp_path: Path) -> None:
     assert state(tmp_path, INTEL) == {
         "lists": {
             "possible": list(range(8)),
@@ -53,7 +53,7 @@ def test_an_intel_machine(tmp_path: Path) -> None:
     }
 
 
-def test_an_amd_machine(tmp_path: Path) -> None:
+def test_amd_cpu_state_is_read(tmp_path: Path) -> None:
     files = {
         "online": "0\n",
         "smt/active": "0\n",
@@ -72,22 +72,22 @@ def test_an_amd_machine(tmp_path: Path) -> None:
     }
 
 
-def test_a_guest_that_shows_neither(tmp_path: Path) -> None:
+def test_guest_without_cpu_state_is_read(tmp_path: Path) -> None:
     found = state(tmp_path, {"online": "0-1\n"})
     assert (found["smt"], found["scaling"]) == (None, None)
 
 
-def test_words_that_no_kernel_uses(tmp_path: Path) -> None:
+def test_unknown_values_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MalformedSourceError, match="'vielleicht'"):
         state(tmp_path, {"smt/control": "vielleicht\n"})
     with pytest.raises(MalformedSourceError, match="not a list of CPUs"):
         state(tmp_path, {"smt/control": "on\n", "online": "0-x\n"})
 
 
-def test_no_sysfs(tmp_path: Path) -> None:
+def test_missing_sysfs_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="mount sysfs"):
         read_cpu_state(copied(tmp_path))
 
 
-def test_this_machine() -> None:
+def test_cpu_state_of_this_machine_is_read() -> None:
     assert 0 in read_cpu_state()["lists"]["online"]

@@ -59,7 +59,7 @@ def refused(ingest: Ingest, path: Path, *words: str) -> None:
 
 
 @pytest.mark.parametrize("source", ALL, ids=lambda path: path.name)
-def test_files_cut_short_at_fifty_places(tmp_path: Path, source: Path) -> None:
+def test_truncated_files_are_refused(tmp_path: Path, source: Path) -> None:
     content = source.read_bytes().rstrip()
     path = tmp_path / f"cut{source.suffix}"
     for place in range(PLACES):
@@ -105,7 +105,9 @@ def test_entities_are_refused(tmp_path: Path, source: Path, kind: str) -> None:
 @pytest.mark.parametrize(
     "source", [p for p in ALL if p.suffix == ".xml"], ids=lambda p: p.name
 )
-def test_another_root_or_a_number_twice(tmp_path: Path, source: Path) -> None:
+def test_wrong_root_or_duplicate_number_is_refused(
+    tmp_path: Path, source: Path
+) -> None:
     text = source.read_text("utf-8")
     path = tmp_path / "changed.xml"
     path.write_text(text.replace("<topology", "<svg").replace("</topology", "</svg"))
@@ -119,7 +121,7 @@ def test_another_root_or_a_number_twice(tmp_path: Path, source: Path) -> None:
 
 
 @pytest.mark.parametrize("ingest", [from_hwloc, files.original_file, files.probe_file])
-def test_half_a_gigabyte_is_refused_by_its_size(tmp_path: Path, ingest: Ingest) -> None:
+def test_huge_file_is_refused_by_its_size(tmp_path: Path, ingest: Ingest) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:
         file.truncate(500_000_000)
@@ -218,7 +220,9 @@ CHANGES = st.lists(
 
 @given(changes=CHANGES)
 @BOUNDED
-def test_changed_files_of_the_original(changes: list[tuple[list[int], Any]]) -> None:
+def test_changed_files_of_the_original_give_facts_or_one_line(
+    changes: list[tuple[list[int], Any]],
+) -> None:
     content = json.loads(ORIGINAL.read_text("utf-8"))
     for path, new in changes:
         content = replaced(content, path, new)

@@ -21,13 +21,13 @@ def two_threads(**facts: Any) -> Description:
     )
 
 
-def test_an_instance_is_the_thread_that_it_names() -> None:
+def test_instance_is_linked_to_the_thread_it_names() -> None:
     graph = two_threads().union()
     instance = IRIS.metric_instance("n1", "60.0", "cpu1")
     assert graph.value(instance, ST.ofComponent) == IRIS.component("n1", "thread", "1")
 
 
-def test_domains_of_processes_are_named_but_never_stored() -> None:
+def test_process_domains_are_named_but_not_stored() -> None:
     description = two_threads()
     graph = description.union()
     assert list(graph.objects(None, ST.resolvesAtFetch)) == [
@@ -36,7 +36,7 @@ def test_domains_of_processes_are_named_but_never_stored() -> None:
     assert not list(graph.subjects(ST.inInstanceDomain, IRIS.instance_domain("3.9")))
 
 
-def test_a_plan_and_its_telemetry() -> None:
+def test_plan_and_its_telemetry_are_described() -> None:
     graph = two_threads().plans.graph()
     assert len(set(graph.subjects(RDF.type, ST.SamplingPlan))) == 3
     one = IRIS.telemetry("n1", "kernel.percpu.cpu.user", "cpu1")
@@ -47,7 +47,7 @@ def test_a_plan_and_its_telemetry() -> None:
     assert graph.value(whole, ST.ofComponent) == IRIS.host("n1")
 
 
-def test_units_and_semantics_of_a_metric() -> None:
+def test_metric_has_units_and_semantics() -> None:
     graph = two_threads().metrics.graph()
     metric = IRIS.metric("mem.util.free")
     assert graph.value(metric, QUDT.hasUnit) == UNIT.KibiBYTE
@@ -55,7 +55,7 @@ def test_units_and_semantics_of_a_metric() -> None:
     assert graph.value(metric, ST.dbName) == Literal("mem_util_free")
 
 
-def test_a_differing_descriptor_gets_an_iri_of_its_own() -> None:
+def test_differing_descriptor_gets_its_own_iri() -> None:
     same = two_threads()
     known = {m: d._replace(units="byte") for m, d in _descriptors().items()}
     other = describe_json(document({"pcp": PCP}), IRIS, [], known)
@@ -72,7 +72,7 @@ def _descriptors() -> dict[str, Any]:
     return {metric.name: MetricSignature.of(metric) for metric in metrics}
 
 
-def test_a_metric_of_semantics_unknown_here_is_left_out() -> None:
+def test_metric_with_unknown_semantics_is_omitted() -> None:
     odd = {**PCP["metrics"][0], "name": "odd.metric", "semantics": "unknown"}
     pcp = {**PCP, "metrics": [*PCP["metrics"], odd]}
     graph = describe_json(document({"pcp": pcp}), IRIS, ["odd.metric"]).union()
@@ -80,7 +80,7 @@ def test_a_metric_of_semantics_unknown_here_is_left_out() -> None:
     assert not list(graph.subjects(RDF.type, ST.SamplingPlan))
 
 
-def test_what_the_kernel_counts_is_a_counter_whatever_pcp_says() -> None:
+def test_kernel_counters_are_counters_despite_pcp() -> None:
     instant = {**PCP["metrics"][0], "semantics": "instant"}
     names = ["proc.psinfo.nvctxsw", "proc.psinfo.rss"]
     pcp = {**PCP, "metrics": [{**instant, "name": name} for name in names]}

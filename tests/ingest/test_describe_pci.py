@@ -29,7 +29,7 @@ def iri(kind: str, name: str) -> URIRef:
     return IRIS.component("n1", kind, name)
 
 
-def test_the_tree_of_bridges() -> None:
+def test_bridges_form_a_tree() -> None:
     found = graph()
     bridge, gpu = iri("pci", "0000:00:01.0"), iri("pci", "0000:01:00.0")
     assert found.value(gpu, ST.isPartOf) == bridge
@@ -39,7 +39,7 @@ def test_the_tree_of_bridges() -> None:
     assert set(found.objects(gpu, ST.nearDomain)) == {iri("numa", "0")}
 
 
-def test_devices_that_only_hwloc_knows() -> None:
+def test_devices_known_only_to_hwloc_are_described() -> None:
     found = graph()
     assert found.value(iri("disk", "sda"), ST.diskSize)
     assert found.value(iri("nic", "ib0"), ST.onPciDevice) == iri("pci", "0001:80:00.0")
@@ -48,7 +48,7 @@ def test_devices_that_only_hwloc_knows() -> None:
     assert kinds == {"network", "openfabrics"}
 
 
-def test_devices_that_others_know_are_only_linked() -> None:
+def test_devices_of_other_sources_are_only_linked() -> None:
     nic = {"name": "ib0", "mac": None, "up": True, "virtual": False}
     disk = {"name": "sda", "size": 7, "rotational": False}
     found = graph(nics=[nic], disks=[disk])
@@ -57,7 +57,7 @@ def test_devices_that_others_know_are_only_linked() -> None:
     assert found.value(iri("disk", "sda"), ST.onPciDevice)
 
 
-def test_a_gpu_is_one_node_for_all_sources() -> None:
+def test_gpu_is_one_node_for_all_sources() -> None:
     found = graph(gpus={"driver": "1", "cuda": None, "gpus": [GPU]})
     [gpu] = found.subjects(RDF.type, ST.Gpu)
     assert found.value(gpu, ST.onPciDevice) == iri("pci", "0000:01:00.0")
@@ -75,7 +75,7 @@ def test_a_gpu_is_one_node_for_all_sources() -> None:
         (None, None, False, 0),
     ],
 )
-def test_what_is_a_gpu(
+def test_gpu_is_recognised_by_class_vendor_or_driver(
     code: str | None, vendor: str | None, driver: bool, gpus: int
 ) -> None:
     [device] = [pci for pci in FACTS["pci"] if pci["busid"] == "0000:01:00.0"]
@@ -91,7 +91,7 @@ def test_what_is_a_gpu(
 
 
 @pytest.mark.parametrize("parent", ["0000:01:00.0", "nowhere", None])
-def test_a_bridge_that_is_none_is_not_the_container(parent: str | None) -> None:
+def test_invalid_parent_bridge_is_not_the_container(parent: str | None) -> None:
     [gpu] = [pci for pci in FACTS["pci"] if pci["busid"] == "0000:01:00.0"]
     facts = {**FACTS, "pci": [{**gpu, "parent": parent}]}
     found = describe_json(document({"hwloc": facts}), IRIS).twin.graph()
@@ -99,14 +99,14 @@ def test_a_bridge_that_is_none_is_not_the_container(parent: str | None) -> None:
     assert found.value(device, ST.isPartOf) == IRIS.host("n1")
 
 
-def test_a_machine_of_one_kind_of_cores_has_no_kinds() -> None:
+def test_machine_with_one_kind_of_cores_has_no_kinds() -> None:
     alone = {**FACTS, "kinds": FACTS["kinds"][:1]}
     found = describe_json(document({"hwloc": alone}), IRIS).twin.graph()
     assert not list(found.subjects(RDF.type, ST.CpuKind))
     assert not list(found.objects(None, ST.ofCpuKind))
 
 
-def test_a_large_machine_stays_small() -> None:
+def test_description_of_a_large_machine_is_small() -> None:
     """Locality is stated for containers, not for every thread."""
     threads = [{"os_index": cpu, "allowed": True} for cpu in range(384)]
     everywhere = list(range(384))

@@ -15,7 +15,7 @@ from tests.ingest.documents import IRIS
 @pytest.mark.parametrize(
     "name", ["perf", "skx", "amd64_fam19h_zen4", "rapl", "skx_unc_imc0", "netburst"]
 )
-def test_a_model_conforms(name: str) -> None:
+def test_description_of_a_model_conforms(name: str) -> None:
     (model,) = read_models([name])
     graph = describe_model(IRIS, ProbedPmu.model_validate(model)).graph()
     assert validate(graph).conforms
@@ -24,7 +24,7 @@ def test_a_model_conforms(name: str) -> None:
     assert len(events) == len(model["events"]) + len(masks)
 
 
-def test_an_event_that_stands_twice_is_the_one_that_its_name_encodes() -> None:
+def test_duplicate_event_has_the_code_its_name_encodes() -> None:
     """libpfm4 also calls SBO1's event of Haswell's home agents SBO0."""
     (model,) = read_models(["hswep_unc_ha0"])
     name = "UNC_H_SBO0_CREDIT_OCCUPANCY"
@@ -47,7 +47,7 @@ def test_an_event_that_stands_twice_is_the_one_that_its_name_encodes() -> None:
         ("1000", None, []),
     ],
 )
-def test_a_machine_elsewhere_has_the_kernels_pmu_whatever_its_processor(
+def test_remote_machine_with_any_processor_has_the_kernel_pmu(
     family: str, sources: list[str] | None, pmus: list[str]
 ) -> None:
     cpu = {"vendor": "AuthenticAMD", "family": family, "model": "17", "stepping": "1"}

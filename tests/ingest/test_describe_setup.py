@@ -27,7 +27,7 @@ def says(graph: Graph, about: URIRef, *properties: URIRef) -> list[Any]:
     return [None if value is None else value.toPython() for value in values]
 
 
-def test_filled_and_empty_memory_slots(graph: Graph) -> None:
+def test_filled_and_empty_memory_slots_are_described(graph: Graph) -> None:
     bank = part("memory", "P0 CHANNEL A DIMM 0")
     assert says(graph, bank, ST.slot, ST.bankLocator, ST.memoryType, ST.rank) == [
         "DIMM 0",
@@ -43,7 +43,7 @@ def test_filled_and_empty_memory_slots(graph: Graph) -> None:
     assert says(graph, empty, ST.bankLocator, ST.memorySize) == ["P0 CHANNEL A", None]
 
 
-def test_banks_that_only_lshw_reports() -> None:
+def test_banks_known_only_to_lshw_are_described() -> None:
     facts = server()
     facts["facts"].pop("memory_banks")
     found = describe_json(facts, IRIS).union()
@@ -52,7 +52,7 @@ def test_banks_that_only_lshw_reports() -> None:
     assert says(found, bank, *known) == ["DDR5", "DIMM", 32 << 30]
 
 
-def test_a_gpu_that_is_divided(graph: Graph) -> None:
+def test_mig_devices_of_a_gpu_are_described(graph: Graph) -> None:
     gpu, mig = part("gpu", "0000:18:00.0"), part("gpu", "0000:18:00.0.0")
     facts = (ST.businfo, ST.memorySize, ST.migEnabled, ST.gpuIndex)
     assert says(graph, gpu, *facts) == ["pci@0000:18:00.0", 81559 << 20, True, 0]
@@ -64,7 +64,7 @@ def test_a_gpu_that_is_divided(graph: Graph) -> None:
     ]
 
 
-def test_what_a_disk_says_of_itself(graph: Graph) -> None:
+def test_disk_has_model_health_and_wear(graph: Graph) -> None:
     facts = (ST.model, ST.healthy, ST.wear, ST.queueScheduler, ST.isRotational)
     assert says(graph, part("disk", "sda"), *facts) == [
         "SAMSUNG MZ7LH480HAHQ-00005",
@@ -84,14 +84,14 @@ def test_each_socket_has_its_tlbs(graph: Graph) -> None:
     assert says(graph, second, *facts) == [2, 3072, 8, None]
 
 
-def test_tlbs_of_a_host_without_sockets() -> None:
+def test_tlbs_without_sockets_belong_to_the_host() -> None:
     tlbs = server()["facts"]["tlbs"]
     found = describe_json(document({"tlbs": tlbs}), IRIS).union()
     assert set(found.objects(None, ST.isPartOf)) == {IRIS.host("n1")}
     assert validate(found).lines == []
 
 
-def test_threads_by_their_state(graph: Graph) -> None:
+def test_threads_have_their_state(graph: Graph) -> None:
     facts = (ST.online, ST.allowed, ST.isolated)
     assert says(graph, part("thread", "0"), *facts) == [True, True, None]
     assert says(graph, part("thread", "7"), *facts) == [True, True, True]
@@ -102,7 +102,7 @@ def test_threads_by_their_state(graph: Graph) -> None:
     assert says(graph, part("thread", "2"), ST.threadMicrocode) == [None]
 
 
-def test_how_the_host_is_set_up(graph: Graph) -> None:
+def test_host_has_its_setup(graph: Graph) -> None:
     node = IRIS.host("n1")
     facts = (ST.smtActive, ST.smtControl, ST.frequencyDriver, ST.boostEnabled)
     assert says(graph, node, *facts) == [True, "on", "amd-pstate-epp", False]
@@ -122,7 +122,7 @@ def test_how_the_host_is_set_up(graph: Graph) -> None:
     assert says(graph, part("swap", "/dev/sda2"), ST.swapPriority) == [-2]
 
 
-def test_huge_pages_of_the_host_and_of_domains_that_have_some(graph: Graph) -> None:
+def test_huge_pages_of_host_and_domains_are_described(graph: Graph) -> None:
     pools = {
         str(s).rpartition("/")[2] for s in graph.subjects(RDF.type, ST.HugePagePool)
     }
@@ -132,14 +132,14 @@ def test_huge_pages_of_the_host_and_of_domains_that_have_some(graph: Graph) -> N
     assert says(graph, pool, ST.pageCount) == [8]
 
 
-def test_agents_of_pcp(graph: Graph) -> None:
+def test_agents_of_pcp_are_described(graph: Graph) -> None:
     agent = part("pmda", "linux")
     assert says(graph, agent, ST.pmdaName, ST.metricDomain) == ["linux", 60]
     # Its metrics have its name, once for all hosts.
     assert list(graph.subjects(ST.pmdaName, graph.value(agent, ST.pmdaName)))
 
 
-def test_the_forms_of_all_facts_are_checked() -> None:
+def test_forms_of_all_facts_are_checked() -> None:
     for source, broken in (
         ("tlbs", {"tlbs": [{}]}),
         ("memory_banks", [{"slot": 3}]),

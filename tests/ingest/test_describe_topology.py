@@ -63,7 +63,7 @@ counts = st.integers(1, 3)
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(pack=counts, l3=counts, l2=counts, core=counts, pu=st.integers(1, 2))
-def test_cache_groups_are_hwlocs(
+def test_cache_groups_equal_those_of_hwloc(
     tmp_path: Path, pack: int, l3: int, l2: int, core: int, pu: int
 ) -> None:
     path = tmp_path / "topology.xml"
@@ -96,7 +96,7 @@ def test_caches_and_numa_domains_are_never_parents() -> None:
     assert parents == {ST.ComputeNode, ST.Socket, ST.Core}
 
 
-def test_os_indexes_that_repeat_give_cores_of_their_own() -> None:
+def test_repeated_os_indexes_give_separate_cores() -> None:
     topology = parse_hwloc(synthetic("pack:2 core:2 pu:2"))
     for core in topology["cores"]:
         core["os_index"] %= 2
@@ -108,7 +108,7 @@ def test_os_indexes_that_repeat_give_cores_of_their_own() -> None:
     ("level", "type_", "name"),
     [(1, "data", "l1d-0"), (1, "instruction", "l1i-0"), (3, "unified", "l3-0")],
 )
-def test_cache_facts(level: int, type_: str, name: str) -> None:
+def test_cache_has_its_facts(level: int, type_: str, name: str) -> None:
     cache = {
         "level": level,
         "type": type_,
@@ -128,7 +128,7 @@ def test_cache_facts(level: int, type_: str, name: str) -> None:
     assert graph.value(iri, ST.inclusive) == Literal(False)
 
 
-def test_clocks_stand_on_cores_and_the_saved_query_finds_them() -> None:
+def test_cores_have_clocks_that_the_saved_query_finds() -> None:
     clock = {"base": 2_000_000_000, "min": 800_000_000, "max": 3_000_000_000}
     clocks = {
         "1": {**clock, "governor": "powersave"},
@@ -144,7 +144,7 @@ def test_clocks_stand_on_cores_and_the_saved_query_finds_them() -> None:
     ]
 
 
-def test_a_socket_of_arm_has_the_numbers_that_hwloc_read() -> None:
+def test_arm_socket_has_the_numbers_read_by_hwloc() -> None:
     numbers = {
         "CPUImplementer": ("0x41", ST.cpuVendor),
         "CPUArchitecture": ("8", ST.cpuFamily),

@@ -23,7 +23,9 @@ PROBES = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(PROBES)
-def test_a_diff_says_what_two_descriptions_do(seen: list[tuple[str, set[int]]]) -> None:
+def test_diff_equals_the_difference_of_two_descriptions(
+    seen: list[tuple[str, set[int]]],
+) -> None:
     """Compares the last state with the first; the facts give the expected result."""
     described = [
         describe_json(
@@ -48,7 +50,7 @@ def test_a_diff_says_what_two_descriptions_do(seen: list[tuple[str, set[int]]]) 
     assert {(change.what, change.name) for change in found} == expected
 
 
-def test_natural_order() -> None:
+def test_names_are_in_natural_order() -> None:
     names = ["core-10", "core-2", "a", "a/10", "a/9"]
     expected = ["a", "a/9", "a/10", "core-2", "core-10"]
     assert sorted(names, key=natural) == expected

@@ -15,7 +15,7 @@ def disk(name: str, files: dict[str, str], size: int = 16) -> dict[str, str]:
     return {f"sys/block/{name}/{path}": text for path, text in files.items()}
 
 
-def test_a_sata_disk(tmp_path: Path) -> None:
+def test_sata_disk_is_read(tmp_path: Path) -> None:
     files = {
         "queue/rotational": "1\n",
         "device/model": "SAMSUNG MZ7LH480\n",
@@ -47,7 +47,7 @@ def test_a_sata_disk(tmp_path: Path) -> None:
     ]
 
 
-def test_nvme_and_virtio_disks(tmp_path: Path) -> None:
+def test_nvme_and_virtio_disks_are_read(tmp_path: Path) -> None:
     root = plant(
         tmp_path,
         {
@@ -69,7 +69,7 @@ def test_nvme_and_virtio_disks(tmp_path: Path) -> None:
     ]
 
 
-def test_not_a_disk(tmp_path: Path) -> None:
+def test_other_block_devices_are_skipped(tmp_path: Path) -> None:
     root = plant(
         tmp_path,
         {
@@ -86,7 +86,7 @@ def test_not_a_disk(tmp_path: Path) -> None:
     assert [d["name"] for d in read_disks(copied(root))] == ["cciss/c0d0", "dm-0"]
 
 
-def test_no_sysfs(tmp_path: Path) -> None:
+def test_missing_sysfs_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="mount sysfs"):
         read_disks(copied(tmp_path))
 
@@ -100,9 +100,9 @@ def test_no_sysfs(tmp_path: Path) -> None:
         (b"\x00\x80\x00\x02ABCD", "AB"),
     ],
 )
-def test_unit_serials(page: bytes, serial: str | None) -> None:
+def test_unit_serials_are_parsed(page: bytes, serial: str | None) -> None:
     assert parse_unit_serial(page) == serial
 
 
-def test_this_machine() -> None:
+def test_disks_of_this_machine_are_read() -> None:
     assert all(disk["size"] > 0 for disk in read_disks())

@@ -11,7 +11,7 @@ from tests.ingest.tree import copied, plant
 FOLDER = "sys/class/dmi/id"
 
 
-def test_what_the_firmware_knows(tmp_path: Path) -> None:
+def test_board_and_system_are_read(tmp_path: Path) -> None:
     values = {
         "board_vendor": "Supermicro\n",
         "board_name": "H11DSi-NT\n",
@@ -44,13 +44,13 @@ def test_what_the_firmware_knows(tmp_path: Path) -> None:
     }
 
 
-def test_what_may_not_be_read_is_left_out(tmp_path: Path) -> None:
+def test_unreadable_values_are_omitted(tmp_path: Path) -> None:
     root = plant(tmp_path, {f"{FOLDER}/board_name": "X\n"})
     (root / FOLDER / "board_serial").mkdir()
     assert read_board(copied(root))["board"] == {"model": "X"}
 
 
-def test_no_tables_at_all(tmp_path: Path) -> None:
+def test_missing_dmi_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="sys/class/dmi/id does not exist"):
         read_board(copied(plant(tmp_path, {})))
 
@@ -74,10 +74,10 @@ def test_no_tables_at_all(tmp_path: Path) -> None:
         "xxxxxxxxxxx",
     ],
 )
-def test_placeholders(text: str | None) -> None:
+def test_placeholders_are_ignored(text: str | None) -> None:
     assert real(text) is None
 
 
 @pytest.mark.parametrize("text", ["0", "P4242", "A.7", "American Megatrends Inc."])
-def test_real_texts(text: str) -> None:
+def test_real_texts_are_kept(text: str) -> None:
     assert real(f" {text} ") == text

@@ -97,7 +97,7 @@ def parse(text: str) -> list[dict[str, Any]]:
     return parse_memory_banks(text.encode())
 
 
-def test_a_module_of_ddr5() -> None:
+def test_ddr5_module_is_parsed() -> None:
     (bank,) = parse(HEAD + OTHER + DDR5)
     assert bank == {
         "slot": "DIMM 0",
@@ -120,21 +120,21 @@ def test_a_module_of_ddr5() -> None:
     }
 
 
-def test_an_empty_slot_says_nothing_of_a_module() -> None:
+def test_empty_slot_has_no_module_facts() -> None:
     module, empty = parse(HEAD + DDR5 + EMPTY)
     assert empty["empty"] and not module["empty"]
     known = {key for key, value in empty.items() if value}
     assert known == {"slot", "bank", "empty", "form_factor"}
 
 
-def test_an_old_version() -> None:
+def test_old_version_is_parsed() -> None:
     (bank,) = parse(OLD)
     assert (bank["size"], bank["type"]) == (16 << 30, "DDR3")
     assert (bank["speed"], bank["configured_speed"]) == (1_866_000_000, 1_600_000_000)
     assert (bank["bank"], bank["serial"]) == (None, None)
 
 
-def test_memory_that_is_stacked() -> None:
+def test_stacked_memory_is_parsed() -> None:
     (bank,) = parse(HEAD + HBM)
     assert (bank["type"], bank["form_factor"], bank["speed"]) == ("HBM2", "Die", None)
 
@@ -143,7 +143,7 @@ def test_memory_that_is_stacked() -> None:
     ("text", "size"),
     [("8 GiB", 8 << 30), ("2 TB", 2 << 40), ("64 Go", None), ("many", None)],
 )
-def test_units(text: str, size: int | None) -> None:
+def test_size_units_are_parsed(text: str, size: int | None) -> None:
     (bank,) = parse(DDR5.replace("Size: 64 GB\n\tForm", f"Size: {text}\n\tForm"))
     assert (bank["size"], bank["empty"]) == (size, False)
 
@@ -159,17 +159,17 @@ def test_units(text: str, size: int | None) -> None:
         (HEAD + OTHER, "name no memory slot"),
     ],
 )
-def test_no_tables(text: str, why: str) -> None:
+def test_missing_tables_are_reported(text: str, why: str) -> None:
     with pytest.raises(SourceMissingError, match=why):
         parse(text)
 
 
-def test_what_dmidecode_never_prints() -> None:
+def test_other_output_is_refused() -> None:
     with pytest.raises(MalformedSourceError, match="nothing that can be read"):
         parse("<html>")
 
 
-def test_tables_cut_short() -> None:
+def test_truncated_tables_give_slots_or_one_line() -> None:
     whole = (HEAD + DDR5 + EMPTY).encode()
     for cut in range(0, len(whole), 7):
         try:
@@ -180,7 +180,7 @@ def test_tables_cut_short() -> None:
             assert 1 <= len(slots) <= 2
 
 
-def test_a_copy(tmp_path: Path) -> None:
+def test_copied_output_is_read(tmp_path: Path) -> None:
     machine = copied(tmp_path, {"dmidecode": HEAD + DDR5 + EMPTY})
     assert [slot["empty"] for slot in read_memory_banks(machine)] == [False, True]
 
@@ -192,7 +192,7 @@ def test_a_copy(tmp_path: Path) -> None:
         ("/dev/mem: Permission denied", SourceRefusedError, "Permission denied"),
     ],
 )
-def test_no_tables_to_look_at(
+def test_failed_dmidecode_has_its_reason(
     tmp_path: Path, complaint: str, error: type[Exception], why: str
 ) -> None:
     reason = f"dmidecode failed with status 1 ({complaint}): run `dmidecode` by hand"

@@ -88,7 +88,7 @@ def mutations(draw: st.DrawFn) -> dict[str, Any]:
     return replaced(path, draw(OTHER))
 
 
-def test_the_whole_document_is_described_and_valid() -> None:
+def test_complete_document_gives_a_valid_description() -> None:
     check_document(WHOLE)
     description = describe_json(
         WHOLE, IRIS, ["mem.util.free", "kernel.percpu.cpu.user"]
@@ -98,7 +98,7 @@ def test_the_whole_document_is_described_and_valid() -> None:
 
 @settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutations())
-def test_any_change_is_refused_in_one_line_or_described(
+def test_changed_document_gives_one_line_or_a_description(
     document: dict[str, Any],
 ) -> None:
     try:
@@ -112,7 +112,7 @@ def test_any_change_is_refused_in_one_line_or_described(
     assert len(Graph().parse(data=text, format="nt")) > 0
 
 
-def test_every_text_and_key_may_be_unfit_for_an_iri() -> None:
+def test_texts_and_keys_may_be_invalid_in_iris() -> None:
     """Random changes hit one of these places only once in a hundred runs."""
     for path, unfit in product(PATHS, ["", ".", "..", "\ud800"]):
         documents = [replaced(path, unfit)]
@@ -125,7 +125,7 @@ def test_every_text_and_key_may_be_unfit_for_an_iri() -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutations())
-def test_what_is_described_is_judged_by_the_shapes(document: dict[str, Any]) -> None:
+def test_description_can_be_validated(document: dict[str, Any]) -> None:
     try:
         description = describe_json(document, IRIS, ["mem.util.free"])
     except ProbeDocumentError:
@@ -162,7 +162,7 @@ def test_what_is_described_is_judged_by_the_shapes(document: dict[str, Any]) -> 
         ("facts.lshw.memory_banks.0.slot", "..", 'is the text "..", expected a name'),
     ],
 )
-def test_the_line_says_where_what_and_what_instead(
+def test_error_names_position_value_and_expectation(
     path: str, value: Any, said: str
 ) -> None:
     steps: list[Any] = path.replace("60.0", "60:0").split(".")
@@ -202,6 +202,6 @@ def test_a_missing_key_is_named() -> None:
 
 
 @pytest.mark.parametrize("document", [None, [], 7, {}, "x", json.loads("[[]]")])
-def test_not_a_document_at_all(document: Any) -> None:
+def test_other_json_is_refused(document: Any) -> None:
     with pytest.raises(ProbeDocumentError):
         check_document(document)

@@ -33,7 +33,7 @@ def odd() -> Triples:
     return found
 
 
-def test_both_spellings_mean_the_same(store: TwinStores) -> None:
+def test_both_spellings_are_equivalent(store: TwinStores) -> None:
     graphs = {
         GRAPHS[0]: odd(),
         GRAPHS[1]: Triples(odd()[:7]),
@@ -54,7 +54,7 @@ def described(day: int, host: str = "n1", **facts: Any) -> Description:
     )
 
 
-def test_what_stands_of_a_host_in_any_dataset(store: TwinStores) -> None:
+def test_traces_of_a_host_in_any_dataset_make_it_known(store: TwinStores) -> None:
     hosts = ["n1", "n2", "n3", "n4"]
     assert unknown_hosts(store.twin, store.history, IRIS, hosts) == {*hosts}
     send(store.twin, store.history, [pack(described(1), IRIS, {})])
@@ -64,7 +64,7 @@ def test_what_stands_of_a_host_in_any_dataset(store: TwinStores) -> None:
     assert unknown_hosts(store.twin, store.history, IRIS, hosts) == {"n4"}
 
 
-def test_two_concurrent_writers_of_one_new_host(store: TwinStores) -> None:
+def test_concurrent_writers_of_a_new_host_leave_one_probe(store: TwinStores) -> None:
     """The writer that sees both probes rewrites the host, so only one probe remains."""
     for number in range(8):
         host, gate = f"n{number}", threading.Barrier(2)
@@ -87,14 +87,14 @@ def test_two_concurrent_writers_of_one_new_host(store: TwinStores) -> None:
         assert len(list(graph.objects(node, ST.kernelRelease))) == 1
 
 
-def test_mingled_hosts_are_found(store: TwinStores) -> None:
+def test_mixed_hosts_are_detected(store: TwinStores) -> None:
     for day in (1, 2):
         send(store.twin, store.history, [pack(described(day), IRIS, {})])
     send(store.twin, store.history, [pack(described(1, "n2"), IRIS, {})])
     assert hosts_with_mixed_graphs(store.twin, IRIS, ["n1", "n2", "n3"]) == {"n1"}
 
 
-def test_metrics_that_the_store_holds_are_not_judged_again(store: TwinStores) -> None:
+def test_stored_metrics_are_not_validated_again(store: TwinStores) -> None:
     first = described(1, pcp=PCP)
     publish(first, store, IRIS)
     known = read_catalogues(store.twin, IRIS)
@@ -111,7 +111,7 @@ def test_metrics_that_the_store_holds_are_not_judged_again(store: TwinStores) ->
     assert unknown_hosts(store.twin, store.history, IRIS, ["n2"])
 
 
-def test_an_unknown_metric_is_a_fault_still(store: TwinStores) -> None:
+def test_unknown_metric_is_still_an_error(store: TwinStores) -> None:
     publish(described(1, pcp=PCP), store, IRIS)
     known = read_catalogues(store.twin, IRIS)
     facts = document({"pcp": PCP}, "n2")

@@ -63,7 +63,7 @@ def left_out(document: ProbeDocument) -> set[str]:
     return {str(gap) for gap in described.union().objects(None, ST.leftOut)}
 
 
-def test_a_negative_memory_is_a_gap_of_the_twin(tmp_path: Path) -> None:
+def test_negative_memory_is_a_gap(tmp_path: Path) -> None:
     assert MEMORY in topology()
     (tmp_path / "t.xml").write_bytes(
         topology().replace(MEMORY, b'local_memory="-5"', 1)
@@ -103,14 +103,16 @@ def test_a_negative_memory_is_a_gap_of_the_twin(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_values_of_hwloc(before: bytes, after: bytes, gap: str) -> None:
+def test_invalid_values_of_hwloc_are_gaps(
+    before: bytes, after: bytes, gap: str
+) -> None:
     xml = topology()
     assert before in xml
     found = gaps(lambda: parse_hwloc(xml.replace(before, after, 1)))
     assert gap in found if gap else not found
 
 
-def test_distances_of_other_objects_in_an_old_file(tmp_path: Path) -> None:
+def test_distances_of_other_objects_are_gaps(tmp_path: Path) -> None:
     matrix = '<distances nbobjs="3" relative_depth="2" latency_base="10">'
     matrix += '<latency value="1"/>' * 9 + "</distances>"
     text = re.sub(r"(<object .*?>)", rf"\1{matrix}", topology().decode(), count=1)
@@ -126,7 +128,7 @@ def changed(change: Callable[[dict[str, Any]], Any]) -> bytes:
     return json.dumps(file).encode()
 
 
-def test_a_disk_without_a_size_is_a_gap_of_the_twin() -> None:
+def test_disk_without_a_size_is_a_gap() -> None:
     line = (
         "the file.disk.hwmon3.size (Made Up NVMe): '' is not a size, without which a "
         "disk is not described"
@@ -192,7 +194,9 @@ def test_tlbs_of_the_original_are_described(tmp_path: Path) -> None:
         (lambda f: f["network"]["eno1"].update(speed="no-link"), ""),
     ],
 )
-def test_values_of_the_original(change: Callable[[Any], Any], gap: str) -> None:
+def test_invalid_values_of_the_original_are_gaps(
+    change: Callable[[Any], Any], gap: str
+) -> None:
     found = gaps(lambda: parse_original(changed(change)))
     assert found == ([gap] if gap else [])
 
@@ -241,18 +245,18 @@ def nic(**facts: object) -> bytes:
         ),
     ],
 )
-def test_values_of_sources(read: Callable[[], Any], gap: str) -> None:
+def test_invalid_values_of_sources_are_gaps(read: Callable[[], Any], gap: str) -> None:
     assert any(line.startswith(gap) for line in gaps(read)), gaps(read)
 
 
-def test_a_number_below_sys(tmp_path: Path) -> None:
+def test_invalid_number_in_sysfs_is_a_gap(tmp_path: Path) -> None:
     (tmp_path / "mtu").write_text("many\n")
     line = f"{tmp_path}/mtu: 'many' is not a whole number"
     assert gaps(lambda: read_number(tmp_path / "mtu")) == [line]
     assert gaps(lambda: read_number(tmp_path / "none")) == []
 
 
-def test_a_probe_has_the_gaps_of_each_source(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probe_lists_gaps_by_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sources run concurrently; each gets only the gaps it reported itself."""
 
     def read(machine: object) -> dict[str, Any]:
@@ -271,7 +275,7 @@ def test_a_probe_has_the_gaps_of_each_source(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
-def test_gaps_are_bounded() -> None:
+def test_number_of_gaps_is_limited() -> None:
     def many() -> None:
         for number in range(MOST + 7):
             report_gap(f"value {number}", "x" * 1000, "one")

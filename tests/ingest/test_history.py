@@ -73,7 +73,7 @@ def test_changes_have_a_time_and_a_probe(store: TwinStores) -> None:
     assert gone.probe == str(IRIS.component(HOST, "probe", "20261103T000000Z"))
 
 
-def test_what_came_back_did_not_change(store: TwinStores) -> None:
+def test_restored_value_is_no_change(store: TwinStores) -> None:
     for day, kernel in enumerate(("6.1", "6.2", "6.1", "6.3"), 1):
         load(store, probed(day, os={"kernel": kernel}))
     assert diff(store, "1", "3") == []
@@ -83,7 +83,7 @@ def test_what_came_back_did_not_change(store: TwinStores) -> None:
     assert (change.before, change.after) == (["6.2"], ["6.3"])
 
 
-def test_a_property_of_several_values(store: TwinStores) -> None:
+def test_changes_of_a_property_with_several_values(store: TwinStores) -> None:
     load(store, probed(1, nics=[]))
     nic = {"name": "eno1", "virtual": False, "up": True}
     load(store, probed(2, nics=[nic]))
@@ -118,7 +118,7 @@ def test_states_are_found_by_number_probe_and_time(store: TwinStores) -> None:
         pair([], HOST)
 
 
-def test_an_older_file_ends_no_state_before_it_began(store: TwinStores) -> None:
+def test_older_file_does_not_end_a_state_before_its_start(store: TwinStores) -> None:
     load(store, probed(9))
     load(store, probed(2, os={"kernel": "5.0"}))
     first, second = states(store)
@@ -127,7 +127,9 @@ def test_an_older_file_ends_no_state_before_it_began(store: TwinStores) -> None:
 
 
 @pytest.mark.parametrize("again", [1, 2])
-def test_a_crash_before_the_twin_was_replaced(store: TwinStores, again: int) -> None:
+def test_crash_before_the_replacement_is_repaired(
+    store: TwinStores, again: int
+) -> None:
     """History is written first; a state that never became current is dropped."""
     load(store, probed(1))
     lost = describe_json(probed(2, os={"kernel": "lost"}), IRIS)
@@ -145,7 +147,7 @@ def test_a_crash_before_the_twin_was_replaced(store: TwinStores, again: int) -> 
     )
 
 
-def test_a_twin_put_back_from_a_copy_costs_no_history(store: TwinStores) -> None:
+def test_restored_twin_keeps_its_history(store: TwinStores) -> None:
     load(store, probed(1))
     old = store.twin.get_graph(IRIS.twin_graph(HOST))
     for day in (2, 3, 4):
@@ -163,7 +165,7 @@ def test_a_crash_in_the_first_probe(store: TwinStores) -> None:
     assert [(s.number, s.probes) for s in states(store)] == [(1, 1)]
 
 
-def test_a_twin_that_is_older_than_its_history(store: TwinStores) -> None:
+def test_twin_without_history_gets_its_state_recorded(store: TwinStores) -> None:
     load(store, probed(1))
     store.history.update("DROP ALL")
     load(store, probed(2, os={"kernel": "6.2"}))
@@ -171,7 +173,7 @@ def test_a_twin_that_is_older_than_its_history(store: TwinStores) -> None:
     assert told(diff(store)) == [("changed", "host", "kernelRelease", ["6.1"], ["6.2"])]
 
 
-def test_a_history_goes_on_after_the_host_was_removed(store: TwinStores) -> None:
+def test_history_continues_after_a_removal(store: TwinStores) -> None:
     load(store, probed(1))
     keep_whole(store.twin, store.history, IRIS, HOST)
     store.twin.update(registration_delete(IRIS, HOST))
@@ -184,7 +186,7 @@ def test_a_history_goes_on_after_the_host_was_removed(store: TwinStores) -> None
     assert not store.history.ask("ASK { GRAPH ?g { ?s ?p ?o } }")
 
 
-def test_the_same_machine_after_its_removal_is_not_a_new_state(
+def test_same_machine_after_its_removal_is_not_a_new_state(
     store: TwinStores,
 ) -> None:
     load(store, probed(1))
@@ -196,7 +198,7 @@ def test_the_same_machine_after_its_removal_is_not_a_new_state(
     assert (only.until, only.probes) == ("", 2)
 
 
-def test_a_lost_past_is_not_compared(store: TwinStores) -> None:
+def test_lost_state_is_not_compared(store: TwinStores) -> None:
     load(store, probed(1))
     store.twin.update(registration_delete(IRIS, HOST))
     load(store, probed(2, os={"kernel": "6.2"}))
@@ -223,7 +225,7 @@ def test_provenance_is_prov_o(store: TwinStores) -> None:
     )
 
 
-def test_the_register_outlives_probes(store: TwinStores) -> None:
+def test_registration_survives_probes(store: TwinStores) -> None:
     load(store, probed(1), registration=Registration("lab", "ssh://a@b", "p1"))
     load(store, probed(2, os={"kernel": "6.2"}), registration=Registration("lab-2"))
     load(store, probed(3))
@@ -234,7 +236,7 @@ def test_the_register_outlives_probes(store: TwinStores) -> None:
     assert row == [["lab-2", "ssh://a@b", "p1"]]
 
 
-def test_a_sign_is_remembered_when_root_is_away(store: TwinStores) -> None:
+def test_sign_is_kept_by_a_probe_without_root(store: TwinStores) -> None:
     system = {"kernel": "6.1", "machine_id": "3d1219c7c4c5404aaa1f6d2a48adfda4"}
     board = {"board": {"board": {"serial": "WM1"}}}
     load(store, probed(1, os=system, **board))
@@ -250,7 +252,7 @@ def test_a_sign_is_remembered_when_root_is_away(store: TwinStores) -> None:
     ("serial", "machine", "warned"),
     [("WM1", "1", True), ("WM2", "1", False), (None, "1", True), (None, "2", False)],
 )
-def test_a_second_name_is_said(
+def test_second_name_of_a_machine_is_reported(
     store: TwinStores, serial: str | None, machine: str, warned: bool
 ) -> None:
     def named(host: str, serial: str | None, machine: str) -> dict[str, Any]:
@@ -263,7 +265,7 @@ def test_a_second_name_is_said(
     assert any("known as first" in line for line in found) == warned
 
 
-def test_probes_that_only_differ_in_what_is_volatile(store: TwinStores) -> None:
+def test_volatile_differences_make_no_state(store: TwinStores) -> None:
     """PCP's metrics and instances are in catalogues of their own."""
     facts = probed(1)
     load(store, facts)

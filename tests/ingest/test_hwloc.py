@@ -45,7 +45,7 @@ def test_this_machine_is_read() -> None:
     assert {cpu for core in facts["cores"] for cpu in core["threads"]} <= units
 
 
-def test_a_synthetic_machine_in_full() -> None:
+def test_synthetic_machine_is_read_completely() -> None:
     facts = parse_hwloc(lstopo("pack:1 core:2 pu:2"))
     assert facts["version"].startswith("2.")
     assert facts["threads"] == [{"os_index": n, "allowed": True} for n in range(4)]
@@ -127,7 +127,7 @@ def test_memory_without_cpus_is_kept_and_sockets_without_cpus_are_not() -> None:
     assert facts["sockets"] == []
 
 
-def test_the_model_of_the_whole_machine_goes_to_sockets_that_have_none() -> None:
+def test_machine_model_is_used_for_sockets_without_one() -> None:
     body = UNITS + (
         '<info name="CPUModel" value="POWER8"/><info name="OSName" value="Linux"/>'
         '<object type="Package" os_index="0" cpuset="0x1"/>'
@@ -145,7 +145,7 @@ def test_wide_sets_are_read_with_their_empty_words() -> None:
 
 
 @pytest.mark.parametrize("flags", ["0", "1"], ids=["version-2", "version-1"])
-def test_versions_agree(flags: str) -> None:
+def test_file_versions_agree(flags: str) -> None:
     facts = parse_hwloc(lstopo(NODES, "--export-xml-flags", flags))
     assert facts["version"] == {"0": "2.0", "1": "1.0"}[flags]
     assert groups(facts["sockets"]) == [list(range(8)), list(range(8, 16))]
@@ -155,7 +155,7 @@ def test_versions_agree(flags: str) -> None:
     ]
 
 
-def test_version_1_without_numa_has_one_domain() -> None:
+def test_version_1_without_numa_has_one_numa_domain() -> None:
     xml = machine(UNITS, version="").replace(
         b'type="Machine"', b'type="Machine" local_memory="8192"'
     )
@@ -164,7 +164,7 @@ def test_version_1_without_numa_has_one_domain() -> None:
     assert domain["threads"] == domain["near"] == [0, 1]
 
 
-def test_distances_of_version_2() -> None:
+def test_distances_of_version_2_are_read() -> None:
     matrix = (
         '<distances2 type="NUMANode" nbobjs="2" kind="5" indexing="os">'
         '<indexes length="4">0 2 </indexes><u64values length="6">10 21 </u64values>'
@@ -179,7 +179,7 @@ def test_distances_of_version_2() -> None:
     ]
 
 
-def test_distances_of_version_1() -> None:
+def test_distances_of_version_1_are_read() -> None:
     nodes = "".join(
         unit(n, "NUMANode").replace("/>", f">{unit(n)}</object>") for n in (0, 1)
     )
@@ -192,7 +192,7 @@ def test_distances_of_version_1() -> None:
     assert [pair["value"] for pair in distances] == [10, 21, 21, 10]
 
 
-def test_a_matrix_that_is_not_of_latencies_is_not_a_distance() -> None:
+def test_matrix_that_is_not_of_latencies_is_not_a_distance() -> None:
     matrix = (
         b'<distances2 type="NUMANode" nbobjs="1" kind="9" indexing="os">'
         b"<indexes>0</indexes><u64values>7</u64values></distances2></topology>"
@@ -281,7 +281,7 @@ def test_bad_files_are_refused_in_one_line(xml: bytes, finding: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_of_absurd_size_is_refused_unread() -> None:
+def test_huge_file_is_refused_unread() -> None:
     with pytest.raises(TopologyError, match="larger than 64 MiB"):
         parse_hwloc(bytes(64 * 1024 * 1024 + 1))
 

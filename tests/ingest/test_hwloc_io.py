@@ -49,7 +49,7 @@ def names(facts: dict[str, Any]) -> dict[str, list[str]]:
     }
 
 
-def test_pci_devices_know_what_they_are_and_where() -> None:
+def test_pci_devices_have_class_and_location() -> None:
     bridge, gpu, *_ = FACTS["pci"]
     assert (bridge["busid"], bridge["bridge"], bridge["parent"], bridge["buses"]) == (
         "0000:00:01.0",
@@ -69,11 +69,11 @@ def test_pci_devices_know_what_they_are_and_where() -> None:
     ] * 2
 
 
-def test_an_unknown_link_speed_is_none() -> None:
+def test_unknown_link_speed_is_none() -> None:
     assert FACTS["pci"][2]["link_speed"] is None
 
 
-def test_kinds_of_system_devices_are_bits_in_version_3() -> None:
+def test_device_kinds_are_bits_in_version_3() -> None:
     assert names(FACTS) == {
         "cuda0": ["gpu", "coprocessor"],
         "nvml0": ["gpu", "coprocessor"],
@@ -102,7 +102,7 @@ def test_kinds_of_system_devices_are_bits_in_version_3() -> None:
         (77, "", "", []),
     ],
 )
-def test_kinds_are_numbers_before(
+def test_device_kinds_are_numbers_before_version_3(
     number: int, subtype: str, info: str, kinds: list[str]
 ) -> None:
     old = 'name="ib0" osdev_type="16">'
@@ -119,7 +119,7 @@ def test_dax_of_non_volatile_memory_is_storage_too() -> None:
     assert names(reworded(*changes))["dax0.0"] == ["storage", "memory"]
 
 
-def test_devices_below_no_pci_device_have_their_place() -> None:
+def test_devices_without_a_pci_device_have_a_parent() -> None:
     [dax] = FACTS["os_devices"]
     assert (dax["name"], dax["subtype"], dax["threads"]) == (
         "dax0.0",
@@ -128,7 +128,7 @@ def test_devices_below_no_pci_device_have_their_place() -> None:
     )
 
 
-def test_a_bus_id_that_stands_twice_is_numbered() -> None:
+def test_duplicate_bus_id_is_numbered() -> None:
     facts = reworded(("0001:81:00.0", "0001:80:00.0"))
     assert [pci["busid"] for pci in facts["pci"]][-2:] == [
         "0001:80:00.0",
@@ -136,11 +136,11 @@ def test_a_bus_id_that_stands_twice_is_numbered() -> None:
     ]
 
 
-def test_a_device_without_a_bus_id_is_not_a_pci_device() -> None:
+def test_device_without_a_bus_id_is_not_a_pci_device() -> None:
     assert len(reworded(("0001:81:00.0", "somewhere"))["pci"]) == 4
 
 
-def test_kinds_of_cores() -> None:
+def test_kinds_of_cores_are_read() -> None:
     told = [
         (k["rank"], k["core_type"], k["threads"], k["base"], k["max"])
         for k in FACTS["kinds"]
@@ -151,7 +151,7 @@ def test_kinds_of_cores() -> None:
     ]
 
 
-def test_kinds_are_ranked_by_what_tells_them_apart() -> None:
+def test_core_kinds_are_ranked_by_their_differences() -> None:
     def ranks(*changes: tuple[str, str]) -> list[int | None]:
         return [kind["rank"] for kind in reworded(*changes)["kinds"]]
 
@@ -175,13 +175,13 @@ def test_memory_has_its_technology_and_tier() -> None:
     assert (gpu["threads"], gpu["near"]) == ([], list(range(8)))
 
 
-def test_a_memory_side_cache_has_the_memory_behind_it() -> None:
+def test_memory_side_cache_has_its_memory() -> None:
     [cache] = FACTS["memory_caches"]
     assert (cache["size"], cache["level"], cache["domains"]) == (4 << 30, 1, [0])
     assert not [c for c in FACTS["caches"] if c["size"] == 4 << 30]
 
 
-def test_speeds_are_those_that_hwloc_defines() -> None:
+def test_link_speeds_follow_hwloc() -> None:
     assert FACTS["memory_speeds"] == [
         {"numa": 0, "measure": "Bandwidth", "value": 100000, "threads": [0, 1, 2, 3]},
         {"numa": 1, "measure": "Bandwidth", "value": 400000, "threads": [4, 5, 6, 7]},
@@ -189,12 +189,12 @@ def test_speeds_are_those_that_hwloc_defines() -> None:
     ]
 
 
-def test_distances_between_memories_only() -> None:
+def test_only_distances_between_memories_are_read() -> None:
     assert len(FACTS["distances"]) == 16
     assert FACTS["distances"][1] == {"from": 0, "to": 1, "value": 21}
 
 
-def test_a_mixed_matrix_gives_its_distances_between_memories() -> None:
+def test_mixed_matrix_gives_its_distances_between_memories() -> None:
     numbers = '<indexes length="8">0 1 2 3 </indexes>'
     mixed = "<indexes>NUMANode:42 NUMANode:43 OSDev:23 NUMANode:41 </indexes>"
     facts = reworded(
@@ -219,7 +219,7 @@ def test_a_mixed_matrix_gives_its_distances_between_memories() -> None:
     ]
 
 
-def test_groups_offline_and_disallowed_threads() -> None:
+def test_groups_and_unavailable_threads_are_read() -> None:
     assert FACTS["groups"] == [
         {"level": 0, "threads": [0, 1, 2, 3], "subtype": "Cluster"}
     ]
@@ -227,7 +227,7 @@ def test_groups_offline_and_disallowed_threads() -> None:
     assert allowed == {cpu: cpu < 6 for cpu in range(8)}
 
 
-def test_the_system_and_the_board_are_told() -> None:
+def test_system_and_board_are_read() -> None:
     told = host_facts(FACTS)
     assert told["os"]["kernel"] == "6.12.0"
     assert told["board"]["board"]["model"] == "MUB-2"
@@ -236,9 +236,7 @@ def test_the_system_and_the_board_are_told() -> None:
 
 
 @pytest.mark.parametrize("flags", ["0", "v1"])
-def test_older_versions_say_the_same_as_far_as_they_can(
-    tmp_path: Path, flags: str
-) -> None:
+def test_older_versions_agree_where_possible(tmp_path: Path, flags: str) -> None:
     facts = older(tmp_path, flags)
     same = ("threads", "cores", "caches", "dies")
     assert {key: facts[key] for key in same} == {key: FACTS[key] for key in same}
@@ -249,7 +247,7 @@ def test_older_versions_say_the_same_as_far_as_they_can(
     assert names(facts)["mlx5_0"] == ["network", "openfabrics"]
 
 
-def test_the_devices_of_this_machine_are_read() -> None:
+def test_devices_of_this_machine_are_read() -> None:
     facts = read_hwloc()
     for pci in facts["pci"]:
         assert set(pci["threads"]) <= {t["os_index"] for t in facts["threads"]}

@@ -40,7 +40,7 @@ def groups(facts: dict[str, Any]) -> dict[str, list[list[int]]]:
 
 
 @pytest.mark.parametrize("path", FOUND or [None], ids=lambda path: path and path.stem)
-def test_real_machines(path: Path | None) -> None:
+def test_real_machines_agree_with_hwloc_tools(path: Path | None) -> None:
     if path is None:
         print(f"no topologies of real machines at {MACHINES}: nothing compared")
         return
@@ -106,7 +106,9 @@ def _run(command: list[str], asked: str = "") -> str:
     version=st.sampled_from(["v1", "0"]),
 )
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_random_topologies(text: str, allowed: int, version: str) -> None:
+def test_random_topologies_agree_with_hwloc_tools(
+    text: str, allowed: int, version: str
+) -> None:
     # hwloc refuses an empty set, and the machine may lack the CPUs drawn.
     mask = f"{allowed | 1:#x}"
     command = ["lstopo-no-graphics", "--input", text, "--disallowed", "--allow", mask]

@@ -9,7 +9,7 @@ from ingest.sources.kernel import parse_kernel_options, read_kernel_options
 from tests.ingest.tree import copied, plant
 
 
-def test_options_in_their_order_and_once() -> None:
+def test_options_are_unique_and_in_order() -> None:
     text = 'BOOT_IMAGE=/vmlinuz quiet isolcpus=2-7 dyndbg="file a.c +p" quiet\n'
     assert parse_kernel_options(text) == [
         "BOOT_IMAGE=/vmlinuz",
@@ -32,7 +32,7 @@ def test_options_in_their_order_and_once() -> None:
         ("wifi.psk=hunter2", "wifi.psk=***"),
     ],
 )
-def test_secrets_are_not_told(option: str, shown: str) -> None:
+def test_secrets_in_options_are_hidden(option: str, shown: str) -> None:
     assert parse_kernel_options(f"quiet {option}") == ["quiet", shown]
 
 
@@ -44,15 +44,15 @@ def test_variables_that_are_not_secret_are_recorded(option: str) -> None:
     assert parse_kernel_options(option) == [option]
 
 
-def test_what_is_for_init_is_left_out() -> None:
+def test_arguments_for_init_are_omitted() -> None:
     assert parse_kernel_options("quiet -- --auth-token hunter2") == ["quiet"]
 
 
-def test_a_quote_that_is_never_closed() -> None:
+def test_unclosed_quote_is_read() -> None:
     assert parse_kernel_options('a="b c') == ['a="b', "c"]
 
 
-def test_a_copy(tmp_path: Path) -> None:
+def test_copied_options_are_read(tmp_path: Path) -> None:
     machine = copied(plant(tmp_path, {"proc/cmdline": "quiet\n"}))
     assert read_kernel_options(machine) == ["quiet"]
     with pytest.raises(SourceMissingError):

@@ -111,7 +111,7 @@ def parse(document: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("form", [TREE, [TREE]], ids=["debian-12", "list"])
-def test_banks_cards_disks_and_memory(form: Any) -> None:
+def test_banks_cards_disks_and_memory_are_read(form: Any) -> None:
     facts = parse(form)
     assert facts["memory"] == 549755813888
     assert facts["memory_banks"] == [
@@ -157,7 +157,7 @@ def test_banks_cards_disks_and_memory(form: Any) -> None:
     ]
 
 
-def test_a_machine_that_shows_nothing() -> None:
+def test_machine_without_details_is_read() -> None:
     for document in ({"id": "vm"}, []):
         facts = parse(document)
         assert not any(facts[key] for key in ("memory_banks", "nics", "disks", "cpus"))
@@ -166,7 +166,7 @@ def test_a_machine_that_shows_nothing() -> None:
             assert not any(facts[part].values())
 
 
-def test_vendor_of_the_machine_and_microcode() -> None:
+def test_machine_vendor_and_microcode_are_read() -> None:
     facts = parse(TREE)
     assert facts["system"] == {
         "vendor": "Supermicro",
@@ -196,7 +196,7 @@ def test_placeholders_are_not_facts() -> None:
     assert (found["serial"], found["model"]) == (None, None)
 
 
-def test_bytes_of_the_firmware_do_not_spoil_the_rest() -> None:
+def test_invalid_bytes_affect_only_their_value() -> None:
     output = json.dumps(BANK).encode().replace(b"Samsung", b"S\xffm\x01")
     assert parse_lshw(output)["memory_banks"][0]["vendor"] == "S\ufffdm\x01"
 
@@ -206,18 +206,18 @@ def test_bytes_of_the_firmware_do_not_spoil_the_rest() -> None:
     [b"", b"H/W path  Device\n", b'{"id": "cut', b"[" * 100_000],
     ids=["empty", "table", "cut-short", "deep"],
 )
-def test_not_json(output: bytes) -> None:
+def test_other_output_is_refused(output: bytes) -> None:
     with pytest.raises(MalformedSourceError, match="lshw printed no JSON"):
         parse_lshw(output)
 
 
 @pytest.mark.parametrize("document", [3, "text", [[1]], {"children": [None]}])
-def test_not_a_tree(document: Any) -> None:
+def test_other_json_is_refused(document: Any) -> None:
     with pytest.raises(MalformedSourceError, match="not a tree of devices"):
         parse(document)
 
 
-def test_this_machine() -> None:
+def test_lshw_of_this_machine_is_read() -> None:
     facts = read_lshw()
     assert {"memory_banks", "nics", "disks", "memory", "cpus"} < facts.keys()
     assert facts["cpus"][0]["model"]

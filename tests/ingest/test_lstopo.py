@@ -31,7 +31,7 @@ def with_device(xml: bytes, name: str) -> bytes:
     return xml[:end] + device.encode() + xml[end:]
 
 
-def test_a_machine_is_drawn_in_several_layouts() -> None:
+def test_machine_is_drawn_in_several_layouts() -> None:
     made = sketch(lstopo("pack:2 l3:4 core:3 pu:2"))
     sizes = {fromstring(svg).get("width") for svg in made.svgs}
     assert len(sizes) == 2
@@ -40,7 +40,7 @@ def test_a_machine_is_drawn_in_several_layouts() -> None:
     assert made.xml.count(b'type="PU"') == 48
 
 
-def test_what_is_marked_version_3_is_drawn() -> None:
+def test_version_3_is_drawn() -> None:
     xml = lstopo("pack:1 core:2 pu:1")
     newer = xml.replace(b'version="2.0"', b'version="3.0"', 1)
     assert newer != xml
@@ -79,14 +79,14 @@ def test_plain_text_keeps_its_letters() -> None:
     ],
     ids=["empty", "cut", "entity", "deep", "negative", "other"],
 )
-def test_an_invalid_topology_is_refused(xml: bytes, said: str) -> None:
+def test_invalid_topology_is_refused(xml: bytes, said: str) -> None:
     start = time.process_time()
     with pytest.raises(TopologyError, match=said):
         sketch(xml)
     assert time.process_time() - start < 5
 
 
-def test_what_lstopo_refuses_is_one_line() -> None:
+def test_refusal_of_lstopo_is_one_line() -> None:
     with pytest.raises(ProbeSourceError, match="lstopo-no-graphics failed") as error:
         sketch(
             b'<topology version="2.0"><object type="Machine" cpuset="0x1">'

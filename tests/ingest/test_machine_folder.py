@@ -21,7 +21,7 @@ def kinds(folder: Path, **contents: bytes) -> dict[str, tuple[str, str]]:
     return {name: (one.kind, one.host) for name, one in found.items() if one}
 
 
-def test_kinds_and_hosts(tmp_path: Path) -> None:
+def test_files_have_kind_and_host(tmp_path: Path) -> None:
     xml = synthetic("core:2 pu:1")
     probed = json.dumps(document({}, "n1.example.org")).encode()
     nameless = json.dumps({"format": "supertwin-probe/1"}).encode()
@@ -51,7 +51,7 @@ def test_kinds_and_hosts(tmp_path: Path) -> None:
     }
 
 
-def test_a_copy_is_read(tmp_path: Path) -> None:
+def test_copy_is_read(tmp_path: Path) -> None:
     path = tmp_path / "n1.collected"
     path.write_bytes(copy(file("root/proc/sys/kernel/osrelease", b"6.1\n")))
     found = recognise(path)
@@ -71,17 +71,17 @@ def test_a_copy_is_read(tmp_path: Path) -> None:
         ("-.xml", b"<topology>"),
     ],
 )
-def test_what_only_looks_like_one(tmp_path: Path, name: str, content: bytes) -> None:
+def test_similar_files_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(IngestError):
         recognise(path)
 
 
-def test_files_of_one_host(tmp_path: Path) -> None:
+def test_files_of_one_host_are_grouped(tmp_path: Path) -> None:
     for name, host in (("a", "n1"), ("b", "n2"), ("c", "n1")):
         (tmp_path / f"{name}.json").write_text(json.dumps(document({}, host)))
     files = [found for path in files_in(tmp_path) if (found := recognise(path))]
     refused = duplicate_reasons(files)
     assert [path.name for path in refused] == ["a.json", "c.json"]
-    assert "is of n1, as is c.json" in refused[tmp_path / "a.json"]
+    assert "c.json are both of n1: keep one" in refused[tmp_path / "a.json"]

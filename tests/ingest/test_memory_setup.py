@@ -30,7 +30,7 @@ FILES = {
 }
 
 
-def test_a_machine_with_two_domains(tmp_path: Path) -> None:
+def test_machine_with_two_domains_is_read(tmp_path: Path) -> None:
     assert read_memory_setup(copied(plant(tmp_path, FILES))) == {
         "numa": [
             {
@@ -64,7 +64,7 @@ def test_a_machine_with_two_domains(tmp_path: Path) -> None:
     }
 
 
-def test_a_kernel_that_has_none_of_it(tmp_path: Path) -> None:
+def test_missing_kernel_features_are_omitted(tmp_path: Path) -> None:
     found = read_memory_setup(
         copied(plant(tmp_path, {"proc/meminfo": "MemTotal: 1 kB"}))
     )
@@ -82,15 +82,15 @@ def test_a_kernel_that_has_none_of_it(tmp_path: Path) -> None:
         (None, None),
     ],
 )
-def test_choices(text: str | None, choice: str | None) -> None:
+def test_choice_is_read_from_brackets(text: str | None, choice: str | None) -> None:
     assert parse_choice(text) == choice
 
 
-def test_texts_that_are_none() -> None:
+def test_invalid_texts_are_refused() -> None:
     assert parse_node_memory("Knoten 0 MemTotal: 3 MB") is None
     with pytest.raises(MalformedSourceError, match="/proc/swaps has a line"):
         parse_swaps("Filename\n/dev/sda2 partition many 0 -2\n")
 
 
-def test_this_machine() -> None:
+def test_memory_setup_of_this_machine_is_read() -> None:
     assert read_memory_setup()["numa"][0]["memory"]

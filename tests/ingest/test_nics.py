@@ -18,7 +18,7 @@ def interface(root: Path, name: str, folder: str, files: dict[str, str]) -> None
     (root / NET / name).symlink_to(root / "sys/devices" / folder)
 
 
-def test_a_card(tmp_path: Path) -> None:
+def test_network_card_is_read(tmp_path: Path) -> None:
     device = tmp_path / "sys/devices/pci0000:60/0000:61:00.0"
     interface(
         tmp_path,
@@ -56,7 +56,7 @@ def test_a_card(tmp_path: Path) -> None:
     ]
 
 
-def test_virtual_ones_and_links_that_are_down(tmp_path: Path) -> None:
+def test_virtual_and_down_interfaces_are_read(tmp_path: Path) -> None:
     loopback = {
         "address": "00:00:00:00:00:00\n",
         "operstate": "unknown\n",
@@ -72,12 +72,12 @@ def test_virtual_ones_and_links_that_are_down(tmp_path: Path) -> None:
     assert (loop["driver"], loop["businfo"]) == (None, None)
 
 
-def test_no_sysfs(tmp_path: Path) -> None:
+def test_missing_sysfs_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="mount sysfs"):
         read_nics(copied(tmp_path))
 
 
-def test_this_machine() -> None:
+def test_interfaces_of_this_machine_are_read() -> None:
     interfaces = {nic["name"]: nic for nic in read_nics()}
     assert interfaces["lo"]["virtual"]
     assert interfaces["lo"]["ipv4"] in ("127.0.0.1", None)

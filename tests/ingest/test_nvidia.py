@@ -106,7 +106,7 @@ def parse(text: str) -> dict[str, Any]:
     return parse_gpus(text.encode())
 
 
-def test_a_driver_of_today() -> None:
+def test_current_driver_is_read() -> None:
     facts = parse(NEW)
     assert (facts["driver"], facts["cuda"]) == ("535.129.03", "12.2")
     assert facts["gpus"][0] == {
@@ -133,7 +133,7 @@ def test_a_driver_of_today() -> None:
     }
 
 
-def test_a_gpu_that_is_divided() -> None:
+def test_mig_devices_are_read() -> None:
     gpu = parse(NEW)["gpus"][1]
     assert (gpu["busid"], gpu["mig"]) == ("0000:2a:00.0", True)
     assert gpu["partitions"] == [
@@ -156,29 +156,29 @@ def test_a_gpu_that_is_divided() -> None:
     ]
 
 
-def test_an_old_driver() -> None:
+def test_old_driver_is_read() -> None:
     (gpu,) = parse(OLD)["gpus"]
     assert (gpu["name"], gpu["memory"]) == ("GeForce GTX 680", 2047 << 20)
     unknown = ("serial", "ecc", "mig", "link_generation", "power_limit", "max_clock")
     assert not any(gpu[key] for key in unknown)
 
 
-def test_a_warning_before_the_document() -> None:
+def test_warning_before_the_document_is_skipped() -> None:
     assert parse("WARNING: infoROM is corrupted at gpu 0\n" + OLD)["gpus"]
 
 
-def test_a_driver_without_gpus() -> None:
+def test_driver_without_gpus_is_read() -> None:
     with pytest.raises(SourceMissingError, match="lists no GPU"):
         parse(HEAD.format("v12") + "<nvidia_smi_log></nvidia_smi_log>")
 
 
 @pytest.mark.parametrize("text", ["", "NVIDIA-SMI has failed", "<nvidia_smi_log>"])
-def test_not_a_document(text: str) -> None:
+def test_other_output_is_refused(text: str) -> None:
     with pytest.raises(MalformedSourceError, match="printed no XML"):
         parse(text)
 
 
-def test_another_document() -> None:
+def test_another_document_is_refused() -> None:
     with pytest.raises(MalformedSourceError, match="expected <nvidia_smi_log>"):
         parse("<topology/>")
 
@@ -193,7 +193,7 @@ def test_entities_are_refused(declared: str) -> None:
         parse(text)
 
 
-def test_a_document_cut_short() -> None:
+def test_truncated_document_is_refused() -> None:
     for cut in range(0, len(NEW) - 2, 41):
         with pytest.raises(MalformedSourceError) as caught:
             parse(NEW[:cut])
@@ -203,7 +203,7 @@ def test_a_document_cut_short() -> None:
 @pytest.mark.parametrize(
     "text", ["81559", "81559 MO", "MiB", "1..5 MiB", "-3 MiB", "0 MiB"]
 )
-def test_memory_in_no_unit_that_is_known(text: str) -> None:
+def test_unknown_memory_unit_is_a_gap(text: str) -> None:
     assert parse(OLD.replace("2047 MB", text))["gpus"][0]["memory"] is None
 
 
@@ -215,11 +215,11 @@ def test_memory_in_no_unit_that_is_known(text: str) -> None:
         ("GPU-1", None),
     ],
 )
-def test_addresses(text: str, busid: str | None) -> None:
+def test_bus_ids_are_normalised(text: str, busid: str | None) -> None:
     assert bus_id(text) == busid
 
 
-def test_without_the_tool(tmp_path: Path) -> None:
+def test_missing_tool_matters_only_with_a_gpu(tmp_path: Path) -> None:
     vendor = "sys/bus/pci/devices/0000:18:00.0/vendor"
     assert read_gpus(copied(plant(tmp_path, {vendor: "0x1a03\n"}), {}))["gpus"] == []
     with pytest.raises(SourceMissingError):

@@ -32,7 +32,7 @@ def changed(change: Callable[[Any], Any]) -> bytes:
     return json.dumps(file).encode()
 
 
-def test_the_machine_and_its_system() -> None:
+def test_machine_and_system_are_read() -> None:
     assert FACTS["os"] == {
         "hostname": "made-up",
         "os_name": "Made Up Linux 1.0 LTS",
@@ -46,7 +46,7 @@ def test_the_machine_and_its_system() -> None:
     assert FACTS["clocks"]["7"] == {"min": 1_500_000_000, "max": 2_300_000_000}
 
 
-def test_groups_of_threads() -> None:
+def test_groups_of_threads_are_read() -> None:
     topology = FACTS["hwloc"]
     assert [s["threads"] for s in topology["sockets"]] == [[0, 1, 4, 5], [2, 3, 6, 7]]
     assert [c["threads"] for c in topology["cores"]] == [[0, 4], [1, 5], [2, 6], [3, 7]]
@@ -59,7 +59,7 @@ def test_groups_of_threads() -> None:
     assert topology["distances"][1] == {"from": 0, "to": 1, "value": 32}
 
 
-def test_devices() -> None:
+def test_devices_are_read() -> None:
     assert FACTS["disks"] == [
         {"name": "sda", "size": 480_000_000_000, "model": "Made Up Disk"}
     ]
@@ -83,7 +83,7 @@ def test_devices() -> None:
     )
 
 
-def test_pmus_events_and_metrics() -> None:
+def test_pmus_events_and_metrics_are_read() -> None:
     zen2, rapl = FACTS["pfm"]["pmus"]
     assert (zen2["name"], zen2["type"], zen2["counters"], zen2["event_count"]) == (
         "amd64_fam17h_zen2",
@@ -97,7 +97,7 @@ def test_pmus_events_and_metrics() -> None:
     assert FACTS["original"]["metrics"] == ["kernel.all.load", "mem.util.free"]
 
 
-def test_what_it_counts_and_does_not_list_is_said() -> None:
+def test_differing_counts_are_reported() -> None:
     assert FACTS["original"]["disagreements"] == [
         "memory banks: 2 counted, 1 listed",
     ]
@@ -107,7 +107,7 @@ def test_a_uuid_of_zeros_does_not_identify_a_machine_but_an_address_does() -> No
     assert signs(Facts.model_validate(FACTS)) == ["mac:00:00:5e:00:53:01"]
 
 
-def test_its_twin_conforms() -> None:
+def test_twin_of_an_original_file_conforms() -> None:
     document = original_file(FILE)
     assert document.host == "made-up"
     assert original_file(FILE, "other").host == "other"
@@ -116,7 +116,7 @@ def test_its_twin_conforms() -> None:
 
 
 @pytest.mark.parametrize("path", FOUND or [None], ids=lambda path: path and path.stem)
-def test_real_files(path: Path | None) -> None:
+def test_real_files_are_read(path: Path | None) -> None:
     if path is None:
         print("no probe files of the original next to the checkout: nothing compared")
         return

@@ -26,7 +26,7 @@ def metric(name: str, pmid: int, indom: int = NO_INDOM) -> PcpMetric:
     return PcpMetric(name, pmid, 3, indom, 1, "millisec", "what it is")
 
 
-def test_a_real_pmcd(pmcd: str) -> None:
+def test_real_pmcd_is_read(pmcd: str) -> None:
     facts = read_pcp(address=pmcd)
     assert json.loads(json.dumps(facts)) == facts
     assert facts["address"] == pmcd
@@ -61,7 +61,7 @@ def test_descriptors_agree_with_pminfo(pmcd: str) -> None:
     assert {name: found[name] for name in expected} == expected
 
 
-def test_domains_that_come_and_go_are_not_stored(pmcd: str) -> None:
+def test_changing_domains_are_not_stored(pmcd: str) -> None:
     facts = read_pcp(address=pmcd)
     indoms = {m["name"]: m["indom"] for m in facts["metrics"]}
     for name in ("proc.psinfo.utime", "hotproc.psinfo.utime", "pmcd.client.whoami"):
@@ -71,13 +71,13 @@ def test_domains_that_come_and_go_are_not_stored(pmcd: str) -> None:
     assert facts["indoms"][indoms["proc.psinfo.utime"]]["count"] > 0
 
 
-def test_two_probes_agree(pmcd: str) -> None:
+def test_repeated_probes_agree(pmcd: str) -> None:
     first, second = read_pcp(address=pmcd), read_pcp(address=pmcd)
     assert first["metrics"] == second["metrics"]
     assert first["indoms"]["60.0"] == second["indoms"]["60.0"]
 
 
-def test_unknown_metrics_cost_only_themselves(pmcd: str) -> None:
+def test_unknown_metrics_affect_only_themselves(pmcd: str) -> None:
     with Context(pmcd) as context:
         names = ["hinv.ncpu", "no.such.metric"]
         known, unknown = context.identifiers(names)
@@ -91,7 +91,7 @@ def test_unknown_metrics_cost_only_themselves(pmcd: str) -> None:
         assert context.help_line((400 << 22) | 1) is None
 
 
-def test_no_pmcd() -> None:
+def test_missing_pmcd_is_reported() -> None:
     with pytest.raises(SourceRefusedError) as caught:
         read_pcp(address="unix:///nowhere/pmcd.socket")
     assert "no PMCD answers at unix:///nowhere/pmcd.socket" in str(caught.value)
@@ -99,7 +99,7 @@ def test_no_pmcd() -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_something_else_that_hangs_up() -> None:
+def test_other_server_is_not_a_pmcd() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         caller = Thread(target=lambda: server.accept()[0].close())
         caller.start()
@@ -138,7 +138,7 @@ def test_big_and_two_dimensional_domains_are_not_stored() -> None:
     }
 
 
-def test_agents_name_the_pmdas_and_proc_is_known_by_its_own() -> None:
+def test_agents_are_named_after_their_pmdas() -> None:
     facts = parse_pcp(
         Answers(
             address="local:",
@@ -162,7 +162,7 @@ def test_agents_name_the_pmdas_and_proc_is_known_by_its_own() -> None:
     assert facts["errors"]["kernel.all.load"].startswith("instances of 60.2")
 
 
-def test_the_domain_of_a_pmu_event_stays_with_it() -> None:
+def test_pmu_event_keeps_its_domain() -> None:
     """perfevent numbers domains by their position in a configuration, which changes."""
     event, root = "perfevent.hwcounters.skx__INST_RETIRED_ANY_P", 127 << 22
     domains = []
@@ -184,7 +184,7 @@ def test_the_domain_of_a_pmu_event_stays_with_it() -> None:
     assert value.startswith("127.")
 
 
-def test_what_perfevent_names_and_does_not_count_is_left_out() -> None:
+def test_uncounted_perfevent_metrics_are_omitted() -> None:
     root, event = 127 << 22, "perfevent.hwcounters.software"
     metrics = [
         metric(f"{event}.page_faults.value", root | 1 << 10, root),
@@ -204,7 +204,7 @@ def test_what_perfevent_names_and_does_not_count_is_left_out() -> None:
     assert len(facts["indoms"]) == 2
 
 
-def test_types_that_pcp_may_add_are_unknown_not_fatal() -> None:
+def test_future_types_of_pcp_are_unknown_not_fatal() -> None:
     odd = PcpMetric("a.b", LINUX, 99, NO_INDOM, 7, "", None)
     (found,) = parse_pcp(Answers("local:", None, [odd], {}))["metrics"]
     assert (found["type"], found["semantics"], found["units"]) == (

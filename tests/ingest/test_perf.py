@@ -19,12 +19,12 @@ def test_this_machine_counts_software_events() -> None:
     assert "software" in read_event_sources()
 
 
-def test_a_kernel_without_perf_event(tmp_path: Path) -> None:
+def test_kernel_without_perf_event_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="without perf_event"):
         read_event_sources(copied(tmp_path))
 
 
-def test_the_kernel_names_events(tmp_path: Path) -> None:
+def test_kernel_events_are_listed(tmp_path: Path) -> None:
     folder = "sys/bus/event_source/devices"
     names = ("msr/events/tsc", "power/events/energy-pkg", "software/type")
     files = {f"{folder}/{name}": "event=0x00\n" for name in names}
@@ -37,20 +37,20 @@ def test_the_kernel_names_events(tmp_path: Path) -> None:
     }
 
 
-def test_the_level_that_forbids(tmp_path: Path) -> None:
+def test_perf_event_paranoid_is_read(tmp_path: Path) -> None:
     assert read_paranoid() >= -1
     with pytest.raises(SourceMissingError, match="without perf_event"):
         read_paranoid(Machine(tmp_path))
 
 
-def test_whether_a_watchdog_counts(tmp_path: Path) -> None:
+def test_nmi_watchdog_is_read(tmp_path: Path) -> None:
     path = "proc/sys/kernel/nmi_watchdog"
     for text, held in (("0\n", False), ("1\n", True)):
         assert read_watchdog(Machine(plant(tmp_path, {path: text}))) is held
     assert not read_watchdog(Machine(tmp_path / "none"))
 
 
-def test_all_of_it(tmp_path: Path) -> None:
+def test_all_perf_facts_are_read(tmp_path: Path) -> None:
     files = {"sys/bus/event_source/devices/msr/events/tsc": "event=0x00\n"}
     kernel = {"proc/sys/kernel/nmi_watchdog": "1\n"}
     machine = Machine(plant(tmp_path, files | kernel))
@@ -60,7 +60,7 @@ def test_all_of_it(tmp_path: Path) -> None:
     assert read_perf(machine)["paranoid"] == -1
 
 
-def test_a_copy_has_it_too() -> None:
+def test_copy_includes_the_perf_files() -> None:
     """The collector's copy of a remote machine includes it."""
     wanted = ("/sys/bus/event_source/devices/*/events/*",)
     wanted += ("/proc/sys/kernel/perf_event_paranoid", "/proc/sys/kernel/nmi_watchdog")

@@ -12,7 +12,7 @@ from ingest.pmu.pfm import list_models, read_events, read_models, read_pfm
 from ingest.pmu.pfm_library import UMASK, opened
 
 
-def test_this_machine() -> None:
+def test_pmus_of_this_machine_are_read() -> None:
     pmus = {pmu["name"]: pmu for pmu in read_pfm()["pmus"]}
     # The kernel's generic PMU is present everywhere.
     generic = pmus["perf"]
@@ -23,7 +23,7 @@ def test_this_machine() -> None:
     assert {m["name"] for m in events["PERF_COUNT_HW_CACHE_L1D"]["umasks"]} >= {"READ"}
 
 
-def test_names_and_codes_are_whole() -> None:
+def test_names_and_codes_are_complete() -> None:
     pmus = read_pfm()["pmus"]
     assert json.loads(json.dumps(pmus)) == pmus
     for pmu in pmus:
@@ -36,11 +36,11 @@ def test_names_and_codes_are_whole() -> None:
                 assert re.fullmatch("0x[0-9a-f]+", named["code"])
 
 
-def test_a_second_reading_is_the_same() -> None:
+def test_repeated_reads_agree() -> None:
     assert read_pfm() == read_pfm()
 
 
-def test_no_library() -> None:
+def test_missing_library_is_reported() -> None:
     with pytest.raises(SourceMissingError) as caught:
         read_pfm("libpfm-that-is-not-there.so")
     assert str(caught.value).endswith("is not installed: apt-get install libpfm4")
@@ -63,7 +63,7 @@ def test_every_event_of_every_model_is_read() -> None:
             assert sum(len(e["umasks"]) for e in model["events"]) == masks
 
 
-def test_encodings_are_those_of_the_vendor() -> None:
+def test_encodings_match_the_vendor() -> None:
     # Intel: event select C0, umask 0; enable, interrupt, user and kernel bits in front.
     (model,) = read_models(["skx"])
     events = {event["name"]: event for event in model["events"]}
@@ -77,7 +77,7 @@ def test_encodings_are_those_of_the_vendor() -> None:
     assert model["modifiers"]["u"]
 
 
-def test_flags_and_registers_are_those_of_the_header() -> None:
+def test_flags_and_registers_match_the_header() -> None:
     """A C program prints the values of libpfm4's header."""
     (model,) = read_models(["skx"])
     assert model["max_encoding"] == 2
@@ -109,12 +109,12 @@ def test_joined_unit_masks_are_one_event() -> None:
     }
 
 
-def test_an_unknown_model_is_named_with_its_neighbours() -> None:
+def test_unknown_model_suggests_similar_ones() -> None:
     with pytest.raises(PmuError, match=r"no PMU 'skq': did you mean .*skx"):
         read_models(["skq"])
 
 
-def test_what_is_not_here_is_encoded_apart() -> None:
+def test_encoding_absent_models_does_not_affect_the_process() -> None:
     """The environment and the shared library stay unchanged."""
     before = dict(os.environ)
     read_models(["skx"])
@@ -147,7 +147,7 @@ class PerfArgument(ctypes.Structure):
     ["skl", "skx", "ivb_ep", "icl", "icx", "spr", "amd64_fam17h_zen2",
      "amd64_fam19h_zen3", "amd64_fam19h_zen4"],
 )  # fmt: skip
-def test_encodings_are_what_perf_would_program(name: str) -> None:
+def test_encodings_equal_what_perf_programs(name: str) -> None:
     """libpfm4's other call fills the kernel's structure, without perf's own bits."""
     (model,) = read_models([name])
     compared = 0

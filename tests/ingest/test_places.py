@@ -30,7 +30,7 @@ WHOLE = "pack:2 [numa] core:2 pu:1"
         ("[numa] core:2 pu:1", [0, 1], ["0"]),
     ],
 )
-def test_the_nearest_domains(
+def test_nearest_domains_are_found(
     machine: str, threads: list[int], domains: list[str]
 ) -> None:
     topology = Hwloc.model_validate(parse_hwloc(synthetic(machine)))

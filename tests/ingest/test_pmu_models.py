@@ -17,7 +17,7 @@ NOT_OF_A_PROCESSOR = {"perf", "perf_raw", "ix86arch", "amd64_fam17h"}
 NEWER = ("adl_", "amd64_fam1ah_zen5", "emr", "gnr", "icx_unc_", "spr_unc_")
 
 
-def test_table_knows_every_model_of_the_library() -> None:
+def test_table_has_every_model_of_the_library() -> None:
     known = {model["name"] for model in list_models()}
     x86 = {pmu for pmu in all_pmus() if not pmu.startswith("arm_")}
     assert known - x86 <= NOT_OF_A_PROCESSOR
@@ -25,7 +25,7 @@ def test_table_knows_every_model_of_the_library() -> None:
     assert not [pmu for pmu in missing if not pmu.startswith(NEWER)]
 
 
-def test_this_machine_as_libpfm4_sees_it() -> None:
+def test_models_of_this_machine_match_libpfm4() -> None:
     """libpfm4 omits what the kernel does not offer; the table does not."""
     (processor,) = processors(Facts.model_validate({"cpu": read_cpu()}))
     ours = set(pmus_of(processor))
@@ -55,14 +55,16 @@ def test_this_machine_as_libpfm4_sees_it() -> None:
         (Processor("ARM", 0x41, 0xD0C), "arm_n1", "arm_n1"),
     ],
 )  # fmt: skip
-def test_processors(processor: Processor, first: str, also: str) -> None:
+def test_processors_have_their_pmus(
+    processor: Processor, first: str, also: str
+) -> None:
     pmus = pmus_of(processor)
     assert pmus[0] == first
     assert also in pmus
     assert len(pmus) == len(set(pmus))
 
 
-def test_an_unknown_processor_has_none() -> None:
+def test_unknown_processor_has_none() -> None:
     assert pmus_of(Processor("GenuineIntel", 6, 255)) == []
     assert pmus_of(Processor("Nobody", 6, 85)) == []
 
@@ -109,7 +111,9 @@ def test_hwloc_and_the_kernel_name_one_processor() -> None:
         ("rapl", "socket", "power"),
     ],
 )
-def test_boxes(pmu: str, scope: str, source: str) -> None:
+def test_uncore_boxes_have_scope_and_kernel_name(
+    pmu: str, scope: str, source: str
+) -> None:
     assert scope_of(pmu, "uncore") == scope
     assert kernel_name(pmu) == source
     assert is_usable(pmu, "uncore", ["cpu", source]) is True
@@ -117,7 +121,7 @@ def test_boxes(pmu: str, scope: str, source: str) -> None:
     assert is_usable(pmu, "uncore", None) is None
 
 
-def test_cores_and_the_kernel() -> None:
+def test_core_pmus_have_scope_and_kernel_name() -> None:
     assert scope_of("skx", "core") == "thread"
     assert is_usable("skx", "core", ["cpu_core", "cpu_atom"]) is True
     assert is_usable("skx", "core", ["software", "msr"]) is False

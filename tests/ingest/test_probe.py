@@ -18,7 +18,7 @@ from ingest.sources.machine import Machine
 NEEDED = {"hwloc", "os", "cpu", "disks", "nics", "lshw", "pfm", "pcp"}
 
 
-def test_this_machine(pmcd: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_this_machine_is_probed(pmcd: str, capsys: pytest.CaptureFixture[str]) -> None:
     lines: list[str] = []
     document = probe("n1", pmcd, lines.append)
     assert json.loads(json.dumps(document)) == document
@@ -57,13 +57,13 @@ def test_no_library_changes_the_environment_while_threads_run(pmcd: str) -> None
     assert len({*json.loads(done.stdout)}) == 1
 
 
-def test_a_machine_without_dmi_says_so(pmcd: str) -> None:
+def test_machine_without_dmi_has_a_reason(pmcd: str) -> None:
     board = probe("n1", pmcd)["sources"]["board"]
     assert board["ok"] == Path("/sys/class/dmi/id").is_dir()
     assert board["ok"] or "/sys/class/dmi/id does not exist" in board["reason"]
 
 
-def test_missing_tools_cost_only_their_own_facts(
+def test_missing_tools_affect_only_their_facts(
     monkeypatch: pytest.MonkeyPatch, pmcd: str
 ) -> None:
     monkeypatch.setenv("PATH", "")
@@ -74,7 +74,7 @@ def test_missing_tools_cost_only_their_own_facts(
     assert NEEDED - document["facts"].keys() == {"lshw", "hwloc"}
 
 
-def test_a_tool_that_prints_garbage(
+def test_garbage_of_a_tool_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("lshw", "lstopo-no-graphics"):
@@ -88,7 +88,7 @@ def test_a_tool_that_prints_garbage(
     assert sources["os"]["ok"]
 
 
-def test_a_defect_in_one_source_costs_only_its_own_facts(
+def test_defect_in_a_source_affects_only_its_facts(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(machine: Machine) -> None:
@@ -105,7 +105,7 @@ def test_a_defect_in_one_source_costs_only_its_own_facts(
     assert "source disks failed unexpectedly" in caplog.text
 
 
-def test_a_machine_known_by_its_topology_only() -> None:
+def test_probe_from_a_topology_file() -> None:
     document = hwloc_document("n2", {"threads": []})
     assert document.keys() == probe("n1", "unix:///nowhere").keys()
     assert document["host"] == "n2"
@@ -120,7 +120,7 @@ def test_a_machine_known_by_its_topology_only() -> None:
 @pytest.mark.parametrize(
     "name", ["n1", "node-1.example.org", "AS-4023S-TRT", "my_host", "1", "a" * 63]
 )
-def test_names_of_hosts(name: str) -> None:
+def test_valid_host_names_are_accepted(name: str) -> None:
     assert check_host(name) == name
 
 
@@ -145,7 +145,7 @@ def test_names_of_hosts(name: str) -> None:
         "<http://example.org>",
     ],
 )
-def test_names_that_no_host_can_have(name: str) -> None:
+def test_invalid_host_names_are_refused(name: str) -> None:
     with pytest.raises(HostNameError) as caught:
         check_host(name)
     assert "\n" not in str(caught.value)

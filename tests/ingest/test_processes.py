@@ -40,7 +40,7 @@ def running(*words: str) -> Iterator[int]:
             process.kill()
 
 
-def test_this_very_process() -> None:
+def test_own_process_is_read() -> None:
     found = read_process(os.getpid())
     assert found is not None
     assert found.identity.pid == os.getpid()
@@ -53,7 +53,7 @@ def test_this_very_process() -> None:
     assert datetime.now(UTC) - timedelta(hours=3) < found.started < datetime.now(UTC)
 
 
-def test_one_that_is_pinned() -> None:
+def test_pinned_process_has_its_cpus() -> None:
     with running("taskset", "-c", str(LAST), "sleep", "60") as pid:
         while (found := read_process(pid)) and found.name != "sleep":
             pass
@@ -68,7 +68,7 @@ def test_one_that_is_pinned() -> None:
     assert read_process(pid) is None
 
 
-def test_a_thread_that_is_pinned_apart() -> None:
+def test_separately_pinned_thread_is_read() -> None:
     code = (
         "import os, threading, time\n"
         f"def run():\n os.sched_setaffinity(0, {{{LAST}}}); time.sleep(60)\n"
@@ -89,7 +89,7 @@ def test_a_thread_that_is_pinned_apart() -> None:
     assert not [line for line in validate(triples.graph()).lines if "process" in line]
 
 
-def test_a_thread_is_not_a_process() -> None:
+def test_thread_is_not_a_process() -> None:
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
@@ -102,25 +102,25 @@ def test_a_thread_is_not_a_process() -> None:
         thread.join()
 
 
-def test_an_identity_is_read_back() -> None:
+def test_identity_round_trips() -> None:
     identity = Identity(12, 3456, BOOT)
     assert parse_identity(str(identity)) == identity
     for text in ("12", "12.3456", f"x.1.{BOOT}", f"12.3.{BOOT}x", "", "slurmd"):
         assert parse_identity(text) is None
 
 
-def test_a_name_may_hold_anything() -> None:
+def test_name_may_contain_any_character() -> None:
     fields = "S 1 " + " ".join(map(str, range(40)))
     assert parse_stat(f"7 (a) b (c) {fields}")[0] == "a) b (c"
 
 
 @pytest.mark.parametrize("text", ["", "7", "7 (a) S 1", "7 a S " + "1 " * 50])
-def test_not_stat(text: str) -> None:
+def test_invalid_stat_is_refused(text: str) -> None:
     with pytest.raises(MalformedSourceError, match="is /proc mounted"):
         parse_stat(text)
 
 
-def test_memory_by_domain() -> None:
+def test_memory_is_summed_by_domain() -> None:
     text = (
         "5581 default file=/usr/bin/a mapped=3 N0=2 N1=1 kernelpagesize_kB=4\n"
         "7f00 bind:1 anon=2 dirty=2 N1=2 kernelpagesize_kB=2048\n"
@@ -129,22 +129,22 @@ def test_memory_by_domain() -> None:
     assert parse_numa_maps(text) == {0: 8192, 1: 4096 + 2 * 2048 * 1024}
 
 
-def test_no_proc(tmp_path: Path) -> None:
+def test_missing_proc_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="mount proc"):
         read_process(1, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["", "12", " a", "a/b", "x" * 65, "a\n"])
-def test_not_a_name(name: str) -> None:
+def test_invalid_name_is_refused(name: str) -> None:
     with pytest.raises(ProcessNameError, match="is not a name"):
         NamedProcess(name, "a", "name")
 
 
 @pytest.mark.parametrize("expression", ["", "(", "x" * 513, f"a{{{10**20}}}"])
-def test_not_an_expression(expression: str) -> None:
+def test_invalid_expression_is_refused(expression: str) -> None:
     with pytest.raises(ProcessNameError, match="is not a regular expression"):
         NamedProcess("a", expression, "name")
 
 
-def test_an_expression_that_a_later_python_reads_otherwise() -> None:
+def test_ambiguous_expression_is_refused() -> None:
     assert NamedProcess("a", "[[a]", "name").expression == "[[a]"

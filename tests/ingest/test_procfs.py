@@ -44,7 +44,7 @@ RELEASE = (
 ID = "3d1219c7c4c5404aaa1f6d2a48adfda4"
 
 
-def test_one_model_for_each_socket() -> None:
+def test_each_socket_has_a_model() -> None:
     text = "\n".join(CPU.format(number=n, socket=n // 2) for n in range(4))
     sockets = parse_cpuinfo(text)["sockets"]
     assert list(sockets) == ["0", "1"]
@@ -79,7 +79,7 @@ def test_sockets_of_arm_are_those_of_sys(tmp_path: Path) -> None:
     assert sockets["37"]["model"] == "0xd40"
 
 
-def test_what_arm_does_not_say_of_its_parts_is_a_gap() -> None:
+def test_unknown_arm_part_is_a_gap() -> None:
     little = ARM.replace("0xd40", "0xd80").replace(": 0\n", ": 1\n", 1)
     with collected_gaps() as gaps:
         parse_cpuinfo(f"{ARM}\n{little}")
@@ -91,7 +91,7 @@ def test_what_arm_does_not_say_of_its_parts_is_a_gap() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "garbage", "a : b\n\nc : d"])
-def test_a_cpuinfo_without_cpus(text: str) -> None:
+def test_cpuinfo_without_cpus_is_refused(text: str) -> None:
     with pytest.raises(MalformedSourceError, match="names no CPU"):
         parse_cpuinfo(text)
 
@@ -104,12 +104,12 @@ def test_a_cpuinfo_without_cpus(text: str) -> None:
         ("# nothing\n", None),
     ],
 )
-def test_names_of_distributions(text: str, name: str | None) -> None:
+def test_distribution_names_are_parsed(text: str, name: str | None) -> None:
     assert parse_os_release(text) == name
 
 
 @pytest.mark.parametrize("text", ["", "uninitialized", "0" * 32, ID[:-1], ID.upper()])
-def test_an_id_that_is_none(text: str) -> None:
+def test_invalid_machine_id_is_ignored(text: str) -> None:
     assert parse_machine_id(text) is None
 
 
@@ -119,7 +119,7 @@ def test_memory_is_counted_in_bytes() -> None:
         parse_meminfo("MemFree: 1 kB")
 
 
-def test_a_whole_system(tmp_path: Path) -> None:
+def test_complete_system_is_read(tmp_path: Path) -> None:
     root = plant(
         tmp_path,
         {
@@ -142,20 +142,20 @@ def test_a_whole_system(tmp_path: Path) -> None:
     }
 
 
-def test_no_proc(tmp_path: Path) -> None:
+def test_missing_proc_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="proc/meminfo does not exist"):
         read_os(copied(plant(tmp_path, {})))
     with pytest.raises(SourceMissingError, match="proc/cpuinfo does not exist"):
         read_cpu(copied(plant(tmp_path, {})))
 
 
-def test_this_machine() -> None:
+def test_system_of_this_machine_is_read() -> None:
     assert read_os()["kernel"] == os.uname().release
     assert read_os()["memory"] > 1 << 20
     assert read_cpu()["sockets"]["0"]["flags"]
 
 
-def test_threads_that_run_another_microcode_than_their_socket() -> None:
+def test_threads_with_another_microcode_are_reported() -> None:
     text = "\n".join(CPU.format(number=n, socket=0) for n in range(4))
     old = text.replace("0x830104d", "0x8301034", 1)
     socket = parse_cpuinfo(old)["sockets"]["0"]

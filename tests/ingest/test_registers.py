@@ -10,7 +10,7 @@ from ingest.sources.machine import HERE
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="CPUID is of x86")
-def test_the_instruction_says_what_the_tool_says() -> None:
+def test_cpuid_instruction_matches_the_tool() -> None:
     """The two may run on different cores, whose TLB leaves are the same."""
     tool = parse_cpuid(HERE.tool("cpuid"))
     asked = parse_cpuid(registers())

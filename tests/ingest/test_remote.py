@@ -60,9 +60,7 @@ def refusal(server: Sshd, address: str | None = None) -> str:
     return str(caught.value)
 
 
-def test_the_facts_are_those_of_a_local_probe(
-    document: dict[str, Any], pmcd: str
-) -> None:
+def test_remote_facts_equal_local_ones(document: dict[str, Any], pmcd: str) -> None:
     local = probe("vm", pmcd)["facts"]
     found = json.loads(json.dumps(document))["facts"]
     check_document(document)
@@ -85,9 +83,7 @@ def test_the_facts_are_those_of_a_local_probe(
         assert found[name] == json.loads(json.dumps(facts)), name
 
 
-def test_the_document_says_where_it_comes_from(
-    document: dict[str, Any], sshd: Sshd
-) -> None:
+def test_document_names_its_origin(document: dict[str, Any], sshd: Sshd) -> None:
     own = Path("/proc/sys/kernel/hostname").read_text().strip()
     assert (document["host"], document["address"]) == (own, sshd.url())
     assert document["facts"]["pcp"]["address"] == sshd.url()
@@ -95,7 +91,7 @@ def test_the_document_says_where_it_comes_from(
     assert "machine that it runs on" in document["sources"]["pfm"]["reason"]
 
 
-def test_a_pmcd_that_is_none(tmp_path: Path) -> None:
+def test_unusable_pmcd_has_a_reason(tmp_path: Path) -> None:
     """The reason names the host, not the local socket."""
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(str(tmp_path / "pmcd.socket"))
@@ -106,7 +102,7 @@ def test_a_pmcd_that_is_none(tmp_path: Path) -> None:
     assert found["facts"].keys() >= {"hwloc", "lshw", "os"}
 
 
-def test_a_user_without_rights_is_told_what_is_missing(sshd: Sshd) -> None:
+def test_missing_rights_of_the_user_are_listed(sshd: Sshd) -> None:
     home = sshd.folder / "home"
     lines: list[str] = []
     found = probe_remote("ssh://twin-node", "n7", lines.append, config=sshd.config)
@@ -153,9 +149,7 @@ def test_sudo_without_a_password_is_used_unless_it_is_declined(tmp_path: Path) -
         None,
     ],
 )
-def test_what_sudo_does_not_allow_is_done_without(
-    tmp_path: Path, rule: str | None
-) -> None:
+def test_refused_sudo_falls_back_to_the_user(tmp_path: Path, rule: str | None) -> None:
     sudoers = tmp_path / "sudoers"
     sudoers.write_text(f"{rule}\n")
     sudoers.chmod(0o440)
@@ -166,7 +160,9 @@ def test_what_sudo_does_not_allow_is_done_without(
     assert "dmidecode needs root" in json.dumps(found["sources"])
 
 
-def test_ipv6_and_ports(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ipv6_addresses_and_ports_are_reached(
+    sshd: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(remote, "_AS_USER", "echo no copy here; exit 0")
     for place in (
         f"[{sshd.address6}]",
@@ -177,7 +173,7 @@ def test_ipv6_and_ports(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "gave no copy of itself: this is not a copy of a machine" in line
 
 
-def test_the_command_line(sshd: Sshd, tmp_path: Path) -> None:
+def test_command_line_probes_a_remote_host(sshd: Sshd, tmp_path: Path) -> None:
     out = tmp_path / "n1.json"
     env = {"SUPERTWIN_SSH_CONFIG": str(sshd.config)}
     words = ["probe", sshd.url(USER), "--host", "n1", "--out", str(out)]
@@ -194,20 +190,20 @@ def test_the_command_line(sshd: Sshd, tmp_path: Path) -> None:
         (["--", "-oProxyCommand=id"], "is not an address of a host"),
         (["ssh://-oProxyCommand=id"], "is not an address of a host"),
         (["ssh://n1", "--collected", "x"], "give an address or --collected"),
-        (["--host", "n1"], "--host names another machine"),
+        (["--host", "n1"], "--host is for another machine"),
         (["ssh://n1", "--host", "a b"], "host name 'a b' cannot be used"),
         (["--collected", "/nonexistent"], "No such file"),
         (["--collected", "/etc/hostname"], "is not a copy of a machine"),
     ],
 )
-def test_what_the_command_line_refuses(words: list[str], why: str) -> None:
+def test_command_line_refuses_invalid_options(words: list[str], why: str) -> None:
     done = CliRunner().invoke(main, ["probe", *words])
     assert (done.exit_code, done.stdout) == (2, "")
     assert why in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_no_python_there() -> None:
+def test_missing_remote_python_is_reported() -> None:
     with Sshd(SYSTEM_PATH, over=without_python()) as server:
         line = refusal(server)
     assert line.endswith(
@@ -215,7 +211,7 @@ def test_no_python_there() -> None:
     )
 
 
-def test_a_python_that_is_not_whole(tmp_path: Path) -> None:
+def test_incomplete_remote_python_is_reported(tmp_path: Path) -> None:
     """As in a container with the interpreter and little of its library."""
     path = script(
         tmp_path,
@@ -227,7 +223,7 @@ def test_a_python_that_is_not_whole(tmp_path: Path) -> None:
         assert "has no whole Python" in refusal(server)
 
 
-def test_a_disk_that_is_full(tmp_path: Path) -> None:
+def test_full_remote_disk_is_reported(tmp_path: Path) -> None:
     """The probe writes nothing there, so it needs no free space."""
     for folder in ("/var/tmp", "/dev/shm"):
         assert Path(folder).is_dir()
@@ -236,7 +232,7 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
     assert found["sources"]["hwloc"]["ok"]
 
 
-def test_garbage_around_the_copy(tmp_path: Path) -> None:
+def test_output_around_the_copy_is_skipped(tmp_path: Path) -> None:
     """A banner, a profile that prints text, and one that only prints text."""
     banner = tmp_path / "banner"
     banner.write_text("Authorised use only!\n" * 50)
@@ -248,7 +244,7 @@ def test_garbage_around_the_copy(tmp_path: Path) -> None:
     assert "it begins with 'This account is closed.'" in line
 
 
-def test_a_host_that_is_too_slow(
+def test_slow_host_is_reported(
     sshd: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(remote, "_SECONDS", 0.5)
@@ -260,7 +256,7 @@ def test_a_host_that_is_too_slow(
     assert "this is not a copy of a machine" in refusal(sshd)
 
 
-def test_a_manually_made_copy(sshd: Sshd, tmp_path: Path) -> None:
+def test_manually_made_copy_is_read(sshd: Sshd, tmp_path: Path) -> None:
     path = tmp_path / "machine.tar"
     with path.open("wb") as file:
         script = Path(collect.__file__)

@@ -62,7 +62,7 @@ def commands() -> str:
 
 
 @pytest.mark.parametrize("collector", [True, False])
-def test_a_connection_that_breaks(
+def test_broken_connection_leaves_nothing(
     tmp_path: Path, own_tmp: Path, collector: bool
 ) -> None:
     """Either the login or the collector is killed while a tool runs."""
@@ -89,7 +89,7 @@ def parent_of(pid: int) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_probe_that_is_ended_leaves_nothing(
+def test_probe_that_is_ended_leaves_nothing(
     tmp_path: Path, own_tmp: Path, number: int
 ) -> None:
     with probing(tmp_path, own_tmp) as (server, process, tool):
@@ -103,9 +103,7 @@ def test_a_probe_that_is_ended_leaves_nothing(
     assert not list(own_tmp.iterdir())
 
 
-def test_a_probe_that_is_killed_leaves_nothing_there(
-    tmp_path: Path, own_tmp: Path
-) -> None:
+def test_killed_probe_leaves_nothing_on_the_host(tmp_path: Path, own_tmp: Path) -> None:
     with probing(tmp_path, own_tmp) as (server, process, tool):
         process.kill()
         process.wait(120)

@@ -46,7 +46,7 @@ def assert_stands(store: TwinStores, description: Description) -> None:
         assert set(store.twin.get_graph(graph)) == set(triples)
 
 
-def test_only_what_differs_is_written(store: TwinStores, told: Told) -> None:
+def test_only_differences_are_written(store: TwinStores, told: Told) -> None:
     publish(described(1), store, IRIS)
     changed = described(2)
     publish(changed, TwinStores(told, store.history), IRIS)
@@ -57,7 +57,7 @@ def test_only_what_differs_is_written(store: TwinStores, told: Told) -> None:
     assert_stands(store, changed)
 
 
-def test_what_others_planned_stays(store: TwinStores) -> None:
+def test_plans_of_users_are_kept(store: TwinStores) -> None:
     publish(described(1), store, IRIS)
     plans = IRIS.plans_graph(HOST)
     other = f'<urn:plan> <{ST.planName}> "own"'
@@ -67,7 +67,7 @@ def test_what_others_planned_stays(store: TwinStores) -> None:
     assert len(store.twin.get_graph(plans)) == 1
 
 
-def test_another_machine_is_written_whole(store: TwinStores, told: Told) -> None:
+def test_another_machine_is_written_completely(store: TwinStores, told: Told) -> None:
     publish(described(1), store, IRIS)
     small = describe_json(document({}, HOST), IRIS)
     publish(small, TwinStores(told, store.history), IRIS, confirm=True)
@@ -76,7 +76,9 @@ def test_another_machine_is_written_whole(store: TwinStores, told: Told) -> None
 
 
 @pytest.mark.parametrize("day", [2, 4])
-def test_another_was_faster(store: TwinStores, told: Told, day: int) -> None:
+def test_concurrent_replacement_is_detected(
+    store: TwinStores, told: Told, day: int
+) -> None:
     publish(first := described(1), store, IRIS)
     standing = read_current(store.twin, IRIS, HOST, first.digest)
     publish(described(day), store, IRIS)
@@ -86,7 +88,7 @@ def test_another_was_faster(store: TwinStores, told: Told, day: int) -> None:
     assert_stands(store, last)
 
 
-def test_what_was_read_was_cut_short(store: TwinStores, told: Told) -> None:
+def test_truncated_read_is_detected(store: TwinStores, told: Told) -> None:
     publish(first := described(1), store, IRIS)
     whole = read_current(store.twin, IRIS, HOST, first.digest)
     lines = [line for line in whole.twin.splitlines(True) if b'"6.1"' not in line]

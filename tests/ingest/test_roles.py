@@ -30,7 +30,7 @@ FP 256-bit SIMD Double; FP 256-bit SIMD Single; FP 512-bit SIMD Double;
 FP 512-bit SIMD Single"""
 
 
-def test_the_thesis_table_is_covered() -> None:
+def test_thesis_table_is_covered() -> None:
     rows = {row.strip() for row in TABLE.split(";")}
     assert {role.thesis for role in roles().values() if role.thesis} == rows
 
@@ -44,7 +44,7 @@ def test_every_model_answers_every_role() -> None:
         assert bool(answer.terms) != bool(answer.reason), answer
 
 
-def test_every_event_that_is_named_can_be_programmed() -> None:
+def test_every_named_event_can_be_programmed() -> None:
     read = read_events(role_events())
     encoded = {(pmu, e["name"]) for pmu, events in read.items() for e in events}
     named = {(pmu, event) for pmu, events in role_events().items() for event in events}
@@ -68,7 +68,7 @@ def test_flops_are_instructions_times_elements(width: str, precision: str) -> No
             assert many in formulas()["FLOPs", model].terms
 
 
-def test_totals_hold_nothing_else() -> None:
+def test_totals_are_the_sum_of_their_parts() -> None:
     for model in {model for _, model in formulas()}:
         widths = ("Scalar", "128", "256", "512")
         for precision in ("Double", "Single"):
@@ -81,7 +81,7 @@ def test_totals_hold_nothing_else() -> None:
             assert sorted(map(str, parts)) == sorted(map(str, total))
 
 
-def test_the_formulas_of_the_thesis() -> None:
+def test_formulas_match_the_thesis() -> None:
     misses = formulas()["L2Misses", "skx"]
     assert {(t.weight, t.event) for t in misses.terms} == {
         (Decimal(1), "LONGEST_LAT_CACHE:REFERENCE"),
@@ -97,7 +97,7 @@ def test_the_formulas_of_the_thesis() -> None:
     assert energy.weight == Decimal(1) / 2**32
 
 
-def test_the_graph_conforms() -> None:
+def test_graph_of_roles_conforms() -> None:
     described = describe_roles(IRIS)
     report = validate(described.graph())
     assert report.conforms, report.lines[:5]
@@ -118,7 +118,9 @@ def test_the_graph_conforms() -> None:
         ("1e-3 * A:128B_X", [("0.001", None, "A:128B_X")]),
     ],
 )
-def test_formulas(text: str, terms: list[tuple[str, str | None, str]]) -> None:
+def test_formulas_are_parsed(
+    text: str, terms: list[tuple[str, str | None, str]]
+) -> None:
     assert parse_formula(text) == [FormulaTerm(Decimal(w), p, e) for w, p, e in terms]
 
 
@@ -127,7 +129,7 @@ def test_formulas(text: str, terms: list[tuple[str, str | None, str]]) -> None:
     ["", "2", "2 *", "A +", "A B", "A ++ B", "A - - B", "2 * 3 * A", "A * 2", "A::",
      "A, B", "2 * - A", "m[0-x]::A", "A + A", "m[0-1]::A + m1::A", "(A + B)"],
 )  # fmt: skip
-def test_not_a_formula(text: str) -> None:
+def test_invalid_formula_is_refused(text: str) -> None:
     with pytest.raises(RoleError):
         parse_formula(text)
 
@@ -142,7 +144,9 @@ def test_not_a_formula(text: str) -> None:
         ("models: [skl, skx, clx]", "models: [skl, skx, clx, icl]", "in another file"),
     ],
 )
-def test_slips_in_the_files(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_errors_in_the_files_are_reported(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
     for path in FOLDER.glob("*.yaml"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     file = tmp_path / "intel-skylake.yaml"

@@ -66,7 +66,7 @@ def test_addresses_that_tell_no_machine(change: dict[str, Any]) -> None:
     assert signs(Facts.model_validate({"nics": [CARD | change]})) == []
 
 
-def test_the_permanent_address_goes_before_the_one_of_a_bond() -> None:
+def test_permanent_address_has_precedence_over_a_bonds() -> None:
     card = CARD | {"mac": "3c:ec:ef:00:00:01", "permanent_mac": CARD["mac"]}
     facts = {"nics": [card, card | {"name": "eno2"}]}
     assert signs(Facts.model_validate(facts)) == [OF_CARD]
@@ -111,7 +111,9 @@ def test_the_permanent_address_goes_before_the_one_of_a_bond() -> None:
         ([], ["board-serial:A"], "unknown"),
     ],
 )
-def test_judgements(known: list[str], seen: list[str], verdict: Any) -> None:
+def test_known_and_seen_signs_give_a_verdict(
+    known: list[str], seen: list[str], verdict: Any
+) -> None:
     assert judge(known, seen).verdict is SignMatch(verdict)
 
 
@@ -122,24 +124,22 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, TEXTS)
-def test_a_judgement_knows_no_sides(one: list[str], other: list[str]) -> None:
+def test_verdict_is_symmetric(one: list[str], other: list[str]) -> None:
     assert judge(one, other) == judge(other, one)
 
 
 @given(TEXTS)
-def test_a_machine_with_a_sign_is_itself(texts: list[str]) -> None:
+def test_machine_with_a_sign_matches_itself(texts: list[str]) -> None:
     assert (judge(texts, texts).verdict is SignMatch.SAME) == bool(texts)
 
 
 @given(TEXTS, TEXTS)
-def test_order_says_nothing(one: list[str], other: list[str]) -> None:
+def test_order_of_signs_does_not_matter(one: list[str], other: list[str]) -> None:
     assert len({judge(order, other) for order in permutations(one[:3])}) <= 1
 
 
 @given(TEXTS, TEXTS)
-def test_the_verdict_is_of_the_strongest_tier_that_both_have(
-    one: list[str], other: list[str]
-) -> None:
+def test_strongest_common_tier_decides(one: list[str], other: list[str]) -> None:
     """Computed again from the sets: weaker tiers must not change the verdict."""
     left, right = by_kind(one), by_kind(other)
     expected = SignMatch.UNKNOWN
@@ -152,7 +152,7 @@ def test_the_verdict_is_of_the_strongest_tier_that_both_have(
 
 
 @given(TEXTS, TEXTS)
-def test_what_is_remembered_never_contradicts_what_is_seen(
+def test_kept_signs_never_contradict_seen_signs(
     known: list[str], seen: list[str]
 ) -> None:
     kept = unseen_signs(known, seen)
@@ -162,5 +162,5 @@ def test_what_is_remembered_never_contradicts_what_is_seen(
         assert judge([*seen, *kept], seen).verdict is SignMatch.SAME
 
 
-def test_every_kind_stands_in_one_tier() -> None:
+def test_every_kind_is_in_one_tier() -> None:
     assert sorted(kind for tier in TIERS for kind in tier) == sorted(KINDS)

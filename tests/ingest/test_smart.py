@@ -73,7 +73,7 @@ def parse(document: Any) -> dict[str, Any]:
     return parse_smart(json.dumps(document).encode())
 
 
-def test_a_sata_disk() -> None:
+def test_sata_report_is_parsed() -> None:
     assert parse(SATA) == {
         "device": "sda",
         "protocol": "ATA",
@@ -92,22 +92,22 @@ def test_a_sata_disk() -> None:
     }
 
 
-def test_an_nvme_disk_that_is_worn_out() -> None:
+def test_report_of_a_worn_nvme_disk_is_parsed() -> None:
     disk = parse(NVME)
     assert (disk["healthy"], disk["wear"], disk["self_test"]) == (False, 103, True)
 
 
-def test_a_sas_disk() -> None:
+def test_sas_report_is_parsed() -> None:
     disk = parse(SAS)
     assert (disk["vendor"], disk["firmware"]) == ("TOSHIBA", "5702")
     assert (disk["rotation_rate"], disk["wear"]) == (15000, None)
 
 
-def test_a_version_that_says_wear_for_all_protocols() -> None:
+def test_newer_version_reports_wear_for_all_protocols() -> None:
     assert parse({**SAS, "endurance_used": {"current_percent": 2}})["wear"] == 2
 
 
-def test_temperatures_and_hours_are_telemetry() -> None:
+def test_temperatures_and_hours_are_not_facts() -> None:
     warmer = {**SATA, "temperature": {"current": 55}, "power_on_time": {"hours": 9}}
     assert parse(warmer) == parse(SATA)
 
@@ -121,29 +121,29 @@ def test_temperatures_and_hours_are_telemetry() -> None:
         {"user_capacity": {"bytes": 1e400}},
     ],
 )
-def test_values_of_another_kind_are_not_known(change: dict[str, Any]) -> None:
+def test_values_of_another_type_are_unknown(change: dict[str, Any]) -> None:
     assert parse({**SATA, **change})["model"]
 
 
-def test_a_disk_that_cannot_be_asked() -> None:
+def test_unreadable_disk_is_reported() -> None:
     with pytest.raises(SourceRefusedError, match="/dev/vda: Unable to detect"):
         parse(REFUSED)
 
 
 @pytest.mark.parametrize("output", [b"", b"smartctl 7.3", b'{"smartctl', b"[]", b"{}"])
-def test_not_a_report(output: bytes) -> None:
+def test_other_output_is_refused(output: bytes) -> None:
     with pytest.raises(MalformedSourceError, match="by hand"):
         parse_smart(output)
 
 
-def test_a_report_cut_short() -> None:
+def test_truncated_report_is_refused() -> None:
     whole = json.dumps(SATA).encode()
     for cut in range(0, len(whole) - 1, 13):
         with pytest.raises(MalformedSourceError, match="smartctl printed no JSON"):
             parse_smart(whole[:cut])
 
 
-def test_disks_of_a_copy(tmp_path: Path) -> None:
+def test_reports_of_a_copy_are_read(tmp_path: Path) -> None:
     printed = {"smartctl:vda": json.dumps(REFUSED)}
     with pytest.raises(SourceRefusedError, match="Unable to detect"):
         read_smart(copied(tmp_path, printed))

@@ -28,7 +28,7 @@ def _rows() -> list[list[str]]:
 
 
 @pytest.mark.parametrize("row", _rows(), ids=lambda row: row[0])
-def test_a_row(row: list[str]) -> None:
+def test_rows_name_existing_terms_and_queries(row: list[str]) -> None:
     fact, sources, terms, query, live, tests = row
     names = re.findall(r"`st:(\w+)`", terms)
     text = (ROOT / "queries" / f"{query.strip('`')}.rq").read_text("utf-8")
@@ -45,12 +45,12 @@ def test_a_row(row: list[str]) -> None:
     assert all((ROOT / "tests" / "ingest" / f"{name}.py").is_file() for name in files)
 
 
-def test_every_cell_of_the_thesis_stands_there() -> None:
+def test_every_cell_of_the_thesis_is_on_the_page() -> None:
     facts = "; ".join(row[0] for row in _rows())
     words = [" ".join(word.split()) for word in TABLE.split(";")]
     assert [word for word in words if word not in facts] == []
 
 
-def test_every_source_gives_something() -> None:
+def test_every_source_gives_a_fact() -> None:
     named = {name for row in _rows() for name in re.findall(r"`(\w+)`", row[1])}
     assert named == SOURCES.keys()

@@ -56,12 +56,12 @@ def config_of(sshd: Sshd, folder: Path, *lines: str, **changed: object) -> Path:
     return path
 
 
-def test_an_alias_brings_user_port_and_place(sshd: Sshd) -> None:
+def test_alias_gives_user_port_and_host(sshd: Sshd) -> None:
     get_in("ssh://twin-node", sshd.config)
     get_in(f"ssh://{USER}@[{sshd.address6}]:22", sshd.config)
 
 
-def test_an_agent_has_the_key(
+def test_key_of_an_agent_is_used(
     sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = config_of(sshd, tmp_path, IdentityFile="none", IdentitiesOnly="no")
@@ -88,11 +88,11 @@ def behind(sshd: Sshd, folder: Path, jump: str) -> Path:
     )
 
 
-def test_a_jump_host(sshd: Sshd, tmp_path: Path) -> None:
+def test_jump_host_is_used(sshd: Sshd, tmp_path: Path) -> None:
     get_in("ssh://behind", behind(sshd, tmp_path, "  User root"))
 
 
-def test_a_jump_host_asks_nobody(
+def test_jump_host_never_prompts(
     sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A jump host's ssh is a separate process that does not get our options."""
@@ -112,7 +112,9 @@ def test_a_jump_host_asks_nobody(
     assert not known.exists()
 
 
-def test_what_a_configuration_adds_is_left_out(sshd: Sshd, tmp_path: Path) -> None:
+def test_disturbing_options_of_a_configuration_are_overridden(
+    sshd: Sshd, tmp_path: Path
+) -> None:
     config = config_of(
         sshd,
         tmp_path,
@@ -151,23 +153,23 @@ def test_only_the_socket_is_forwarded(sshd: Sshd, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [config]
 
 
-def test_a_login_that_is_lost_forwards_nothing(sshd: Sshd) -> None:
+def test_lost_login_ends_the_forwarding(sshd: Sshd) -> None:
     with connected(parse_address(sshd.url()), sshd.config) as connection:
         for pid in sshd.sessions():
             os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not connection.is_open, what="its end")
-        with pytest.raises(RemoteError, match="ssh makes no socket .*: try again"):
+        with pytest.raises(RemoteError, match="ssh created no socket .*: try again"):
             connection.forward("/run/nothing")
 
 
-def test_an_unknown_key(sshd: Sshd, tmp_path: Path) -> None:
+def test_unknown_host_key_is_refused(sshd: Sshd, tmp_path: Path) -> None:
     known = tmp_path / "known"
     config = config_of(sshd, tmp_path, UserKnownHostsFile=known)
     assert "is not known: log in once with `ssh ssh://" in refusal(sshd.url(), config)
     assert not known.exists()
 
 
-def test_a_changed_key(sshd: Sshd, tmp_path: Path) -> None:
+def test_changed_host_key_is_refused(sshd: Sshd, tmp_path: Path) -> None:
     known = tmp_path / "known"
     config = config_of(sshd, tmp_path, UserKnownHostsFile=known)
     other = (sshd.folder / "user_key.pub").read_text()
@@ -175,7 +177,7 @@ def test_a_changed_key(sshd: Sshd, tmp_path: Path) -> None:
     assert "is not the one in known_hosts: find out" in refusal(sshd.url(), config)
 
 
-def test_keys_that_are_refused(sshd: Sshd, tmp_path: Path) -> None:
+def test_refused_keys_are_reported(sshd: Sshd, tmp_path: Path) -> None:
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-N", "secret", "-f", key], check=True)
     config = config_of(sshd, tmp_path, IdentityFile=key)
@@ -189,7 +191,9 @@ def test_keys_that_are_refused(sshd: Sshd, tmp_path: Path) -> None:
     assert "refuses our keys" in refusal(sshd.url("nobody9"), sshd.config)
 
 
-def test_hosts_that_are_not_there(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_hosts_are_reported(
+    sshd: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
     refused = refusal(f"ssh://root@{sshd.address}:2", sshd.config)
     assert "refuses connections" in refused
     nowhere = refusal("ssh://no-such-host.invalid", sshd.config)
@@ -203,19 +207,21 @@ def test_hosts_that_are_not_there(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -
     assert "cannot be reached (Connection timed out during banner" in line
 
 
-def test_a_host_with_other_methods(sshd: Sshd, tmp_path: Path) -> None:
+def test_missing_common_method_is_reported(sshd: Sshd, tmp_path: Path) -> None:
     config = config_of(sshd, tmp_path, "KexAlgorithms diffie-hellman-group1-sha1")
     assert "no method in common" in refusal(sshd.url(), config)
 
 
-def test_a_configuration_that_ssh_refuses(sshd: Sshd, tmp_path: Path) -> None:
+def test_invalid_configuration_is_reported(sshd: Sshd, tmp_path: Path) -> None:
     config = tmp_path / "config"
     config.write_text("NoSuchOption yes\n")
     for path in (config, tmp_path / "none"):
         assert "ssh refuses its configuration" in refusal(sshd.url(), path)
 
 
-def test_no_ssh_here(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ssh_client_is_reported(
+    sshd: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SshMissingError, match="apt-get install openssh-client"):
         get_in(sshd.url(), sshd.config)

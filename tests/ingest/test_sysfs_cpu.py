@@ -17,7 +17,7 @@ CPUS = "sys/devices/system/cpu"
 NODES = "sys/devices/system/node"
 
 
-def test_clocks_are_told_in_hertz(tmp_path: Path) -> None:
+def test_clocks_are_in_hertz(tmp_path: Path) -> None:
     folder = f"{CPUS}/cpu10/cpufreq"
     root = plant(
         tmp_path,
@@ -48,7 +48,7 @@ def test_clocks_are_told_in_hertz(tmp_path: Path) -> None:
     }
 
 
-def test_no_clocks(tmp_path: Path) -> None:
+def test_missing_clocks_are_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="cpufreq does not exist"):
         read_clocks(copied(plant(tmp_path, {f"{CPUS}/cpu0/online": "1"})))
 
@@ -66,7 +66,7 @@ def cache(cpu: int, index: int, level: int, kind: str, shared: str) -> dict[str,
     return {f"{folder}/{name}": f"{value}\n" for name, value in values.items()}
 
 
-def test_a_shared_cache_is_told_once(tmp_path: Path) -> None:
+def test_shared_cache_is_listed_once(tmp_path: Path) -> None:
     files = {f"{CPUS}/cpu0/cache/index9/size": "1K"}
     for cpu in (0, 1):
         files |= cache(cpu, 0, 1, "Data", str(cpu))
@@ -80,12 +80,12 @@ def test_a_shared_cache_is_told_once(tmp_path: Path) -> None:
     assert (caches[0]["sets"], caches[0]["line"], caches[0]["ways"]) == (64, 64, None)
 
 
-def test_no_caches(tmp_path: Path) -> None:
+def test_missing_caches_are_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="cache does not exist"):
         read_cache_sets(copied(tmp_path))
 
 
-def test_distances_between_domains_that_are_not_numbered_through(
+def test_distances_with_gaps_in_domain_numbers_are_read(
     tmp_path: Path,
 ) -> None:
     root = plant(
@@ -105,11 +105,11 @@ def test_distances_between_domains_that_are_not_numbered_through(
 
 
 @pytest.mark.parametrize("row", ["10", "10 x", "10 20 30", "10 ²", "10 2_0"])
-def test_a_damaged_row(row: str) -> None:
+def test_damaged_row_is_refused(row: str) -> None:
     with pytest.raises(MalformedSourceError, match="not 2 numbers"):
         parse_numa_distances({0: row, 1: "20 10"})
 
 
-def test_no_domains(tmp_path: Path) -> None:
+def test_missing_domains_are_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceMissingError, match="knows no NUMA"):
         read_numa_distances(copied(tmp_path))

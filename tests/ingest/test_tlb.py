@@ -68,7 +68,7 @@ ICE_LAKE = dump(
 )
 
 
-def test_zen_4() -> None:
+def test_zen_4_is_parsed() -> None:
     assert rows(ZEN_4) == [
         (1, "instruction", [2 * M], 64, "fully"),
         (1, "data", [2 * M], 72, "fully"),
@@ -83,17 +83,17 @@ def test_zen_4() -> None:
     ]
 
 
-def test_an_old_amd_with_one_tlb_for_both() -> None:
+def test_old_amd_with_a_unified_tlb_is_parsed() -> None:
     output = dump(AMD, "80000006 00 00000000 00004200 00000000 00000000")
     assert rows(output) == [(2, "unified", [4 * K], 512, 4)]
 
 
-def test_an_amd_whose_associativity_is_in_another_leaf() -> None:
+def test_amd_associativity_in_another_leaf_is_parsed() -> None:
     output = dump(AMD, "80000006 00 00000000 92004200 00000000 00000000")
     assert rows(output)[1] == (2, "data", [4 * K], 512, None)
 
 
-def test_skylake_x() -> None:
+def test_skylake_x_is_parsed() -> None:
     assert rows(SKYLAKE_X) == [
         (1, "data", [2 * M, 4 * M], 32, 4),
         (1, "data", [G], 4, "fully"),
@@ -105,7 +105,7 @@ def test_skylake_x() -> None:
     ]
 
 
-def test_ice_lake() -> None:
+def test_ice_lake_is_parsed() -> None:
     assert rows(ICE_LAKE) == [
         (1, "instruction", [4 * K], 128, 8),
         (1, "instruction", [2 * M, 4 * M], 16, "fully"),
@@ -117,7 +117,7 @@ def test_ice_lake() -> None:
     ]
 
 
-def test_registers_that_are_not_valid_are_left_out() -> None:
+def test_invalid_registers_are_omitted() -> None:
     output = dump(INTEL, "00000002 00 00000001 80b5b5b5 00000000 000000b5")
     assert rows(output) == [(1, "instruction", [4 * K], 64, 8)]
 
@@ -126,7 +126,9 @@ def test_registers_that_are_not_valid_are_left_out() -> None:
     ("leaf", "kind"),
     [("20000001", "Atom"), ("40000001", "Core"), ("00000000", None)],
 )
-def test_kinds_of_cores_of_a_hybrid_processor(leaf: str, kind: str | None) -> None:
+def test_core_kinds_of_a_hybrid_processor_are_parsed(
+    leaf: str, kind: str | None
+) -> None:
     output = dump(
         INTEL,
         "00000007 00 00000002 239c27eb 98c027ac fc1cc410",
@@ -135,7 +137,7 @@ def test_kinds_of_cores_of_a_hybrid_processor(leaf: str, kind: str | None) -> No
     assert core_type(parse_cpuid(output)) == kind
 
 
-def test_the_first_cpu_of_several() -> None:
+def test_first_cpu_of_several_is_used() -> None:
     both = ZEN_4.replace(b"CPU:", b"CPU 0:") + ICE_LAKE.replace(b"CPU:", b"CPU 1:")
     assert vendor(parse_cpuid(both)) == "AuthenticAMD"
 
@@ -144,12 +146,12 @@ def test_the_first_cpu_of_several() -> None:
     "output",
     [b"", b"cpuid: command not found\n", ZEN_4[:30], b"CPU:\n   0x00000000 0x00: eax="],
 )
-def test_not_a_dump(output: bytes) -> None:
+def test_other_output_is_refused(output: bytes) -> None:
     with pytest.raises(MalformedSourceError, match="printed no registers"):
         parse_tlbs(output)
 
 
-def test_a_dump_cut_short_loses_what_is_missing_only() -> None:
+def test_truncated_dump_loses_only_the_missing_part() -> None:
     for cut in range(len(ICE_LAKE)):
         try:
             found = rows(ICE_LAKE[:cut])
@@ -159,13 +161,13 @@ def test_a_dump_cut_short_loses_what_is_missing_only() -> None:
             assert set(map(str, found)) <= set(map(str, rows(ICE_LAKE)))
 
 
-def test_a_processor_that_describes_none() -> None:
+def test_processor_without_tlb_leaves_is_reported() -> None:
     with pytest.raises(MalformedSourceError, match="AuthenticAMD .* describes no TLB"):
         parse_tlbs(dump(AMD))
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="CPUID is of x86")
-def test_every_descriptor_is_what_the_cpuid_tool_says(tmp_path: Path) -> None:
+def test_descriptors_match_the_cpuid_tool(tmp_path: Path) -> None:
     """The tool has its own table; where it says less, the manual decides."""
     text = ""
     for place, code in enumerate(DESCRIPTORS):
@@ -194,7 +196,7 @@ def test_every_descriptor_is_what_the_cpuid_tool_says(tmp_path: Path) -> None:
             assert int(way[1]) == ways, words
 
 
-def test_the_size_in_cpuinfo() -> None:
+def test_tlb_size_in_cpuinfo_is_read() -> None:
     found = parse_tlb_size("flags\t\t: fpu\nTLB size\t: 3584 4K pages\n")
     assert found is not None
     (tlb,) = found["tlbs"]
@@ -203,7 +205,7 @@ def test_the_size_in_cpuinfo() -> None:
     assert parse_tlb_size("model name\t: ARM\n") is None
 
 
-def test_where_the_tool_is_missing(tmp_path: Path) -> None:
+def test_missing_tool_falls_back_to_registers_or_cpuinfo(tmp_path: Path) -> None:
     files = {"proc/cpuinfo": "TLB size\t: 3584 4K pages\n"}
     machine = copied(plant(tmp_path, files), {"registers": ZEN_4.decode()})
     assert len(read_tlbs(machine)["tlbs"]) == 10

@@ -21,11 +21,11 @@ def script(folder: Path, name: str, body: str) -> str:
     return str(path)
 
 
-def test_what_a_tool_prints_is_returned() -> None:
+def test_output_of_a_tool_is_returned() -> None:
     assert run_tool(["printf", "a\\nb"], "coreutils", 5) == b"a\nb"
 
 
-def test_tools_speak_plain_english_of_this_machine(
+def test_tools_run_in_the_c_locale(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HWLOC_SYNTHETIC", "pu:7")
@@ -34,14 +34,14 @@ def test_tools_speak_plain_english_of_this_machine(
     assert sorted(names) == [b"LC_ALL", b"PATH"]
 
 
-def test_a_missing_tool_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tool_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SourceMissingError) as caught:
         run_tool(["lshw", "-json"], "lshw", 5)
     assert str(caught.value) == "lshw is not installed: apt-get install lshw"
 
 
-def test_a_tool_that_cannot_be_run(tmp_path: Path) -> None:
+def test_tool_that_cannot_run_is_reported(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_bytes(b"\x7fELF nothing")
     broken.chmod(0o755)
@@ -49,7 +49,7 @@ def test_a_tool_that_cannot_be_run(tmp_path: Path) -> None:
         run_tool([str(broken)], "lshw", 5)
 
 
-def test_a_tool_that_fails_is_quoted(tmp_path: Path) -> None:
+def test_tool_that_fails_is_quoted(tmp_path: Path) -> None:
     path = script(tmp_path, "fails", "echo first >&2; echo 'no topology' >&2; exit 3")
     with pytest.raises(SourceRefusedError) as caught:
         run_tool([path, "-x"], "hwloc-nox", 5)
@@ -58,9 +58,7 @@ def test_a_tool_that_fails_is_quoted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("closed", ["", "exec >&- 2>&-;"], ids=["open", "closed"])
-def test_a_tool_that_hangs_is_ended_with_its_children(
-    tmp_path: Path, closed: str
-) -> None:
+def test_hanging_tool_is_ended_with_its_children(tmp_path: Path, closed: str) -> None:
     noted = tmp_path / "child"
     path = script(tmp_path, "hangs", f"{closed} sleep 60 & echo $! > {noted}; wait")
     # Use a longer timeout if the tool was held up until after the timeout.
@@ -85,7 +83,7 @@ def _ended(pid: int) -> bool:
     return False
 
 
-def test_a_tool_that_raves_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_output_of_a_tool_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tool, "MAX_OUTPUT", 1 << 20)
     with pytest.raises(MalformedSourceError, match="more than 1 MiB"):
         run_tool(["yes"], "coreutils", 10)

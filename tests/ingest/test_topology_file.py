@@ -21,7 +21,7 @@ def test_a_description_without_it_ends_the_old_one(tmp_path: Path) -> None:
     assert not topology_path(tmp_path, "node1").exists()
 
 
-def test_where_it_cannot_be_kept_one_line_says_so(tmp_path: Path) -> None:
+def test_failed_write_gives_one_line(tmp_path: Path) -> None:
     (tmp_path / "topology").write_text("a file, where a folder should be")
     line = keep_xml(tmp_path, "node1", "<a/>")
     assert str(tmp_path) in line and "no drawing" in line and "\n" not in line
@@ -30,6 +30,6 @@ def test_where_it_cannot_be_kept_one_line_says_so(tmp_path: Path) -> None:
     assert list((tmp_path / "other/topology").iterdir()) == []
 
 
-def test_a_name_cannot_leave_the_folder(tmp_path: Path) -> None:
+def test_host_name_cannot_leave_the_folder(tmp_path: Path) -> None:
     path = topology_path(tmp_path, "../../x")
     assert path.parent == tmp_path / "topology"

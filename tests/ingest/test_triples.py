@@ -14,7 +14,7 @@ def test_values_become_terms_of_their_type() -> None:
     assert term(A) is A
 
 
-def test_nothing_is_said_of_what_is_not_known() -> None:
+def test_unknown_values_give_no_triples() -> None:
     triples = Triples()
     triples.node(A, B, {P: [None, "", 0, False, "x"]})
     assert [o for _, p, o in triples if p == P] == [
@@ -25,7 +25,7 @@ def test_nothing_is_said_of_what_is_not_known() -> None:
     assert (A, RDF.type, B) in triples
 
 
-def test_ntriples_hold_what_the_graph_holds() -> None:
+def test_ntriples_equal_the_graph() -> None:
     triples = Triples()
     triples.node(A, B, {P: ['quo"te', "back\\slash", "new\nline", "ümlaut", "\t"]})
     assert isomorphic(
@@ -33,14 +33,14 @@ def test_ntriples_hold_what_the_graph_holds() -> None:
     )
 
 
-def test_control_characters_are_replaced_where_texts_become_terms() -> None:
+def test_control_characters_in_literals_are_replaced() -> None:
     triples = Triples()
     triples.node(A, B, {P: ["a\0b\x1b", "caf\udce9", "\ttab\n"]}, label="\uffff")
     texts = [str(o) for _, p, o in triples if isinstance(o, Literal)]
     assert texts == ["\ufffd", "a\ufffdb\ufffd", "caf\\udce9", "\ttab\n"]
 
 
-def test_a_digest_knows_no_order() -> None:
+def test_digest_does_not_depend_on_order() -> None:
     one, two = Triples(), Triples()
     one.link(A, {P: [1, 2, 2]})
     two.link(A, {P: [2, 1]})

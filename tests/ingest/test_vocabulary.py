@@ -33,13 +33,13 @@ def test_every_term_is_declared(written: set[str]) -> None:
     assert not [term for term in written if str(ST[term]) not in declared]
 
 
-def test_no_term_that_is_written_is_said_not_to_be(written: set[str]) -> None:
+def test_written_terms_are_not_marked_as_not_stored(written: set[str]) -> None:
     noted = ontology_graph().subject_objects(SKOS.scopeNote)
     silent = {str(term) for term, note in noted if str(note).startswith("Not stored")}
     assert not [term for term in sorted(written) if str(ST[term]) in silent]
 
 
-def test_every_value_of_ours_is_declared(twin: Graph) -> None:
+def test_every_own_value_is_declared(twin: Graph) -> None:
     """st:UnifiedCache and st:Counter occur as values."""
     declared = set(ontology_graph().subjects(RDF.type))
     values = {

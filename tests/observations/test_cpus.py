@@ -3,7 +3,7 @@
 from observations.cpus import Cpus
 
 
-def test_what_is_free_is_given() -> None:
+def test_free_cpus_are_reserved() -> None:
     cpus = Cpus()
     assert cpus.take("h", [0, 1], "a") == ""
     assert cpus.take("h", [2], "b") == ""
@@ -11,7 +11,7 @@ def test_what_is_free_is_given() -> None:
     assert cpus.pinned("h") == {0, 1, 2}
 
 
-def test_what_is_taken_is_refused_with_its_holder() -> None:
+def test_taken_cpus_are_refused_naming_the_owner() -> None:
     cpus = Cpus()
     cpus.take("h", [0, 1], "a")
     assert cpus.take("h", [3, 1], "b") == "observation a has CPU 1 of h"
@@ -19,7 +19,7 @@ def test_what_is_taken_is_refused_with_its_holder() -> None:
     assert cpus.take("h", [3], "c") == ""
 
 
-def test_what_is_given_back_is_free() -> None:
+def test_released_cpus_are_free() -> None:
     cpus = Cpus()
     cpus.take("h", [0], "a")
     assert cpus.release("h", "a")
@@ -27,7 +27,7 @@ def test_what_is_given_back_is_free() -> None:
     assert cpus.take("h", [0], "b") == ""
 
 
-def test_a_request_without_cpus_takes_the_whole_host() -> None:
+def test_request_without_cpus_takes_the_whole_host() -> None:
     cpus = Cpus()
     assert cpus.take("h", [], "a") == ""
     assert cpus.pinned("h") == frozenset()
@@ -55,7 +55,7 @@ def test_requests_are_served_in_order_of_arrival() -> None:
     assert cpus.take("h", [0], "b") == ""
 
 
-def test_a_request_for_other_cpus_passes_the_queue() -> None:
+def test_request_for_other_cpus_passes_the_queue() -> None:
     cpus = Cpus()
     cpus.take("h", [0], "a")
     cpus.take("h", [0, 1], "b", queues=True)

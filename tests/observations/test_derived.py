@@ -88,7 +88,7 @@ def figures(
     return {one.name: one for one in derive(roles, summaries, SECONDS)}
 
 
-def test_what_a_skylake_counted(twin: Endpoint) -> None:
+def test_figures_of_a_skylake(twin: Endpoint) -> None:
     """Only threads of the run count; each memory controller counts once."""
     found = figures(twin, recorded(COUNTED, 0, 1, 2, 3), 1, 2)
     values = {name: one.value for name, one in found.items()}
@@ -119,13 +119,13 @@ def test_what_a_skylake_counted(twin: Endpoint) -> None:
     assert found["IPC"].roles == ("Instructions", "Cycles")
 
 
-def test_one_that_was_not_pinned_has_all_threads(twin: Endpoint) -> None:
+def test_unpinned_run_includes_all_threads(twin: Endpoint) -> None:
     found = figures(twin, recorded(COUNTED, 0, 1, 2, 3))
     assert found["Instructions"].value == pytest.approx(4 * 6e9)
     assert found["DramTraffic"].value == pytest.approx(BYTES)
 
 
-def test_a_zen_has_other_events_and_no_memory_controller(twin: Endpoint) -> None:
+def test_figures_of_a_zen_without_a_memory_controller(twin: Endpoint) -> None:
     events = {
         "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS": 8e9,
         "amd64_fam19h_zen4::CYCLES_NOT_IN_HALT": 2e9,
@@ -174,7 +174,7 @@ def without(event: str) -> dict[str, float]:
         ),
     ],
 )
-def test_what_cannot_be_told_has_the_reason(
+def test_missing_figure_has_its_reason(
     twin: Endpoint, changed: list[Summary], reason: str
 ) -> None:
     found = figures(twin, changed, 0)
@@ -182,7 +182,7 @@ def test_what_cannot_be_told_has_the_reason(
         assert (found[name].value, found[name].reason) == (None, reason)
 
 
-def test_one_of_two_threads_is_not_enough(twin: Endpoint) -> None:
+def test_figure_needs_all_threads_of_the_run(twin: Endpoint) -> None:
     summaries = recorded(COUNTED, 0) + recorded(without(f"skx::{FP}:SCALAR_DOUBLE"), 1)
     found = figures(twin, summaries, 0, 1)
     assert found["FLOPsDouble"].reason.endswith("was not counted on cpu1 in this run")
@@ -190,7 +190,7 @@ def test_one_of_two_threads_is_not_enough(twin: Endpoint) -> None:
     assert found["arithmetic intensity"].value is None
 
 
-def test_what_shared_counters_is_an_estimate_and_says_so(twin: Endpoint) -> None:
+def test_multiplexed_counts_give_a_marked_estimate(twin: Endpoint) -> None:
     cycles = "skx::CPU_CLK_UNHALTED:THREAD_P"
     summaries = recorded(without(cycles), 0)
     summaries += recorded({cycles: COUNTED[cycles]}, 0, duty=0.4)
@@ -200,13 +200,13 @@ def test_what_shared_counters_is_an_estimate_and_says_so(twin: Endpoint) -> None
     assert found["FLOP rate"].dutycycle == 1.0
 
 
-def test_nothing_is_divided_by_nothing(twin: Endpoint) -> None:
+def test_ratio_with_zero_divisor_has_a_reason(twin: Endpoint) -> None:
     totals = {**COUNTED, "skx::CPU_CLK_UNHALTED:THREAD_P": 0.0}
     found = figures(twin, recorded(totals, 0), 0)
     assert (found["IPC"].value, found["IPC"].reason) == (None, "Cycles is 0")
 
 
-def test_a_role_that_its_host_has_no_more_says_why(twin: Endpoint) -> None:
+def test_role_missing_on_the_host_has_a_reason(twin: Endpoint) -> None:
     """For example where a run is recorded after its host was probed again."""
     add(twin, request("sky", "run-b", "DramTraffic", multiplex=True))
     twin.update(
@@ -225,11 +225,11 @@ def test_a_role_that_its_host_has_no_more_says_why(twin: Endpoint) -> None:
         assert one.reason.startswith("DramTraffic on zen4: ")
 
 
-def test_a_run_without_counters_asks_for_nothing(twin: Endpoint) -> None:
+def test_run_without_counters_runs_no_query(twin: Endpoint) -> None:
     assert read_roles(twin, RunSpec("sky", ("x",)), "run-a", ["kernel.all.load"]) == []
 
 
-def test_a_role_that_was_not_asked_for_needs_all_of_its_events(twin: Endpoint) -> None:
+def test_role_that_was_not_requested_needs_all_its_events(twin: Endpoint) -> None:
     """The single-precision events are also part of FLOPs."""
     asked = RunSpec("sky", ("x",), (0,))
     double = [name for name in COUNTED if name.endswith("_DOUBLE")]
@@ -238,7 +238,7 @@ def test_a_role_that_was_not_asked_for_needs_all_of_its_events(twin: Endpoint) -
     assert found == ["FLOPsDouble"]
 
 
-def test_the_better_direction_of_a_figure() -> None:
+def test_figure_has_a_better_direction() -> None:
     more = {"IPC", "FLOP rate", "memory bandwidth"}
     less = {"package power", "DRAM power"}
     unknown = {"Instructions", "mem.vmstat.pgfault"}

@@ -16,7 +16,7 @@ IRIS = Iris("http://n.example")
 STARTED = {"pid": 7, "start_ticks": 8, "boot": "b"}
 
 
-def test_what_was_asked_for_is_told_but_no_secret() -> None:
+def test_request_is_described_without_secrets() -> None:
     asked = RunSpec(
         "n1",
         ("solve",),
@@ -42,7 +42,7 @@ def test_what_was_asked_for_is_told_but_no_secret() -> None:
     assert graph.value(node, ST.requestedRuns) is None
 
 
-def test_a_run_names_the_dashboard_of_its_host_while_it_ran() -> None:
+def test_run_names_the_dashboard_of_its_host_while_it_ran() -> None:
     run = Run(STARTED, Span(1_793_523_600_500.0, 1_793_523_602_100.0))
     told = Observation("o", RunSpec("n+1", ("solve",)), run, {}, [])
     (address,) = describe_observation(told, IRIS).graph().objects(None, ST.dashboard)
@@ -94,8 +94,6 @@ def test_every_run_has_its_peak_memory_or_an_upper_bound(
         ("STORE", "redis://:pw@store.example", False),
     ],
 )
-def test_a_secret_is_told_by_its_name_alone(
-    name: str, value: str, is_told: bool
-) -> None:
+def test_secret_is_described_by_name_only(name: str, value: str, is_told: bool) -> None:
     (told,) = RunSpec("n1", ("x",), environment={name: value}).variables
     assert told == (f"{name}={value}" if is_told else name)

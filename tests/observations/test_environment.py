@@ -13,7 +13,7 @@ from observations.environment import CommandEnvironment, read_elf
 SH = Path("/bin/sh").resolve()
 
 
-def test_a_program_its_libraries_and_the_kernel() -> None:
+def test_program_libraries_and_kernel_are_recorded() -> None:
     env = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "2", "HOME": "/root"}
     found = CommandEnvironment(
         ["sh"], {**env, "SLURM_JWT_TOKEN": "s"}, None, [0]
@@ -28,7 +28,7 @@ def test_a_program_its_libraries_and_the_kernel() -> None:
     assert os.path.realpath(libc.split()[2]) in program["libraries"]
 
 
-def test_a_build_id_and_compilers_are_those_that_file_tells(tmp_path: Path) -> None:
+def test_build_id_and_compilers_match_the_file_tool(tmp_path: Path) -> None:
     elf = read_elf(SH.read_bytes())
     assert elf is not None
     assert elf.loader == os.path.realpath(elf.loader) or Path(elf.loader).exists()
@@ -36,7 +36,7 @@ def test_a_build_id_and_compilers_are_those_that_file_tells(tmp_path: Path) -> N
     assert bytes.fromhex(elf.build_id) in SH.read_bytes()
 
 
-def test_a_script_names_what_runs_it(tmp_path: Path) -> None:
+def test_script_names_its_interpreter(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     script.write_text("#!/usr/bin/env bash\ntrue\n")
     found = CommandEnvironment(["./run.sh"], {}, str(tmp_path), []).whole()
@@ -45,12 +45,12 @@ def test_a_script_names_what_runs_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["no-such-command", "/no/such", "."])
-def test_what_cannot_be_read_is_left_out(name: str) -> None:
+def test_unreadable_program_is_omitted(name: str) -> None:
     assert CommandEnvironment([name], {}, None, [4096]).whole()["program"] is None
 
 
 @pytest.mark.parametrize("becomes", ["another", "nothing"])
-def test_what_ran_is_told_whatever_is_there_by_the_end(
+def test_executed_program_is_recorded_even_if_replaced(
     tmp_path: Path, becomes: str
 ) -> None:
     solver, newer = tmp_path / "solver", tmp_path / "newer"
@@ -67,7 +67,7 @@ def test_what_ran_is_told_whatever_is_there_by_the_end(
     assert told == {**same, "path": str(solver)}
 
 
-def test_a_script_that_was_written_to_has_no_digest(tmp_path: Path) -> None:
+def test_script_changed_during_the_run_has_no_digest(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     script.write_text("#!/bin/sh\ntrue\n")
     found = CommandEnvironment(["./run.sh"], {}, str(tmp_path), [])
@@ -75,13 +75,13 @@ def test_a_script_that_was_written_to_has_no_digest(tmp_path: Path) -> None:
     assert found.whole()["program"].keys() == {"path", "bytes"}
 
 
-def test_a_pipe_in_place_of_a_program_lets_nobody_wait(tmp_path: Path) -> None:
+def test_pipe_in_place_of_a_program_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "solver")
     found = CommandEnvironment(["./solver"], {}, str(tmp_path), [])
     assert found.whole()["program"] is None
 
 
-def test_what_is_quickly_told_is_told_without_reading_the_program() -> None:
+def test_quick_facts_do_not_read_the_program() -> None:
     found = CommandEnvironment([str(SH)], {"LANG": "C"}, None, [0])
     soon, whole = found.facts(), found.whole()
     assert soon["program"] == {"path": str(SH), "bytes": SH.stat().st_size}
@@ -89,7 +89,7 @@ def test_what_is_quickly_told_is_told_without_reading_the_program() -> None:
     assert soon["system"]["kernel"] == os.uname().release
 
 
-def test_a_damaged_program_says_nothing(tmp_path: Path) -> None:
+def test_damaged_program_gives_no_facts(tmp_path: Path) -> None:
     content = SH.read_bytes()
     for length in (6, 40, 64, 200, len(content) // 2):
         read_elf(content[:length])

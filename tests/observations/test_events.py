@@ -29,7 +29,7 @@ def line(event: Any, **other: Any) -> bytes:
     return json.dumps({**event, **other}).encode()
 
 
-def test_all_that_a_runner_says_is_believed() -> None:
+def test_all_events_of_a_runner_are_accepted() -> None:
     # A beat is due every second; a busy machine may delay it.
     script = "echo out; echo err >&2; sleep 5; exit 3"
     found = launched(argv=["sh", "-c", script])
@@ -65,14 +65,14 @@ def test_all_that_a_runner_says_is_believed() -> None:
         (line({"event": "output", "stream": "../x", "data": ""}), "output.stream: "),
     ],
 )
-def test_nothing_else_is(text: bytes, words: str) -> None:
+def test_other_events_are_refused(text: bytes, words: str) -> None:
     with pytest.raises(RunnerEventError) as caught:
         event_of(text)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
 
 
-def test_a_run_has_one_start_and_it_comes_first() -> None:
+def test_run_has_one_start_and_it_comes_first() -> None:
     start, end = event_of(line(STARTED)), event_of(line(ENDED))
     refused = {"event": "refused", "reason": "x"}
     check_order({}, [start, end, start, refused, refused, start])
@@ -88,7 +88,7 @@ def test_a_run_has_one_start_and_it_comes_first() -> None:
             check_order(last, events)
 
 
-def test_a_line_that_a_full_disk_cut_short_is_left_out() -> None:
+def test_line_cut_by_a_full_disk_is_omitted() -> None:
     whole = [
         line(STARTED),
         line({"event": "output", "stream": "stdout", "data": "aGkK"}),
@@ -101,7 +101,7 @@ def test_a_line_that_a_full_disk_cut_short_is_left_out() -> None:
     assert printed_text(streams["stderr"]) == b""
 
 
-def test_what_is_cut_out_of_a_text_is_said_in_it() -> None:
+def test_truncated_text_is_marked() -> None:
     (*_, ended) = launched(argv=["sh", "-c", "printf 0123456789abcdef"], keep_bytes=4)
     stdout = printed([ended])["stdout"]
     assert base64.b64decode(stdout["head"]) == b"0123"

@@ -52,7 +52,7 @@ def launched(**request: Any) -> list[RunnerEvent]:
         return list(events(running))
 
 
-def test_a_command_from_start_to_end() -> None:
+def test_command_runs_from_start_to_end() -> None:
     first, said, about, last = launched(argv=["env"], env={"OMP_NUM_THREADS": "3"})
     assert first["event"] == "started"
     words = base64.b64decode(said["data"]).decode().splitlines()
@@ -64,7 +64,7 @@ def test_a_command_from_start_to_end() -> None:
     assert last["exit"] == 0
 
 
-def test_the_parts_of_the_program_do_not_shadow_each_other() -> None:
+def test_parts_of_the_program_do_not_shadow_each_other() -> None:
     def own(module: ModuleType) -> set[str]:
         tree = ast.parse(Path(module.__file__).read_text("utf-8"))
         named = (ast.FunctionDef, ast.ClassDef)
@@ -77,7 +77,7 @@ def test_the_parts_of_the_program_do_not_shadow_each_other() -> None:
     assert own(runner) & own(surroundings) == set()
 
 
-def test_the_program_alone_runs_it_again(tmp_path: Path) -> None:
+def test_saved_program_repeats_the_run(tmp_path: Path) -> None:
     text = program({"argv": ["sh", "-c", "echo '$(id)' \"quoted\" > $0", "out put"]})
     script = tmp_path / "run.py"
     script.write_bytes(text)
@@ -85,7 +85,7 @@ def test_the_program_alone_runs_it_again(tmp_path: Path) -> None:
     assert (tmp_path / "out put").read_text() == "$(id) quoted\n"
 
 
-def test_a_run_is_cancelled() -> None:
+def test_run_is_cancelled() -> None:
     with here(program({"argv": ["sleep", "987"]}), ENVIRONMENT) as running:
         found = []
         for event in events(running):
@@ -95,7 +95,7 @@ def test_a_run_is_cancelled() -> None:
     assert found[-1]["cancelled"] == "SuperTwin cancelled it or disconnected"
 
 
-def test_a_runner_that_is_released_early_ends_its_command() -> None:
+def test_runner_that_is_released_early_ends_its_command() -> None:
     with here(program({"argv": ["sleep", "987"]}), ENVIRONMENT) as running:
         pid = next(events(running))["pid"]
         assert Path(f"/proc/{pid}").exists()
@@ -110,7 +110,7 @@ def copied(source: int | None) -> bytes:
     return base64.b64decode(last["output"]["stdout"]["head"])
 
 
-def test_a_command_reads_what_is_handed_on(tmp_path: Path) -> None:
+def test_command_reads_the_passed_input(tmp_path: Path) -> None:
     (tmp_path / "input").write_bytes(b"from a file\n")
     with (tmp_path / "input").open("rb") as file:
         assert copied(file.fileno()) == b"from a file\n"
@@ -125,7 +125,7 @@ def test_a_command_reads_what_is_handed_on(tmp_path: Path) -> None:
     os.close(read)
 
 
-def test_the_writer_notices_that_the_command_stopped_reading() -> None:
+def test_writer_notices_that_the_command_stopped_reading() -> None:
     read, write = os.pipe()
     script = "exec <&-; echo closed; exec sleep 987"
     text = program({"argv": ["sh", "-c", script]})
@@ -138,7 +138,7 @@ def test_the_writer_notices_that_the_command_stopped_reading() -> None:
     os.close(write)
 
 
-def test_the_program_alone_reads_what_it_is_given(tmp_path: Path) -> None:
+def test_saved_program_reads_its_input(tmp_path: Path) -> None:
     (tmp_path / "run.py").write_bytes(program({"argv": ["cat"]}))
     words = [sys.executable, tmp_path / "run.py"]
     done = subprocess.run(words, input=b"by hand", capture_output=True, check=True)
@@ -146,7 +146,7 @@ def test_the_program_alone_reads_what_it_is_given(tmp_path: Path) -> None:
     assert base64.b64decode(last["output"]["stdout"]["head"]) == b"by hand"
 
 
-def test_what_is_quickly_told_is_there_for_a_run_that_breaks_off() -> None:
+def test_interrupted_run_has_the_quick_facts() -> None:
     with here(program({"argv": ["sleep", "987"]}), ENVIRONMENT) as running:
         said = events(running)
         first, about, alive = next(said), next(said), next(said)
@@ -160,7 +160,7 @@ def test_what_is_quickly_told_is_there_for_a_run_that_breaks_off() -> None:
     assert run.about["program"]["path"] == os.path.realpath(shutil.which("sleep"))
 
 
-def test_a_program_is_what_it_was_at_its_start(tmp_path: Path) -> None:
+def test_program_is_recorded_as_at_its_start(tmp_path: Path) -> None:
     solver = tmp_path / "solver"
     shutil.copy("/bin/sh", solver)
     digest = hashlib.sha256(solver.read_bytes()).hexdigest()
@@ -170,14 +170,14 @@ def test_a_program_is_what_it_was_at_its_start(tmp_path: Path) -> None:
     assert about["program"]["libraries"]
 
 
-def test_a_runner_that_breaks_says_why() -> None:
+def test_broken_runner_reports_its_error() -> None:
     words = "had ended: RuntimeError: out of order"
     text = b"raise RuntimeError('out of order')\n"
     with pytest.raises(LaunchError, match=words), here(text, {}) as running:
         list(events(running))
 
 
-def test_what_a_login_prints_is_not_an_event() -> None:
+def test_output_of_a_login_is_not_an_event() -> None:
     last = program({"argv": ["true"]}).removeprefix(program_start())
     welcome = b"\nprint('Welcome to n1\\n[1]', flush=True)\n"
     with here(program_start() + welcome + last, {}) as running:
@@ -185,14 +185,14 @@ def test_what_a_login_prints_is_not_an_event() -> None:
     assert found == ["started", "about", "ended"]
 
 
-def test_what_starts_a_program_is_ready_before_there_is_one() -> None:
+def test_prestarted_runner_waits_for_its_program() -> None:
     with prestarted_runner(ENVIRONMENT) as begin:
         running = begin(program({"argv": ["echo", "late"]}))
         found = list(events(running))
     assert base64.b64decode(found[1]["data"]) == b"late\n"
 
 
-def test_a_program_of_another_version_is_run_whole() -> None:
+def test_program_of_another_version_is_run_unchanged() -> None:
     older = program({"argv": ["true"]}).replace(
         b'{"event": event, ', b'{"event": "x", '
     )
@@ -201,7 +201,7 @@ def test_a_program_of_another_version_is_run_whole() -> None:
             assert event["event"] == "x"
 
 
-def test_the_words_for_a_runner_are_its_own() -> None:
+def test_launcher_and_runner_use_the_same_words() -> None:
     assert (HELD, INPUT) == (runner.HELD, runner.INPUT)
 
 
@@ -209,7 +209,7 @@ def following(folder: Path) -> AbstractContextManager[RunnerHandle]:
     return local_runner(folder, "run.py", ENVIRONMENT)
 
 
-def test_another_user_runs_a_program_with_nothing_of_ours(
+def test_program_of_another_user_gets_none_of_our_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OWN_SECRET", "s3cret")
@@ -253,7 +253,7 @@ def begun_and_left(folder: Path, **request: Any) -> list[RunnerEvent]:
     return [ast.literal_eval(line) for line in done.stdout.splitlines()]
 
 
-def test_a_run_outlives_its_follower(tmp_path: Path) -> None:
+def test_run_outlives_its_follower(tmp_path: Path) -> None:
     script = "echo one; sleep 0.5; echo two; exit 3"
     before = begun_and_left(tmp_path, argv=["sh", "-c", script], look=True)
     assert [event["event"] for event in before] == ["started"]
@@ -271,7 +271,7 @@ def test_a_run_outlives_its_follower(tmp_path: Path) -> None:
     assert not was_started(tmp_path)
 
 
-def test_one_that_outlived_is_cancelled_or_told_to_be_gone(tmp_path: Path) -> None:
+def test_outliving_run_is_cancelled_or_reported_as_gone(tmp_path: Path) -> None:
     begun_and_left(tmp_path, argv=["sleep", "987"])
     with following(tmp_path) as running:
         running.cancel()
@@ -283,7 +283,7 @@ def test_one_that_outlived_is_cancelled_or_told_to_be_gone(tmp_path: Path) -> No
         list(events(running))
 
 
-def test_a_killed_runner_leaves_nothing(tmp_path: Path) -> None:
+def test_killed_runner_leaves_nothing(tmp_path: Path) -> None:
     script = "setsid sleep 987 & echo $!; wait"
     (started,) = begun_and_left(tmp_path, argv=["sh", "-c", script])
     said = tmp_path / "said.jsonl"

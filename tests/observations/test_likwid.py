@@ -27,13 +27,13 @@ def worked(kernel: str) -> LikwidWork:
     return read_work(subprocess.run(words, capture_output=True, text=True).stdout)
 
 
-def test_where_it_is_not_packaged_that_is_said() -> None:
+def test_missing_package_is_reported() -> None:
     assert cure("x86_64") == "`apt install likwid`"
     assert "x86-64, not for aarch64" in cure("aarch64")
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="likwid is for x86_64 here")
-def test_every_kernel_says_what_it_did() -> None:
+def test_every_kernel_reports_its_work() -> None:
     assert KERNELS.keys() == EACH.keys()
     with ThreadPoolExecutor() as pool:
         found = dict(zip(EACH, pool.map(worked, EACH), strict=True))
@@ -57,6 +57,6 @@ def test_every_kernel_says_what_it_did() -> None:
         ),
     ],
 )
-def test_answers_that_it_does_not_give(printed: str, why: str) -> None:
+def test_other_output_is_refused(printed: str, why: str) -> None:
     with pytest.raises(BenchmarkError, match=why):
         read_work(printed)

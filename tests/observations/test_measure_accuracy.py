@@ -70,7 +70,7 @@ def test_each_role_is_judged_by_one_event(twin: Endpoint) -> None:
     }
 
 
-def test_where_nothing_counts_it_is_said(twin: Endpoint) -> None:
+def test_missing_counters_are_reported(twin: Endpoint) -> None:
     with pytest.raises(UserError) as caught:
         judged_events(twin, "zen4")
     assert str(caught.value) == (
@@ -79,7 +79,7 @@ def test_where_nothing_counts_it_is_said(twin: Endpoint) -> None:
     )
 
 
-def test_errors_stand_in_the_graph(twin: Endpoint) -> None:
+def test_measured_errors_are_in_the_graph(twin: Endpoint) -> None:
     record(twin, "a", 0.001)
     record(twin, "b", -0.003)
     events = judged_events(twin, "sky")
@@ -114,7 +114,7 @@ def test_errors_stand_in_the_graph(twin: Endpoint) -> None:
         ),
     ],
 )
-def test_what_was_not_counted_all_the_time_proves_nothing(
+def test_incomplete_counts_are_refused(
     twin: Endpoint, loads: DerivedFigure, why: str
 ) -> None:
     record(twin, f"c-{len(why)}", 0.0, Loads=loads)
@@ -123,12 +123,12 @@ def test_what_was_not_counted_all_the_time_proves_nothing(
         list(judge(twin, IRIS, "triad", events, {f"c-{len(why)}": TRIAD}))
 
 
-def test_what_is_not_executed_cannot_be_off() -> None:
+def test_role_without_executed_work_has_no_error() -> None:
     none = [AccuracyPair("r", 0.0, 12.0)]
     assert accuracy_of("skx", "STORES", "Stores", "sum", none) is None
 
 
-def test_an_event_that_the_catalogue_lacks_is_refused(twin: Endpoint) -> None:
+def test_event_that_the_catalogue_lacks_is_refused(twin: Endpoint) -> None:
     record(twin, "d", 0.0)
     run = str(IRIS.observation("d"))
     wrong = Accuracy("skx", "NO_SUCH", "Loads", "triad", 1.0, 1.0, 0.0, (run,))

@@ -67,14 +67,14 @@ def ancestors(pid: int) -> Iterator[int]:
         ("setsid sh -c 'sleep 987 & setsid sleep 987' & wait", "alive"),
     ],
 )
-def test_a_runner_that_is_killed_leaves_nothing_behind(script: str, until: str) -> None:
+def test_runner_that_is_killed_leaves_nothing_behind(script: str, until: str) -> None:
     pids, why = killed_runner(script, until)
     assert len(pids) >= 2
     assert "broke off" in why
     assert not [pid for pid in pids if lives(pid)]
 
 
-def test_what_has_the_number_of_one_that_was_told_is_left_alone() -> None:
+def test_process_with_a_reused_pid_is_left_alone() -> None:
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     words = [*ENDS_WITH_US, "sleep", "987"]
     other = subprocess.Popen(words, start_new_session=True)
@@ -92,7 +92,7 @@ def test_what_has_the_number_of_one_that_was_told_is_left_alone() -> None:
         other.wait()
 
 
-def test_nothing_of_another_user_is_ended() -> None:
+def test_process_of_another_user_is_not_killed() -> None:
     """A command can make its runner name any process as its own."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as other:

@@ -51,7 +51,7 @@ def test_it_names_variables_without_any_value() -> None:
     assert request["argv"] == REQUEST["argv"]
 
 
-def test_one_without_secrets_is_as_it_was() -> None:
+def test_program_without_secrets_is_unchanged() -> None:
     for request in ({"argv": ["true"]}, {"argv": ["'"], "env": {"MODE": '"\\n'}}):
         assert without_secrets(request) == request
 

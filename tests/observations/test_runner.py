@@ -73,7 +73,7 @@ def gone(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists()
 
 
-def test_what_a_command_is_given_and_prints_is_left_as_it_is() -> None:
+def test_arguments_and_output_are_unchanged() -> None:
     words = ["a'b\"c", "$(id) `id` ; id", "two\nlines", "\\", "ünïcode", ""]
     events = run("printf", "%s|", *words)
     assert [event["event"] for event in events] == ["started", "output", "ended"]
@@ -82,7 +82,7 @@ def test_what_a_command_is_given_and_prints_is_left_as_it_is() -> None:
     assert events[-1]["exit"] == 0
 
 
-def test_times_and_identity_of_a_process() -> None:
+def test_times_and_identity_are_recorded() -> None:
     before = time.time_ns()
     first, last = run("sh", "-c", "sleep 0.2")
     assert before < first["start_ns"] < first["exec_ns"] < last["end_ns"]
@@ -98,7 +98,7 @@ def test_times_and_identity_of_a_process() -> None:
     ("script", "exit_", "signal_"),
     [("exit 3", 3, None), ("exit 137", 137, None), ("kill -9 $$", None, 9)],
 )
-def test_an_exit_status_is_told_from_a_signal(
+def test_exit_status_is_distinguished_from_a_signal(
     script: str, exit_: int | None, signal_: int | None
 ) -> None:
     ended = sh(script)
@@ -107,7 +107,7 @@ def test_an_exit_status_is_told_from_a_signal(
     assert not ended["cancelled"]
 
 
-def test_what_cannot_be_started_is_refused(tmp_path: Path) -> None:
+def test_impossible_command_is_refused(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("no program")
     absent = max(os.sched_getaffinity(0)) + 4096
@@ -123,7 +123,7 @@ def test_what_cannot_be_started_is_refused(tmp_path: Path) -> None:
         assert words in event["reason"]
 
 
-def test_folder_must_be_in_one_that_is_allowed(tmp_path: Path) -> None:
+def test_folder_must_be_below_an_allowed_one(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "alias").symlink_to(tmp_path / "own")
     (tmp_path / "own" / "out").symlink_to("/etc")
@@ -135,7 +135,7 @@ def test_folder_must_be_in_one_that_is_allowed(tmp_path: Path) -> None:
         assert "which is not allowed" in event["reason"]
 
 
-def test_a_command_runs_on_its_cpus_and_the_runner_on_others() -> None:
+def test_command_runs_on_its_cpus_and_the_runner_on_others() -> None:
     cpus = sorted(os.sched_getaffinity(0))
     script = "taskset -cp $$; taskset -cp $PPID"
     own, runners = head(sh(script, cpus=cpus[:1])).decode().splitlines()
@@ -144,12 +144,12 @@ def test_a_command_runs_on_its_cpus_and_the_runner_on_others() -> None:
         assert not runners.endswith(f": {cpus[0]}")
 
 
-def test_environment_and_folder(tmp_path: Path) -> None:
+def test_command_gets_environment_and_folder(tmp_path: Path) -> None:
     ended = sh('printf "%s %s" "$ODD" "$PWD"', env={"ODD": "a=b\n'"}, cwd=str(tmp_path))
     assert head(ended).decode() == f"a=b\n' {tmp_path}"
 
 
-def test_of_a_flood_the_first_and_the_last_bytes_are_kept() -> None:
+def test_first_and_last_bytes_of_long_output_are_kept() -> None:
     script = "printf begin; head -c 300000000 /dev/zero; printf the-end; echo x >&2"
     output = sh(script, keep_bytes=1000)["output"]
     assert output["stdout"]["bytes"] == 300_000_012
@@ -159,7 +159,7 @@ def test_of_a_flood_the_first_and_the_last_bytes_are_kept() -> None:
     assert output["stderr"]["bytes"] == 2
 
 
-def test_what_is_left_behind_is_ended_and_named() -> None:
+def test_remaining_processes_are_ended_and_named() -> None:
     script = "(setsid sleep 987 &) ; sleep 987 & echo $!"
     ended = sh(script)
     assert ended["exit"] == 0
@@ -169,7 +169,7 @@ def test_what_is_left_behind_is_ended_and_named() -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in left)
 
 
-def test_a_command_that_takes_too_long_is_killed_if_needed() -> None:
+def test_command_that_takes_too_long_is_killed_if_needed() -> None:
     # Use a longer timeout if the runner was held up until after the timeout.
     for timeout in (0.3, 3, 30):
         ended = sh("trap '' TERM; sleep 987; sleep 987", timeout=timeout, grace=0.3)
@@ -180,7 +180,7 @@ def test_a_command_that_takes_too_long_is_killed_if_needed() -> None:
     assert {one["name"] for one in ended["left_behind"]} <= {"sleep"}
 
 
-def test_what_a_command_uses_is_counted() -> None:
+def test_resource_usage_is_recorded() -> None:
     script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
     used = sh(script)["rusage"]
     assert used["user_seconds"] > 0.02
@@ -188,7 +188,7 @@ def test_what_a_command_uses_is_counted() -> None:
 
 
 @pytest.mark.parametrize("command", [["true"], ["sleep", "0.001"]])
-def test_the_peak_memory_of_a_small_command_has_an_upper_bound(
+def test_peak_memory_of_a_small_command_has_an_upper_bound(
     command: list[str],
 ) -> None:
     used = run(*command)[-1]["rusage"]
@@ -196,14 +196,14 @@ def test_the_peak_memory_of_a_small_command_has_an_upper_bound(
     assert 0 < used["max_rss_bound_kib"] < 32 << 10  # at most the runner's own
 
 
-def test_the_peak_memory_of_what_starts_the_runner_hides_no_other() -> None:
+def test_peak_memory_of_the_starter_does_not_hide_the_commands() -> None:
     ballast = bytearray(b"1") * (300 << 20)
     used = run(sys.executable, "-c", "bytearray(b'1') * (200 << 20)")[-1]["rusage"]
     assert len(ballast) >> 10 > used["max_rss_kib"] > 200 << 10
     assert used["max_rss_bound_kib"] is None
 
 
-def test_cancelled_means_ended_and_said(started: Any) -> None:
+def test_cancelled_command_is_ended_and_reported(started: Any) -> None:
     process = started("sleep", "987")
     pid = json.loads(process.stdout.readline())["pid"]
     process.send_signal(signal.SIGTERM)
@@ -213,7 +213,7 @@ def test_cancelled_means_ended_and_said(started: Any) -> None:
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_when_nobody_listens_the_command_ends(started: Any) -> None:
+def test_closed_output_ends_the_command(started: Any) -> None:
     process = started("sleep", "987")
     pid = json.loads(process.stdout.readline())["pid"]
     process.stdout.close()
@@ -221,7 +221,7 @@ def test_when_nobody_listens_the_command_ends(started: Any) -> None:
 
 
 @pytest.mark.parametrize("request_", [{}, {"look": True}])
-def test_a_killed_observer_leaves_nothing_running(started: Any, request_: Any) -> None:
+def test_killed_observer_leaves_nothing_running(started: Any, request_: Any) -> None:
     script = "setsid sh -c 'echo $$; exec sleep 987' & wait"
     process = started("sh", "-c", script, **request_)
     pid = json.loads(process.stdout.readline())["pid"]
@@ -232,7 +232,7 @@ def test_a_killed_observer_leaves_nothing_running(started: Any, request_: Any) -
     wait_until(lambda: gone(pid) and gone(child))
 
 
-def test_what_forks_faster_than_anybody_looks_is_ended(tmp_path: Path) -> None:
+def test_fast_forking_processes_are_ended(tmp_path: Path) -> None:
     sign = tmp_path / "sign"
     sign.touch()
     code = """if True:
@@ -254,14 +254,14 @@ def test_what_forks_faster_than_anybody_looks_is_ended(tmp_path: Path) -> None:
         assert time.monotonic() - began < 100  # it did not run to its own end
 
 
-def test_a_killed_runner_takes_its_command_along(started: Any) -> None:
+def test_killed_runner_ends_its_command(started: Any) -> None:
     process = started("sleep", "987")
     pid = json.loads(process.stdout.readline())["pid"]
     process.kill()
     wait_until(lambda: not Path(f"/proc/{pid}").exists())
 
 
-def test_all_is_shown_where_it_is_asked_for() -> None:
+def test_show_all_lifts_the_output_limit() -> None:
     script = "head -c 3000000 /dev/zero"
     for more, shown in ({}, 1 << 20), ({"show_all": True}, 3_000_000):
         events = run("sh", "-c", script, **more)

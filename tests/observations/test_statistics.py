@@ -22,12 +22,12 @@ def points(*values: float) -> Points:
     return Points(TICKS[: len(values)], np.array(values, float))
 
 
-def test_values_within_a_run_count_and_its_ends_are_within() -> None:
+def test_values_at_both_ends_of_a_run_count() -> None:
     found = of_gauge(points(9, 1, 2, 3, 4, 9), Span(1000, 4000))
     assert found == Statistics(4, 1.0, 2.5, 4.0, 2.5, pytest.approx(3.85))
 
 
-def test_a_run_between_two_ticks_has_no_values_but_a_total() -> None:
+def test_run_between_two_ticks_has_no_values_but_a_total() -> None:
     span = Span(2100.5, 2900.25)
     assert of_gauge(points(1, 2, 3, 4), span) == Statistics(0)
     found = of_counter(points(0, 10, 20, 95), span)
@@ -36,7 +36,7 @@ def test_a_run_between_two_ticks_has_no_values_but_a_total() -> None:
     assert found.median is None
 
 
-def test_the_total_of_a_counter_holds_all_that_the_run_did() -> None:
+def test_total_of_a_counter_covers_the_whole_run() -> None:
     found = of_counter(points(0, 0, 5, 105, 205, 230, 230), Span(1500, 4500))
     assert found.total == 230
     assert found.covered == 4
@@ -44,12 +44,12 @@ def test_the_total_of_a_counter_holds_all_that_the_run_did() -> None:
     assert found.mean == 230 / 4
 
 
-def test_a_restarted_counter_loses_only_unsampled_growth() -> None:
+def test_restarted_counter_loses_only_unsampled_growth() -> None:
     found = of_counter(points(100, 110, 3, 8), Span(0, 3000))
     assert found.total == 10 + 3 + 5
 
 
-def test_nothing_is_said_of_what_was_not_sampled() -> None:
+def test_missing_samples_give_no_statistics() -> None:
     nothing = Points(np.array([], int), np.array([]))
     for of in (of_counter, of_gauge):
         assert of(nothing, Span(0, 1000)) == Statistics(0)
@@ -72,7 +72,7 @@ def test_totals_of_neighbouring_runs_add_up(
     assert total == sum(of_counter(counter, part).total or 0 for part in parts)
 
 
-def test_a_rate_is_at_most_the_greatest_there_can_be_and_told() -> None:
+def test_impossible_rate_is_bounded_and_counted() -> None:
     # The tick at 3 s was fetched 400 ms late; the CPU was never idle.
     counter, span = points(0, 1000, 2000, 3400, 4000, 5000), Span(0, 5000)
     found = of_counter(counter, span, greatest=1000)
@@ -81,7 +81,7 @@ def test_a_rate_is_at_most_the_greatest_there_can_be_and_told() -> None:
     assert of_counter(counter, span).maximum == 1400
 
 
-def test_a_mean_is_at_most_the_greatest_there_can_be() -> None:
+def test_mean_is_at_most_the_possible_maximum() -> None:
     found = of_counter(
         points(0, 1000), Span(0, 1000), CounterGrowth(1100, 1.0), None, 1000
     )
@@ -99,13 +99,13 @@ def test_a_mean_is_at_most_the_greatest_there_can_be() -> None:
         ("kernel.percpu.intr", "count", None),
     ],
 )
-def test_one_thing_takes_a_second_of_each_second(
+def test_time_of_one_component_is_at_most_one_second_per_second(
     metric: str, unit: str, greatest: float | None
 ) -> None:
     assert greatest_rate(metric, unit) == pytest.approx(greatest)
 
 
-def test_all_cpus_take_as_many_seconds_as_there_are_of_them() -> None:
+def test_time_of_all_cpus_is_at_most_their_number() -> None:
     for metric in ("kernel.all.cpu.user", "kernel.all.cpu.wait.total"):
         assert greatest_rate(metric, "millisec", 64) == pytest.approx(64_000)
         assert greatest_rate(metric, "millisec", 0) is None

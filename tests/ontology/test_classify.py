@@ -23,7 +23,7 @@ def _with(planted: str) -> Graph:
     return ontology_graph() + Graph().parse(data=PREFIXES + planted, format="turtle")
 
 
-def test_the_command_writes_every_class_above_each(tmp_path: Path) -> None:
+def test_command_writes_all_superclasses(tmp_path: Path) -> None:
     file = tmp_path / "classes.ttl"
     done = run({}, "ontology", "classify", "--out", str(file))
     assert done.returncode == 0, done.stderr
@@ -43,7 +43,7 @@ def test_the_command_writes_every_class_above_each(tmp_path: Path) -> None:
             assert (below, top) in pairs
 
 
-def test_an_entailed_class_is_found() -> None:
+def test_entailed_class_is_found() -> None:
     """The axioms of these classes state no subclass of a named class."""
     planted = """
     st:Same a owl:Class ; owl:equivalentClass
@@ -68,19 +68,19 @@ def test_an_entailed_class_is_found() -> None:
         ("<urn:x> a st:Core, st:Cache .", "contradicts itself"),
     ],
 )
-def test_a_contradiction_is_an_error(planted: str, said: str) -> None:
+def test_contradiction_is_an_error(planted: str, said: str) -> None:
     with pytest.raises(InconsistentOntologyError, match=said) as caught:
         classify(_with(planted))
     assert "owl#Nothing" not in str(caught.value)
 
 
-def test_what_hermit_refuses_is_one_line() -> None:
+def test_refusal_of_hermit_is_one_line() -> None:
     with pytest.raises(NotClassifiedError, match="Non-simple property") as caught:
         classify(_with("st:isWithin a owl:FunctionalProperty ."))
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_without_java_or_owlready2_the_cure_is_named(
+def test_missing_java_or_owlready2_names_the_fix(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(NotClassifiedError, match="HermiT failed: .*/no/java"):

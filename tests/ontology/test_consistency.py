@@ -95,7 +95,7 @@ def test_ontology_alignments_a_host_and_a_run_are_consistent() -> None:
         ("st:Core rdfs:subClassOf st:PmuEvent .", "ns#Core"),
     ],
 )
-def test_a_class_that_nothing_can_belong_to_is_named(planted: str, named: str) -> None:
+def test_unsatisfiable_class_is_named(planted: str, named: str) -> None:
     with pytest.raises(InconsistentOntologyError, match=named) as caught:
         check(_with(planted))
     assert "owl#Nothing" not in str(caught.value)
@@ -113,18 +113,18 @@ def test_a_class_that_nothing_can_belong_to_is_named(planted: str, named: str) -
         "<urn:t> a st:Core ; st:usesCache <urn:l2> .",
     ],
 )
-def test_a_contradiction_is_caught(planted: str) -> None:
+def test_contradiction_is_reported(planted: str) -> None:
     with pytest.raises(InconsistentOntologyError, match="contradicts itself"):
         check(_with(planted))
 
 
-def test_what_is_not_owl_2_dl_is_refused_in_one_line() -> None:
+def test_axiom_outside_owl_2_dl_is_refused_in_one_line() -> None:
     with pytest.raises(ReasonerError, match="Non-simple property") as caught:
         check(_with("st:isWithin a owl:FunctionalProperty ."))
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_one_check_leaves_nothing_to_the_next() -> None:
+def test_checks_are_independent() -> None:
     with pytest.raises(InconsistentOntologyError):
         check(_with("st:Odd a owl:Class ; rdfs:subClassOf st:Core, st:Cache ."))
     check(ontology_graph())
@@ -134,7 +134,7 @@ def test_imports_are_not_fetched() -> None:
     check(_with("<urn:o> a owl:Ontology ; owl:imports <http://127.0.0.1:1/none> ."))
 
 
-def test_without_java_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_java_names_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     def none_found() -> str:
         raise jpype.JVMNotFoundException("none")
 

@@ -26,7 +26,7 @@ def _expanded(document: dict[str, object]) -> Graph:
     return Graph().parse(data=text, format="json-ld")
 
 
-def test_the_context_is_up_to_date() -> None:
+def test_context_is_up_to_date() -> None:
     """Run ``python -m ontology.make_context`` after the ontology has changed."""
     assert context() == make_context(ontology_graph())
 
@@ -43,7 +43,7 @@ def test_prefixes_are_known() -> None:
 @pytest.mark.parametrize(
     "path", CASES, ids=lambda path: f"{path.parent.name}.{path.stem}"
 )
-def test_a_graph_comes_back_as_it_was(path: object) -> None:
+def test_graph_round_trips(path: object) -> None:
     graph = Graph().parse(path)
     again = Graph().parse(data=_compacted(graph), format="json-ld")
     assert isomorphic(graph, again)
@@ -73,7 +73,7 @@ def test_values_are_as_short_as_json_allows() -> None:
     assert by_id[str(thread)]["usesCache"] == cache["@id"]
 
 
-def test_the_spellings_of_the_thesis_are_understood() -> None:
+def test_spellings_of_the_thesis_are_understood() -> None:
     graph = _expanded(
         {
             "@id": "http://localhost:8000/t",
@@ -108,7 +108,7 @@ def test_classes_of_the_thesis_keep_their_names(name: str) -> None:
 
 
 @pytest.mark.parametrize("alias", ALIASES)
-def test_an_alias_reads_as_what_it_stands_for(alias: str) -> None:
+def test_alias_means_its_term(alias: str) -> None:
     value = "2.5"
     one = _expanded({"@id": "urn:x", alias: value})
     other = _expanded({"@id": "urn:x", ALIASES[alias]: value})
@@ -125,5 +125,5 @@ def test_typed_texts_become_typed_literals() -> None:
     }
 
 
-def test_unknown_names_are_not_made_up() -> None:
+def test_unknown_names_get_no_iri() -> None:
     assert len(_expanded({"@id": "urn:x", "numberOfLegs": 4})) == 0

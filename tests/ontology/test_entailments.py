@@ -77,7 +77,7 @@ def test_every_component_can_be_observed() -> None:
     assert missing(_everything(), _subclasses(pairs)) == []
 
 
-def test_what_the_classes_are_to_others() -> None:
+def test_alignments_entail_the_expected_superclasses() -> None:
     expected = Graph()
     for lower, upper in PAIRS:
         declared = f"{upper} a owl:Class . {lower} a owl:Class ; "
@@ -85,7 +85,7 @@ def test_what_the_classes_are_to_others() -> None:
     assert missing(_everything(), expected) == []
 
 
-def test_what_does_not_follow_is_named() -> None:
+def test_missing_entailment_is_named() -> None:
     """A check that finds everything entailed would be useless."""
     wrong = _subclasses([(ST.Core, URIRef(f"{SOSA}Platform")), (ST.Core, ST.Interface)])
     (line,) = missing(_everything(), wrong)
@@ -101,7 +101,7 @@ FOLLOWS = """
 """
 
 
-def test_what_follows_for_a_host() -> None:
+def test_expected_facts_of_a_host_are_entailed() -> None:
     assert missing(_everything(HOST), _turtle(DECLARED + FOLLOWS)) == []
 
 
@@ -111,7 +111,7 @@ def test_containment_does_not_shorten_distances() -> None:
     assert len(missing(_everything(HOST), _turtle(DECLARED + wrong))) == 1
 
 
-def test_every_two_kinds_of_component_exclude_each_other() -> None:
+def test_kinds_of_component_are_disjoint() -> None:
     graph = ontology_graph()
     components = sorted(map(str, graph.subjects(RDFS.subClassOf, ST.Interface)))
     expected = Graph()
@@ -134,12 +134,12 @@ def test_every_two_kinds_of_component_exclude_each_other() -> None:
         "<urn:x> a st:ObservationInterface, st:BenchmarkResult .",
     ],
 )
-def test_a_planted_error_is_caught(planted: str) -> None:
+def test_planted_error_is_reported(planted: str) -> None:
     with pytest.raises(InconsistentOntologyError, match="contradicts itself"):
         check(_everything(planted))
 
 
-def test_what_owl_2_dl_cannot_forbid() -> None:
+def test_ring_of_parts_is_consistent_in_owl_2_dl() -> None:
     """A ring of three things without a class is left to SHACL.
 
     OWL 2 DL forbids asymmetry to a transitive property, not to its subproperties."""
@@ -157,11 +157,11 @@ sosa:Result a owl:Class ; rdfs:subClassOf prov:Entity .
 """
 
 
-def test_the_alignments_agree_with_those_of_others() -> None:
+def test_alignments_agree_with_the_published_ones() -> None:
     check(_everything(SSN_TO_PROV))
 
 
-def test_a_result_that_is_an_entity_would_not() -> None:
+def test_result_as_an_entity_would_contradict() -> None:
     wrong = "st:BenchmarkResult rdfs:subClassOf prov:Entity ."
     with pytest.raises(InconsistentOntologyError, match="BenchmarkResult"):
         check(_everything(SSN_TO_PROV + wrong))

@@ -26,12 +26,12 @@ texts = st.text(st.characters(exclude_categories=["Cs"])).filter(
 
 
 @given(texts)
-def test_an_encoded_id_reads_back(text: str) -> None:
+def test_encoded_id_round_trips(text: str) -> None:
     assert decode_id(encode_id(text)) == text
 
 
 @given(texts)
-def test_an_encoded_id_is_one_plain_path_segment(text: str) -> None:
+def test_encoded_id_is_one_plain_path_segment(text: str) -> None:
     assert SEGMENT.fullmatch(encode_id(text))
 
 
@@ -41,7 +41,7 @@ def test_different_ids_are_encoded_differently(one: str, other: str) -> None:
 
 
 @given(st.text())
-def test_whatever_is_decoded_is_written_the_same_again(segment: str) -> None:
+def test_decoded_segment_is_encoded_the_same_again(segment: str) -> None:
     try:
         text = decode_id(segment)
     except IdError:
@@ -62,12 +62,12 @@ def test_whatever_is_decoded_is_written_the_same_again(segment: str) -> None:
         ("\x00", "~00"),
     ],
 )
-def test_examples(text: str, segment: str) -> None:
+def test_documented_examples_hold(text: str, segment: str) -> None:
     assert encode_id(text) == segment
 
 
 @pytest.mark.parametrize("text", ["", ".", ".."])
-def test_ids_that_clients_would_change_are_refused(text: str) -> None:
+def test_ids_that_clients_would_normalise_are_refused(text: str) -> None:
     with pytest.raises(IdError, match="at least one letter or digit"):
         encode_id(text)
 
@@ -90,13 +90,13 @@ def test_ids_that_clients_would_change_are_refused(text: str) -> None:
         "~2E",  # "."
     ],
 )
-def test_segments_that_no_id_gives_are_refused(segment: str) -> None:
+def test_segments_that_encode_no_id_are_refused(segment: str) -> None:
     with pytest.raises(IdError):
         decode_id(segment)
 
 
 @given(texts)
-def test_no_id_is_the_sign_for_no_instance(text: str) -> None:
+def test_encoded_id_never_equals_the_marker_for_no_instance(text: str) -> None:
     assert encode_id(text) != NO_INSTANCE
 
 
@@ -140,16 +140,16 @@ def test_iris_are_valid_and_keep_their_path(host: str, id_: str) -> None:
         (IRIS.metrics_graph, "/graph/metrics"),
     ],
 )
-def test_paths(iri: URIRef, path: str) -> None:
+def test_iris_have_their_paths(iri: URIRef, path: str) -> None:
     assert str(iri) == BASE + path
 
 
 @given(texts, texts)
-def test_a_metric_variant_is_not_a_metric(name: str, other: str) -> None:
+def test_metric_variant_is_not_a_metric(name: str, other: str) -> None:
     assert IRIS.metric(name, "1a2b") != IRIS.metric(other)
 
 
-def test_a_slash_after_the_base_changes_nothing() -> None:
+def test_slash_after_the_base_changes_nothing() -> None:
     assert Iris(f"{BASE}/").host("n1") == IRIS.host("n1")
 
 
@@ -162,10 +162,10 @@ def test_a_slash_after_the_base_changes_nothing() -> None:
         ("é", "_"),
     ],
 )
-def test_series_names(metric: str, series: str) -> None:
+def test_metrics_have_their_series_names(metric: str, series: str) -> None:
     assert series_name(metric) == series
 
 
 @given(st.text())
-def test_series_names_hold_nothing_that_ends_a_selector(metric: str) -> None:
+def test_series_names_contain_no_selector_syntax(metric: str) -> None:
     assert re.fullmatch(r"[A-Za-z0-9_]*", series_name(metric))

@@ -50,7 +50,7 @@ def _own_terms(graph: Graph) -> set[Node]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_stem)
-def test_a_module_has_a_name_a_version_and_a_description(path: Path) -> None:
+def test_module_has_a_name_a_version_and_a_description(path: Path) -> None:
     graph = Graph().parse(path)
     (module,) = graph.subjects(RDF.type, OWL.Ontology)
     assert str(module) == f"{ROOT}{path.stem}"
@@ -61,7 +61,7 @@ def test_a_module_has_a_name_a_version_and_a_description(path: Path) -> None:
     }
 
 
-def test_the_version_is_the_package_s() -> None:
+def test_version_is_that_of_the_package() -> None:
     """Everything that is released together has the same version."""
     package = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text("utf-8"))
     assert package["project"]["version"] == VERSION
@@ -73,7 +73,7 @@ def test_the_version_is_the_package_s() -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_stem)
-def test_a_module_names_the_release_before_it(path: Path) -> None:
+def test_module_names_the_release_before_it(path: Path) -> None:
     """In the change log, the last release that is not this version."""
     changes = (FOLDER.parent / "CHANGELOG.md").read_text("utf-8")
     released = re.findall(r"^## \[?(\d+\.\d+\.\d+)", changes, re.MULTILINE)
@@ -125,7 +125,7 @@ def test_every_term_is_labelled_defined_and_placed(path: Path) -> None:
     assert not lacking, "\n".join(lacking)
 
 
-def test_a_term_that_lacks_something_is_found() -> None:
+def test_incomplete_term_is_reported() -> None:
     planted = """
         @prefix st: <https://w3id.org/supertwin/ns#> .
         @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -152,7 +152,7 @@ def test_every_term_is_defined_in_one_module(path: Path) -> None:
         assert len(list(graph[term : RDFS.isDefinedBy])) == 1, term
 
 
-def test_a_property_with_a_unit_holds_numbers() -> None:
+def test_property_with_a_unit_holds_numbers() -> None:
     graph = ontology_graph()
     for term, unit in graph.subject_objects(ST.valueUnit):
         kinds = set(graph[term : RDFS.range])
@@ -169,7 +169,7 @@ def test_no_two_terms_share_a_label_and_a_kind() -> None:
     assert len(seen) == len(set(seen))
 
 
-def test_the_design_is_covered() -> None:
+def test_terms_of_the_design_are_declared() -> None:
     assert {ST[name] for name in DESIGNED} <= _own_terms(ontology_graph())
 
 
@@ -188,7 +188,7 @@ def test_every_term_that_is_used_is_declared() -> None:
     assert used - declared - matched == set()
 
 
-def test_a_property_is_of_one_kind() -> None:
+def test_property_has_one_kind() -> None:
     """In OWL 2 DL, no property takes both nodes and literals."""
     graph = ontology_graph() + alignment_graph()
     for term in set(graph.subjects(RDF.type)):
@@ -196,7 +196,7 @@ def test_a_property_is_of_one_kind() -> None:
         assert len(kinds) <= 1, term
 
 
-def test_every_property_is_declared_as_one() -> None:
+def test_every_property_has_a_type() -> None:
     graph = ontology_graph()
     for term in graph.subjects(RDF.type, OWL.FunctionalProperty):
         assert PROPERTY_KINDS & set(graph.objects(term, RDF.type)), term
@@ -212,7 +212,7 @@ def test_data_properties_range_over_datatypes_and_object_properties_do_not() -> 
                 assert is_datatype == (kind == OWL.DatatypeProperty), term
 
 
-def test_every_component_class_is_an_interface_and_excludes_the_others() -> None:
+def test_component_classes_are_disjoint_interfaces() -> None:
     graph = ontology_graph()
     components = set(graph.subjects(RDFS.subClassOf, ST.Interface))
     lists = [
@@ -224,7 +224,7 @@ def test_every_component_class_is_an_interface_and_excludes_the_others() -> None
     assert components in lists
 
 
-def test_every_class_excludes_what_it_is_not() -> None:
+def test_classes_are_disjoint_from_the_others() -> None:
     """A class has a superclass of ours, or is in a list of disjoint classes."""
     graph = ontology_graph()
     listed = {
@@ -241,7 +241,7 @@ def test_every_class_excludes_what_it_is_not() -> None:
     assert not loose, f"kinds.ttl lists what excludes what, and lacks {loose}"
 
 
-def test_a_component_has_one_container_and_cycles_are_impossible() -> None:
+def test_component_has_one_container_and_no_cycles() -> None:
     graph = ontology_graph()
     kinds = set(graph.objects(ST.isPartOf, RDF.type))
     assert {OWL.FunctionalProperty, OWL.AsymmetricProperty} <= kinds
@@ -258,7 +258,7 @@ def test_alignments_are_not_loaded_with_the_core() -> None:
 
 
 @pytest.mark.parametrize("path", alignment_paths(), ids=_stem)
-def test_alignments_define_no_term_of_ours(path: Path) -> None:
+def test_alignments_define_no_own_term(path: Path) -> None:
     assert _own_terms(Graph().parse(path)) == set()
 
 

@@ -25,11 +25,11 @@ def _with(planted: str) -> Graph:
     return ontology_graph() + Graph().parse(data=PREFIXES + planted, format="turtle")
 
 
-def test_the_ontology_is_owl_2_dl() -> None:
+def test_ontology_is_owl_2_dl() -> None:
     assert violations(ontology_graph(), "DL") == []
 
 
-def test_it_is_owl_2_dl_with_all_alignments() -> None:
+def test_ontology_with_alignments_is_owl_2_dl() -> None:
     assert violations(ontology_graph() + alignment_graph(), "DL") == []
 
 
@@ -41,7 +41,7 @@ def test_it_is_owl_2_dl_with_all_alignments() -> None:
         ("RL", "ObjectUnionOf"),
     ],
 )
-def test_it_is_in_no_smaller_profile(profile: Profile, why: str) -> None:
+def test_ontology_is_in_no_smaller_profile(profile: Profile, why: str) -> None:
     """Otherwise docs/ontology.md should say so: rules or rewriting would do."""
     found = violations(ontology_graph(), profile)
     assert found
@@ -57,7 +57,7 @@ def test_it_is_in_no_smaller_profile(profile: Profile, why: str) -> None:
         ("st:Core st:odd st:Die .", "undeclared annotation property"),
     ],
 )
-def test_what_is_not_owl_2_dl_is_found(planted: str, named: str) -> None:
+def test_violations_of_owl_2_dl_are_reported(planted: str, named: str) -> None:
     assert [line for line in violations(_with(planted)) if named in line]
 
 

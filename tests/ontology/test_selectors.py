@@ -84,21 +84,21 @@ def found(url: str, query: str) -> list[str | None]:
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-def test_a_value_is_found_and_nothing_else(store: str, value: str) -> None:
+def test_value_matches_only_itself(store: str, value: str) -> None:
     assert found(store, selector("a_b", {"instname": value})) == [value]
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-def test_a_pattern_finds_its_value_and_nothing_else(store: str, value: str) -> None:
+def test_pattern_matches_only_its_value(store: str, value: str) -> None:
     assert found(store, f'a_b{{instname=~"{escaped(pattern([value]))}"}}') == [value]
 
 
-def test_a_pattern_finds_all_of_its_values(store: str) -> None:
+def test_pattern_matches_all_its_values(store: str) -> None:
     query = f'a_b{{instname=~"{escaped(pattern(HOSTILE[::2]))}"}}'
     assert sorted(map(str, found(store, query))) == sorted(HOSTILE[::2])
 
 
-def test_a_pattern_of_nothing_finds_nothing(store: str) -> None:
+def test_empty_pattern_matches_nothing(store: str) -> None:
     assert found(store, f'a_b{{instname=~"{escaped(pattern([]))}"}}') == []
 
 
@@ -112,7 +112,7 @@ TEXT = st.text(st.characters(min_codepoint=3, codec="utf-8"), min_size=1, max_si
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(values=st.lists(TEXT, min_size=1, unique=True))
-def test_any_text_is_found(store: str, values: list[str]) -> None:
+def test_any_text_can_be_matched(store: str, values: list[str]) -> None:
     fill(store, values, "any")
     for value in values:
         assert found(store, selector("any", {"instname": value})) == [value]
@@ -121,12 +121,12 @@ def test_any_text_is_found(store: str, values: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a-b", 'a{x="y"} or b', "1a", "ä", "a\n"])
-def test_a_name_that_is_not_an_identifier_stays_a_name(store: str, name: str) -> None:
+def test_name_that_is_not_an_identifier_stays_a_name(store: str, name: str) -> None:
     assert found(store, selector(name, {})) == []
     assert found(store, selector(name, {"instname": "cpu0"})) == []
 
 
-def test_how_it_is_written() -> None:
+def test_selector_has_quoted_labels() -> None:
     assert selector("a_b", series_labels("n1", None)) == 'a_b{hostname="n1"}'
     assert selector("a_b", series_labels('x"\\\n', "%d")) == (
         'a_b{hostname="x\\"\\\\\\n",instname="%d"}'

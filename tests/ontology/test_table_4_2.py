@@ -43,7 +43,7 @@ def _members(node: Node) -> set[Node]:
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_every_class_of_the_table_is_one(name: str) -> None:
+def test_every_class_of_the_table_exists(name: str) -> None:
     assert (_iri(name), RDF.type, None) in ontology_graph()
 
 
@@ -67,6 +67,6 @@ def test_every_class_of_the_table_is_matched_to_dtdl(name: str) -> None:
     assert [match for match in matches if match.startswith("dtmi:dtdl:class:")]
 
 
-def test_nothing_of_ours_shadows_a_prefix() -> None:
+def test_own_terms_shadow_no_prefix() -> None:
     assert all(isinstance(TERMS[prefix], str) for prefix in PREFIXES)
     assert ST.hasUnit not in set(ontology_graph().subjects())

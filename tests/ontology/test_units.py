@@ -52,7 +52,7 @@ def test_pcp_units_have_a_unit_of_qudt(pcp: str, unit: str) -> None:
         "BYTE",
     ],
 )
-def test_other_units_have_none(pcp: str) -> None:
+def test_other_units_have_no_qudt_unit(pcp: str) -> None:
     assert qudt_unit(pcp) is None
 
 
@@ -66,11 +66,11 @@ def test_any_text_gives_a_known_unit_or_none(pcp: str) -> None:
     "pcp",
     ["byte", "Pbyte", "Ebyte", "count", "/ sec", "/ millisec", "/ nanosec"],
 )
-def test_every_unit_that_is_given_is_described(pcp: str) -> None:
+def test_every_used_unit_is_described(pcp: str) -> None:
     assert (qudt_unit(pcp), RDF.type, QUDT.Unit) in ontology_graph()
 
 
-def test_spellings_are_those_that_pcp_prints() -> None:
+def test_unit_spellings_match_pcp() -> None:
     """PCP itself gives them: dimensions and scales of space, time and count."""
     printed = {
         str(pmUnits(1, 0, 0, 1, 0, 0)): "KibiBYTE",
@@ -87,7 +87,7 @@ def test_spellings_are_those_that_pcp_prints() -> None:
     }
 
 
-def test_units_of_rates_are_those_of_the_query_and_known() -> None:
+def test_units_of_rates_match_the_query() -> None:
     text = saved_query("observations/statistics").text
     pairs = re.findall(r"\(unit:([\w-]+) unit:([\w-]+)\)", text)
     assert {UNIT[counted]: UNIT[rate] for counted, rate in pairs} == RATES
@@ -107,5 +107,5 @@ def test_units_of_rates_are_those_of_the_query_and_known() -> None:
         ("NUM", None),
     ],
 )
-def test_symbols_of_units(iri: str, symbol: str | None) -> None:
+def test_units_have_symbols(iri: str, symbol: str | None) -> None:
     assert unit_symbol(iri) == symbol

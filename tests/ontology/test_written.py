@@ -58,7 +58,7 @@ def not_stored() -> set[str]:
     }
 
 
-def test_what_nothing_writes_says_so() -> None:
+def test_unwritten_terms_are_marked_as_not_stored() -> None:
     silent = terms() - named(WRITERS) - not_stored()
     assert not silent, (
         f"nothing in {', '.join(WRITERS)} writes {', '.join(sorted(silent))}: write "
@@ -66,6 +66,6 @@ def test_what_nothing_writes_says_so() -> None:
     )
 
 
-def test_what_is_written_does_not_say_otherwise() -> None:
+def test_written_terms_are_not_marked_as_not_stored() -> None:
     wrong = not_stored() & named(WRITERS[:2])
     assert not wrong, f"{', '.join(sorted(wrong))} is written: remove its scope note"

@@ -21,7 +21,7 @@ SHAPES = (
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_as_hwloc_distrib(
+def test_scatter_matches_hwloc_distrib(
     made_up: Callable[[str], tuple[Tree, Path]], shape: str
 ) -> None:
     tree, xml = made_up(shape)
@@ -30,7 +30,7 @@ def test_as_hwloc_distrib(
         assert list(placed.cpus) == distrib(xml, count), count
 
 
-def test_among_some_candidates_only() -> None:
+def test_scatter_uses_the_candidates_only() -> None:
     root = branches(frozenset(range(8)), [frozenset(range(4)), frozenset(range(4, 8))])
     assert spread(root, {1, 2, 6, 7}, 2) == [1, 6]
     assert spread(root, {1, 2, 3, 7}, 3) == [1, 2, 3]
@@ -38,7 +38,7 @@ def test_among_some_candidates_only() -> None:
     assert spread(root, {5}, 1) == [5]
 
 
-def test_sets_that_overlap_others_are_left_out() -> None:
+def test_overlapping_sets_are_omitted() -> None:
     held = [frozenset({0, 1}), frozenset({1, 2}), frozenset({2, 3})]
     root = branches(frozenset(range(4)), held)
     assert list(leaves(root)) == [0, 1, 2, 3]

@@ -46,7 +46,7 @@ def cpus(tree: Tree, text: str, count: int | None, known: PolicyFacts | None = N
         ("likwid:S0:0-1@S1:0-1", None, [0, 1, 8, 9]),
     ],
 )
-def test_the_order_is_the_one_that_is_stated(
+def test_order_matches_the_documented_one(
     tree: Tree, text: str, count: int | None, expected: list[int]
 ) -> None:
     assert cpus(tree, text, count, KNOWN) == expected
@@ -94,7 +94,7 @@ def test_the_order_is_the_one_that_is_stated(
         ("likwid:S0:0", 2, "names 1 CPU, 2 asked"),
     ],
 )
-def test_what_cannot_be_met_is_refused_with_the_limit(
+def test_impossible_count_is_refused_with_the_limit(
     tree: Tree, text: str, count: int | None, said: str
 ) -> None:
     with pytest.raises(LimitError) as caught:
@@ -102,7 +102,7 @@ def test_what_cannot_be_met_is_refused_with_the_limit(
     assert said in str(caught.value).replace(tree.host, "m0")
 
 
-def test_threads_without_one_of_the_kinds_do_not_count_for_the_other() -> None:
+def test_threads_without_a_kind_do_not_count_for_another() -> None:
     """Two sockets and two L2 caches, but both caches on one socket."""
     held = [("socket", {0, 1}), ("socket", {2, 3}), ("l2", {0}), ("l2", {1})]
     things = [
@@ -121,7 +121,7 @@ def test_threads_without_one_of_the_kinds_do_not_count_for_the_other() -> None:
         ("compact", 0, PolicyError, "0 threads: ask for 1 to"),
         ("compact", -3, PolicyError, "-3 threads"),
         ("compact", 10**9, PolicyError, "1000000000 threads"),
-        ("compact", None, PolicyError, "does not say how many threads"),
+        ("compact", None, PolicyError, "needs the number of threads"),
         ("exclude:99", 1, PlaceError, "has no CPU 99; its last is 31"),
         ("share:l3:of=99", 1, PlaceError, "has no CPU 99"),
         ("idle", 1, PlaceError, "leave idle out"),
@@ -130,7 +130,7 @@ def test_threads_without_one_of_the_kinds_do_not_count_for_the_other() -> None:
         ("likwid:0,0", None, PlaceError, "CPU 0 more than once"),
     ],
 )
-def test_an_invalid_question_is_answered_in_one_line(
+def test_invalid_request_gives_one_line(
     tree: Tree, text: str, count: int | None, error: type[PinningError], said: str
 ) -> None:
     with pytest.raises(error) as caught:
@@ -139,7 +139,7 @@ def test_an_invalid_question_is_answered_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_sibling_that_is_offline_is_not_busy(tree: Tree) -> None:
+def test_offline_sibling_is_not_busy(tree: Tree) -> None:
     some = replace(tree, allowed=tree.allowed - {19, 24, 25, 26, 27})
     load = dict.fromkeys(some.allowed, 0.3)
     assert cpus(some, "idle", 1, PolicyFacts(load=load | {3: 0.0})) == [3]
@@ -147,7 +147,7 @@ def test_a_sibling_that_is_offline_is_not_busy(tree: Tree) -> None:
     assert cpus(some, "idle+share:socket", 1, PolicyFacts(load=load | eight)) == [8]
 
 
-def test_the_idlest_domain_takes_what_they_share(tree: Tree) -> None:
+def test_idlest_domain_represents_a_shared_socket(tree: Tree) -> None:
     load = PolicyFacts(
         load=dict.fromkeys(range(32), 0.5) | dict.fromkeys(range(12, 16), 0.0)
     )
@@ -168,7 +168,7 @@ def test_threads_that_are_offline_are_never_chosen(tree: Tree) -> None:
         cpus(replace(tree, allowed=frozenset()), "compact", 1)
 
 
-def test_the_idlest_cores_come_first(tree: Tree) -> None:
+def test_idlest_cores_come_first(tree: Tree) -> None:
     load = dict.fromkeys(range(32), 0.0) | {0: 0.9, 1: 0.5, 17: 0.5, 2: 0.01}
     assert cpus(tree, "idle", 3, PolicyFacts(load=load)) == [2, 18, 3]
     assert cpus(tree, "idle+distinct:l3", 8, PolicyFacts(load=load))[-1] == 16
@@ -181,7 +181,7 @@ def test_the_idlest_cores_come_first(tree: Tree) -> None:
     assert cpus(tree, "idle+share:socket", 1, PolicyFacts(load=load)) == [8]
 
 
-def test_the_reason_says_what_was_done(tree: Tree) -> None:
+def test_reason_describes_every_step(tree: Tree) -> None:
     text = "per:socket=2+distinct:l1+exclude:0+near:gpu=gpu0"
     near = PolicyFacts(near={("gpu", "gpu0"): range(32)})
     reason = choose(tree, read_policy(text), None, near).reason

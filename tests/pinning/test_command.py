@@ -40,14 +40,14 @@ def pin(settings: dict[str, str], tree: Tree) -> Callable[..., Result]:
     return lambda *words: supertwin(settings, "pin", "--host", tree.host, *words)
 
 
-def test_the_answer_alone_is_printed(pin) -> None:
+def test_only_the_answer_is_printed(pin) -> None:
     done = pin("--threads", "4", "--policy", "scatter", "--format", "taskset")
     assert done.exit_code == 0, done.stderr
     assert done.stdout == "taskset -c 0,4,8,12 COMMAND\n"
     assert "hwloc-distrib --single" in done.stderr
 
 
-def test_json_is_what_the_api_answers(pin) -> None:
+def test_json_equals_that_of_the_api(pin) -> None:
     done = pin("--ranks", "2", "--threads", "2", "--map", "socket", "--json")
     found = json.loads(done.stdout)
     assert [one["threads"] for one in found["places"]] == [[0, 1], [8, 9]]
@@ -62,12 +62,12 @@ def test_json_is_what_the_api_answers(pin) -> None:
         (["--threads", "-4"], "at least 1 is needed"),
         (["--threads", "1000000000"], "ask for 1 to 100000"),
         (["--threads", "2", "--policy", "near:gpu=x"], "no such gpu"),
-        (["--threads", "2", "--policy", "likwid:S0:0-"], "is none of 0-3, S0:0-3"),
+        (["--threads", "2", "--policy", "likwid:S0:0-"], "expected one of 0-3, S0:0-3"),
         (["--threads", "1", "--host", "nowhere"], "no host 'nowhere'"),
         (["--threads", "1", "--host", "a b"], "a b"),
     ],
 )
-def test_what_cannot_be_is_one_line_and_exit_2(pin, words: list[str], said: str):
+def test_invalid_request_gives_one_line_and_exit_2(pin, words: list[str], said: str):
     done = pin(*words)
     assert done.exit_code == 2, done.stderr
     assert done.stdout == ""

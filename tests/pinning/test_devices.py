@@ -49,7 +49,7 @@ def hybrid() -> Tree:
         ("disk", "sda", {0, 1, 2, 3}),
     ],
 )
-def test_near_a_device(
+def test_threads_near_a_device_are_found(
     devices: list[dict[str, Any]], device: str, name: str, expected: set[int]
 ) -> None:
     assert near_cpus("n1", devices, device, name) == expected
@@ -67,7 +67,7 @@ def test_near_a_device(
         ("gpu", "0001:80:00.0", "it is used as nic"),
     ],
 )
-def test_a_device_that_is_not_there(
+def test_missing_device_is_refused(
     devices: list[dict[str, Any]], device: str, name: str, said: str
 ) -> None:
     with pytest.raises(PlaceError, match=said):
@@ -98,7 +98,7 @@ CUDA = {**TWO_GPUS[0], "name": "cuda0"}
         ("near:nic=0", TWO_GPUS, ("nic", "0")),
     ],
 )
-def test_gpus_have_numbers(
+def test_gpu_may_be_named_by_number(
     word: str, rows: list[dict[str, Any]], expected: tuple[str, str]
 ) -> None:
     assert with_devices(read_policy(word), rows).near == (expected,)
@@ -112,7 +112,7 @@ def test_unknown_gpu_number_names_the_gpus() -> None:
         near_cpus("h", TWO_GPUS, "", "eth9")
 
 
-def test_kinds_of_cores(hybrid: Tree) -> None:
+def test_kinds_of_cores_are_chosen(hybrid: Tree) -> None:
     cores = core_cpus("n1", rows("topology/cpu-kinds"))
     assert cores == {"p": {0, 1, 2, 3}, "e": {4, 5}}
     known = PolicyFacts(cores={"p": cores["p"], "e": cores["e"]})
@@ -122,7 +122,7 @@ def test_kinds_of_cores(hybrid: Tree) -> None:
     assert "Only performance cores." in placed.reason
 
 
-def test_without_the_makers_words_the_fastest_kind_is_performance() -> None:
+def test_fastest_kind_is_performance_without_core_types() -> None:
     kinds = [
         {"rank": rank, "type": None, "cpus": cpus}
         for rank, cpus in ((0, "0,1"), (1, "2,3"), (2, "4"))
@@ -133,7 +133,7 @@ def test_without_the_makers_words_the_fastest_kind_is_performance() -> None:
             core_cpus("h", alike)
 
 
-def test_the_makers_words_stand_above_ranks() -> None:
+def test_core_types_have_precedence_over_ranks() -> None:
     rows = [
         {"rank": None, "type": kind, "cpus": cpus}
         for kind, cpus in (("IntelAtom", "4,5"), ("IntelCore", "0,1"))
@@ -141,7 +141,7 @@ def test_the_makers_words_stand_above_ranks() -> None:
     assert core_cpus("h", rows) == {"p": {0, 1}, "e": {4, 5}}
 
 
-def test_a_device_of_several_domains_is_near_to_all_of_them() -> None:
+def test_device_of_several_domains_is_near_to_all_of_them() -> None:
     rows = [
         {"name": "sda", "kind": "disk", "address": None, "numa": numa, "cpus": cpus}
         for numa, cpus in ((0, "0,1"), (1, "2,3"))
@@ -149,13 +149,13 @@ def test_a_device_of_several_domains_is_near_to_all_of_them() -> None:
     assert near_cpus("h", rows, "disk", "sda") == {0, 1, 2, 3}
 
 
-def test_a_device_near_to_no_cpu_that_may_be_used_is_near_to_nothing() -> None:
+def test_device_near_to_disallowed_cpus_is_refused() -> None:
     row = {"name": "sda", "kind": "disk", "address": None, "numa": 1, "cpus": ""}
     with pytest.raises(PlaceError, match="than to others; none is"):
         near_cpus("h", [row], "disk", "sda")
 
 
-def test_the_smallest_memory_counts(hybrid: Tree) -> None:
+def test_smallest_memory_domain_decides(hybrid: Tree) -> None:
     # Domain 2 contains both others; 3 is memory of no thread.
     assert [domain.number for domain in hybrid.domains("numa")] == [0, 1]
     assert choose(hybrid, read_policy("distinct:numa"), 2).cpus == (0, 4)

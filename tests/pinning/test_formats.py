@@ -34,12 +34,12 @@ def local() -> Tree:
 
 
 @pytest.mark.parametrize("name", ["taskset", "numactl", "hwloc-bind"])
-def test_tools_of_sets_bind_the_process_to_all(local: Tree, name: str) -> None:
+def test_tools_that_take_sets_bind_to_all_cpus(local: Tree, name: str) -> None:
     for cpus in (here(), here()[:1]):
         assert ast.literal_eval(run(local, cpus, name, alone())) == [sorted(cpus)]
 
 
-def test_numactl_takes_the_memory_nearby(local: Tree) -> None:
+def test_numactl_binds_the_nearest_memory(local: Tree) -> None:
     said = run(local, here(), "numactl", ["numactl", "--show"])
     assert "policy: bind" in said
     assert "membind: 0" in said
@@ -70,7 +70,7 @@ def ranks_here() -> str:
     return rankfile([(said.stdout.strip(), [cpu]) for cpu in here()])
 
 
-def test_a_rankfile_says_how_it_is_read(ranks_here: str) -> None:
+def test_rankfile_names_its_mpirun_options(ranks_here: str) -> None:
     how, *lines = ranks_here.splitlines()
     name = lines[0].removeprefix("rank 0=").partition(" ")[0]
     assert lines == [f"rank {n}={name} slot={cpu}" for n, cpu in enumerate(here())]
@@ -89,7 +89,7 @@ def test_open_mpi_binds_each_rank_to_its_cpu(ranks_here: str, tmp_path: Path) ->
         assert re.search(rf"\[1,{rank}\]<stdout>: ?\[\[{cpu}\]\]", said), said
 
 
-def test_what_cannot_run_here_is_written_as_its_manual_says(tree: Tree) -> None:
+def test_formats_match_their_manuals(tree: Tree) -> None:
     wanted = {
         "cpus": "8,0",
         "taskset": "taskset -c 0,8 COMMAND",
@@ -107,7 +107,7 @@ def test_what_cannot_run_here_is_written_as_its_manual_says(tree: Tree) -> None:
     assert {name: write(tree, [8, 0], name) for name in FORMATS} == wanted
 
 
-def test_memory_is_bound_to_domains_that_have_some() -> None:
+def test_memory_is_bound_to_domains_with_memory() -> None:
     cpus = frozenset({0, 1})
     empty = ThreadDomain("numa", "numa/0", cpus, 0, 0)
     full = ThreadDomain("numa", "numa/1", cpus, 1, 4096)
@@ -127,17 +127,17 @@ def test_memory_is_bound_to_domains_that_have_some() -> None:
         ("pack:2 [numa][numa] core:2 pu:1", [1, 2], "0,2"),
     ],
 )
-def test_the_nearest_memory_is_bound_to(
+def test_nearest_memory_is_bound(
     made_up: Callable[[str], tuple[Tree, Path]], shape: str, cpus: list[int], nodes: str
 ) -> None:
     assert f" --membind={nodes} " in write(made_up(shape)[0], cpus, "numactl")
 
 
-def test_srun_asks_for_the_cpus_that_may_be_used(tree: Tree) -> None:
+def test_srun_requests_the_allowed_cpus(tree: Tree) -> None:
     some = replace(tree, allowed=tree.allowed - {0, 16})
     assert " --mincpus=30 " in write(some, [1], "srun")
 
 
-def test_a_format_that_does_not_exist_is_named_with_all_that_do(tree: Tree) -> None:
+def test_unknown_format_lists_the_known(tree: Tree) -> None:
     with pytest.raises(PolicyError, match="did you mean taskset.*there are: cpus, "):
         write(tree, [0], "tasket")

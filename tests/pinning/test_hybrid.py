@@ -30,7 +30,9 @@ def by_node(layout: RankLayout) -> dict[int, list[int]]:
 
 
 @pytest.mark.parametrize(("nodes", "ranks", "threads"), ROWS)
-def test_table_4_3_by_default(epyc: Tree, nodes: int, ranks: int, threads: int) -> None:
+def test_default_matches_table_4_3(
+    epyc: Tree, nodes: int, ranks: int, threads: int
+) -> None:
     layout = lay_out(epyc, HybridRequest(ranks, threads, nodes))
     each = ranks // nodes
     assert by_node(layout) == {
@@ -46,7 +48,7 @@ def test_table_4_3_by_default(epyc: Tree, nodes: int, ranks: int, threads: int) 
 
 
 @pytest.mark.parametrize(("nodes", "ranks", "threads"), ROWS)
-def test_table_4_3_round_robin(
+def test_round_robin_matches_table_4_3(
     epyc: Tree, nodes: int, ranks: int, threads: int
 ) -> None:
     layout = lay_out(epyc, HybridRequest(ranks, threads, nodes, **ROUND_ROBIN))
@@ -102,7 +104,7 @@ def simulated(folder: Path, xml: Path, options: str, ranks: int) -> list[list[in
 
 
 @pytest.mark.parametrize("shape", [BIG, EPYC, "pack:2 numa:1 l3:3 core:5 pu:1"])
-def test_the_map_is_open_mpis(
+def test_map_follows_open_mpi(
     made_up: Callable[[str], tuple[Tree, Path]], tmp_path: Path, shape: str
 ) -> None:
     if " 4." not in (version := mpirun(tmp_path, "--version")):
@@ -143,7 +145,7 @@ def test_the_map_is_open_mpis(
         (HybridRequest(1, 1, 2), "1 rank cannot fill 2 nodes"),
     ],
 )
-def test_what_does_not_fit_is_refused(
+def test_layout_that_does_not_fit_is_refused(
     tree: Tree, wanted: HybridRequest, said: str | None
 ) -> None:
     if said is None:
@@ -160,19 +162,17 @@ def test_what_does_not_fit_is_refused(
         (HybridRequest(10**9), "1000000000 ranks"),
         (HybridRequest(1, -1), "-1 threads"),
         (HybridRequest(1, 1, 0), "0 nodes"),
-        (HybridRequest(1, map="rack"), "map: 'rack' is none of slot, node"),
-        (HybridRequest(1, bind="die"), "bind: 'die' is none of"),
-        (HybridRequest(1, rank="x"), "rank: 'x' is none of slot, node"),
+        (HybridRequest(1, map="rack"), "map: 'rack': expected one of slot, node"),
+        (HybridRequest(1, bind="die"), "bind: 'die': expected one of"),
+        (HybridRequest(1, rank="x"), "rank: 'x': expected one of slot, node"),
     ],
 )
-def test_what_cannot_be_read_is_named(
-    tree: Tree, wanted: HybridRequest, said: str
-) -> None:
+def test_invalid_layout_is_named(tree: Tree, wanted: HybridRequest, said: str) -> None:
     with pytest.raises(PolicyError, match=said):
         lay_out(tree, wanted)
 
 
-def test_ranks_in_every_format_that_can_hold_them(tree: Tree) -> None:
+def test_ranks_are_written_in_every_suitable_format(tree: Tree) -> None:
     layout = lay_out(tree, HybridRequest(3, 2, 2, map="l3", bind="hwthread"))
     assert layout.cpus == [0, 1, 2, 3]
     assert write_ranks(tree, layout, "cpus").splitlines() == [

@@ -33,7 +33,7 @@ from tests.pinning.tools import here, needs_likwid_pin
         ("3,1-2", [3, 1, 2]),
     ],
 )
-def test_expressions(tree: Tree, text: str, expected: list[int]) -> None:
+def test_expressions_are_evaluated(tree: Tree, text: str, expected: list[int]) -> None:
     assert likwid_cpus(tree, text) == expected
 
 
@@ -52,18 +52,18 @@ def test_expressions(tree: Tree, text: str, expected: list[int]) -> None:
         "0-3-5",
     ],
 )
-def test_what_is_malformed_is_answered_with_the_forms(tree: Tree, text: str) -> None:
+def test_malformed_expression_lists_the_forms(tree: Tree, text: str) -> None:
     with pytest.raises(PolicyError, match="likwid"):
         likwid_cpus(tree, text)
 
 
 @pytest.mark.parametrize("text", ["E:S0:0", "E:S0:2:3:2", "N0:1", "S:0", "S:scatter:0"])
-def test_what_means_nothing_is_refused(tree: Tree, text: str) -> None:
+def test_meaningless_expression_is_refused(tree: Tree, text: str) -> None:
     with pytest.raises(PolicyError):
         likwid_cpus(tree, text)
 
 
-def test_what_likwid_would_wrap_around_is_refused(tree: Tree) -> None:
+def test_expression_that_likwid_would_wrap_is_refused(tree: Tree) -> None:
     for text in ("S0:16", "E:S0:17", "E:S0:9:1:2", "S:scatter:33", "C0:4"):
         with pytest.raises(LimitError, match="threads there"):
             likwid_cpus(tree, text)
@@ -86,7 +86,7 @@ def test_what_likwid_would_wrap_around_is_refused(tree: Tree) -> None:
         ("C:scatter:5", [0, 1, 2, 3, 4]),
     ],
 )
-def test_cpus_that_are_numbered_in_turn(
+def test_alternating_cpu_numbers_are_read(
     made_up: Callable[[str], tuple[Tree, Path]], text: str, expected: list[int]
 ) -> None:
     """Expected values are those of likwid-pin 5.2.2 with this machine's XML."""
@@ -94,7 +94,7 @@ def test_cpus_that_are_numbered_in_turn(
 
 
 @needs_likwid_pin
-def test_the_real_likwid_pin_reads_them_alike(twin: Endpoint, tmp_path: Path) -> None:
+def test_expressions_match_likwid_pin(twin: Endpoint, tmp_path: Path) -> None:
     drawn = ["lstopo-no-graphics", "--of", "xml"]
     path = tmp_path / "here.xml"
     path.write_bytes(subprocess.run(drawn, capture_output=True, check=True).stdout)

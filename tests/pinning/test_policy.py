@@ -21,7 +21,7 @@ def test_words_are_joined_by_plus_or_spaces() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " + ", "compat", "l3", "scater", "distinkt:l1"])
-def test_what_nobody_knows_is_answered_with_all_that_there_is(text: str) -> None:
+def test_unknown_word_lists_the_known(text: str) -> None:
     with pytest.raises(PolicyError) as caught:
         read_policy(text)
     assert ", ".join(WORDS) in str(caught.value)
@@ -33,7 +33,7 @@ def test_what_nobody_knows_is_answered_with_all_that_there_is(text: str) -> None
         ("compat", "did you mean compact"),
         ("distinct", "write distinct:KIND"),
         ("distinct:", "write distinct:KIND"),
-        ("distinct:l4", "'l4' is none of core, l1, l2, l3, die, numa, socket"),
+        ("distinct:l4", "'l4': expected one of core, l1, l2, l3, die, numa, socket"),
         ("distinct:l1+distinct:l1", "repeats the word"),
         ("compact:5", "write compact"),
         ("compact+scatter", "compact and scatter are two orders"),
@@ -46,16 +46,16 @@ def test_what_nobody_knows_is_answered_with_all_that_there_is(text: str) -> None
         ("near:tpu=0", "near:gpu=NAME"),
         ("near:gpu", "near:gpu=NAME"),
         ("cores:x", "cores:p or cores:e"),
-        ("cores:p+cores:e", "leave nothing"),
+        ("cores:p+cores:e", "exclude each other"),
         ("exclude:a-b", "not a list of CPUs"),
         ("exclude:5-3", "not a range of CPUs"),
         ("exclude:0-999999", "not a range of CPUs"),
         ("exclude:0-99999,0-99999", "more than 100000 CPUs"),
-        ("likwid:S0:0+scatter", "leave the others out"),
+        ("likwid:S0:0+scatter", "leave the other words out"),
         ("x" * 3000, "a policy of 3000 characters"),
     ],
 )
-def test_a_typo_is_named_with_its_cure(text: str, said: str) -> None:
+def test_typo_gets_a_suggestion(text: str, said: str) -> None:
     with pytest.raises(PolicyError) as caught:
         read_policy(text)
     assert said in str(caught.value)

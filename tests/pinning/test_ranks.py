@@ -85,14 +85,16 @@ def refused(machine: Machine, wanted: HybridRequest, slots: list[list[int]]) -> 
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_on_made_up_machines(
+def test_ranks_match_open_mpi_on_synthetic_machines(
     made_up: Callable[[str], tuple[Tree, Path]], name: str
 ) -> None:
     tree, xml = made_up(SHAPES[name])
     check_all(tree, read_machine(xml))
 
 
-def test_where_threads_are_offline(twin: Endpoint, tmp_path: Path) -> None:
+def test_ranks_match_open_mpi_with_offline_threads(
+    twin: Endpoint, tmp_path: Path
+) -> None:
     load(twin, EVERYTHING, host := host_name(EVERYTHING))
     check_all(stored_tree(twin, host), read_machine(readable(EVERYTHING, tmp_path)))
 
@@ -109,7 +111,7 @@ def test_where_threads_are_offline(twin: Endpoint, tmp_path: Path) -> None:
         (HybridRequest(2, map="socket"), ("socket", "slot", "core")),
     ],
 )
-def test_what_is_not_said_is_open_mpis_default(
+def test_omitted_options_default_to_open_mpi(
     asked: HybridRequest, ways: tuple[str, str, str]
 ) -> None:
     settled = asked.settled()

@@ -30,7 +30,7 @@ KNOWN = PolicyFacts(
         ("likwid:S1:0", None, "They are what likwid-pin means by S1:0."),
     ],
 )
-def test_each_rule_has_its_sentence(
+def test_each_rule_has_a_sentence(
     tree: Tree, text: str, count: int | None, said: str
 ) -> None:
     reason = choose(tree, read_policy(text), count, KNOWN).reason

@@ -35,7 +35,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_machines_of_the_repository(
+def test_repository_machines_match_the_reference(
     twin: Endpoint, own: dict[str, Path], tmp_path: Path, name: str
 ) -> None:
     found = judged(twin, own[name], tmp_path)
@@ -43,7 +43,7 @@ def test_machines_of_the_repository(
     assert not found.wrong, table({name: found})
 
 
-def test_every_word_is_placed_somewhere(
+def test_every_policy_word_is_tested(
     twin: Endpoint, own: dict[str, Path], tmp_path: Path
 ) -> None:
     found = judged(twin, own[EVERYTHING.name], tmp_path, [2])
@@ -52,7 +52,7 @@ def test_every_word_is_placed_somewhere(
 
 @pytest.mark.skipif(not SHARED, reason=f"no machines at {MACHINES}")
 @pytest.mark.parametrize("path", SHARED, ids=lambda path: path.stem)
-def test_machines_next_to_the_checkout(
+def test_machines_next_to_the_checkout_match_the_reference(
     twin: Endpoint, tmp_path: Path, path: Path
 ) -> None:
     """With 4 threads, if the folder exists: the command tries all numbers."""
@@ -79,7 +79,7 @@ def machine(made_up: Callable[[str], tuple[Tree, Path]]) -> Machine:
         ("exclude:3", [3], "a CPU that may not be used"),
     ],
 )
-def test_a_violation_is_seen(
+def test_violation_is_reported(
     machine: Machine, policy: str, cpus: list[int], said: str
 ) -> None:
     assert said in list(violations(machine, read_policy(policy), cpus))
@@ -100,13 +100,13 @@ def test_a_violation_is_seen(
         ("distinct:l3", 9, None),
     ],
 )
-def test_the_reference_is_hwlocs_order(
+def test_reference_follows_the_order_of_hwloc(
     machine: Machine, policy: str, count: int, wanted: list[int] | None
 ) -> None:
     assert expected(machine, read_policy(policy), count, NONE) == wanted
 
 
-def test_the_reference_knows_loads_and_kinds_of_cores(machine: Machine) -> None:
+def test_reference_handles_loads_and_kinds_of_cores(machine: Machine) -> None:
     loads = {cpu: 90 if cpu % 16 < 8 else 10 for cpu in machine.order}
     assert expected(machine, read_policy("idle"), 3, loads) == [8, 24, 9]
     hybrid = replace(
@@ -116,7 +116,7 @@ def test_the_reference_knows_loads_and_kinds_of_cores(machine: Machine) -> None:
     assert list(violations(hybrid, read_policy("cores:e"), [4, 6]))
 
 
-def test_a_false_refusal_is_seen(machine: Machine) -> None:
+def test_false_refusal_is_reported(machine: Machine) -> None:
     for policy, most in (
         ("distinct:l3", 8),
         ("share:l3", 4),
@@ -144,7 +144,7 @@ def test_a_false_refusal_is_seen(machine: Machine) -> None:
         ("32", None),
     ],
 )
-def test_the_reference_reads_likwids_expressions(
+def test_reference_reads_likwid_expressions(
     machine: Machine, text: str, wanted: list[int] | None
 ) -> None:
     assert likwid(machine, text) == wanted

@@ -51,12 +51,12 @@ def answer(type_: str, value):
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:20]))
-def test_hostile_text_comes_back_as_it_was(text):
+def test_hostile_text_round_trips(text):
     assert answer("string", text) == Literal(text)
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:20]))
-def test_hostile_text_comes_back_from_fuseki(text, endpoint):
+def test_hostile_text_round_trips_through_fuseki(text, endpoint):
     rows = endpoint.select(echo("string").bind({"it": text})).rows
     assert rows == [[Literal(text)]]
 
@@ -68,20 +68,20 @@ ESCAPES = st.text(alphabet="\\uU0041\"'nrt{}<>#?\n")
 
 @settings(deadline=None)
 @given(ANY_TEXT | ESCAPES)
-def test_any_text_comes_back_as_it_was(text):
+def test_any_text_round_trips(text):
     assert answer("string", text) == Literal(text)
 
 
 @settings(deadline=None)
 @given(st.integers(min_value=-(10**30), max_value=10**30))
-def test_any_integer_comes_back(number):
+def test_any_integer_round_trips(number):
     assert answer("integer", number).toPython() == number
     assert answer("integer", str(number)).toPython() == number
 
 
 @settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_any_number_comes_back(number):
+def test_any_number_round_trips(number):
     assert float(answer("number", number).toPython()) == number
     assert float(answer("number", repr(number)).toPython()) == number
 
@@ -89,12 +89,12 @@ def test_any_number_comes_back(number):
 @pytest.mark.parametrize(
     "iri", ["http://h/a", "urn:x:y", "http://h/ü~2F?a=b#c", "dtmi:a:b;1", "http://h/'"]
 )
-def test_an_iri_comes_back(iri):
+def test_iri_round_trips(iri):
     assert answer("iri", iri) == URIRef(iri)
 
 
 @pytest.mark.parametrize("sign", '<>"{}|^`\\ \n\t\r\x00\x1f\x7f\x85')
-def test_an_iri_with_a_forbidden_character_is_refused(sign):
+def test_iri_with_a_forbidden_character_is_refused(sign):
     with pytest.raises(ParameterError, match="expected an absolute IRI"):
         echo("iri").bind({"it": f"http://h/a{sign}b"})
 
@@ -132,12 +132,12 @@ def test_an_iri_with_a_forbidden_character_is_refused(sign):
         ("string", ["a"]),
     ],
 )
-def test_a_value_of_another_type_is_refused(type_, value):
+def test_value_of_another_type_is_refused(type_, value):
     with pytest.raises(ParameterError, match="parameter it: .* given, expected"):
         echo(type_).bind({"it": value})
 
 
-def test_the_refusal_names_parameter_value_and_type_in_one_short_line():
+def test_refusal_names_parameter_value_and_type_in_one_short_line():
     with pytest.raises(ParameterError) as caught:
         echo("integer").bind({"it": "x\n" * 1000})
     message = str(caught.value)
@@ -158,15 +158,15 @@ def test_the_refusal_names_parameter_value_and_type_in_one_short_line():
         ("number", "2E3", 2000),
     ],
 )
-def test_text_is_converted(type_, text, value):
+def test_text_is_converted_to_the_type(type_, text, value):
     assert answer(type_, text).toPython() == value
 
 
-def test_no_value_is_undef():
+def test_missing_value_is_undef():
     assert serialise(Param("it", "string"), None) == "UNDEF"
 
 
-def test_a_value_outside_the_enum_is_refused():
+def test_value_outside_the_enum_is_refused():
     param = Param("it", "string", enum=("data", "instruction"))
     assert serialise(param, "data") == '"data"'
     with pytest.raises(ParameterError, match="expected one of data, instruction"):

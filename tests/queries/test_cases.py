@@ -38,12 +38,12 @@ def _lacking_cases(name: str) -> list[str]:
 NEVER_EMPTY = {"why/no-data"}
 
 
-def test_no_case_is_left_without_its_query():
+def test_every_case_has_its_query():
     assert {case.query for case in CASES} == set(load_catalogue())
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_rdflib_answers_the_case(case: Case):
+def test_rdflib_gives_the_expected_rows(case: Case):
     query = load_catalogue()[case.query]
     result = load_data(case.data).query(query.bind(case.params))
     assert [str(name) for name in result.vars] == query.returns
@@ -70,7 +70,7 @@ def holding(shared_fuseki: Fuseki) -> Iterator[Callable[[Path], Endpoint]]:
 
 # Sorted so that cases of the same file are consecutive.
 @pytest.mark.parametrize("case", sorted(CASES, key=lambda case: case.data), ids=str)
-def test_fuseki_answers_the_case(
+def test_fuseki_gives_the_expected_rows(
     case: Case, holding: Callable[[Path], Endpoint]
 ) -> None:
     query = load_catalogue()[case.query]

@@ -27,7 +27,7 @@ SELECT ?thread ?cpu WHERE {
 """
 
 
-def test_a_good_query_loads():
+def test_valid_query_is_loaded():
     query = parse_query("a/b", GOOD)
     assert query.name == "a/b"
     assert query.title == "Threads"
@@ -38,23 +38,23 @@ def test_a_good_query_loads():
     assert query.panels == ()
 
 
-def test_bind_replaces_the_row_and_nothing_else():
+def test_bind_replaces_only_the_values_row():
     bound = parse_query("a/b", GOOD).bind({"host": "n1", "cpu": "5"})
     assert bound == GOOD.replace("(UNDEF 3)", '("n1" 5)')
 
 
-def test_bind_keeps_defaults_and_none_opens_a_parameter():
+def test_bind_keeps_defaults_and_none_unbinds():
     query = parse_query("a/b", GOOD)
     assert query.bind({}) == GOOD
     assert query.bind({"cpu": None}) == GOOD.replace("(UNDEF 3)", "(UNDEF UNDEF)")
 
 
 @pytest.mark.parametrize("end", ["VALUES", "VALUES (?host)", "VALUES ?host { UNDEF }"])
-def test_other_values_are_left_alone(end):
+def test_other_values_blocks_are_unchanged(end):
     assert parse_query("a/b", GOOD + end).bind({}) == GOOD + end
 
 
-def test_a_term_of_several_tokens_is_one():
+def test_term_of_several_tokens_is_one():
     text = GOOD.replace("integer, default: 3", "number, default: -2.5")
     text = text.replace("UNDEF 3", f'UNDEF "-2.5"^^<{XSD.decimal}>')
     assert "(UNDEF 1)" in parse_query("a/b", text).bind({"cpu": 1})
@@ -146,7 +146,7 @@ def changed(old: str, new: str) -> str:
         (changed("SELECT ?thread ?cpu WHERE", "INSERT"), "is not a query"),
     ],
 )
-def test_a_wrong_query_is_refused(text, message):
+def test_invalid_query_is_refused(text, message):
     with pytest.raises(CatalogueError, match=message) as caught:
         parse_query("a/b", text)
     assert "\n" not in str(caught.value)
@@ -166,7 +166,7 @@ def test_expressions_are_projected_under_their_names():
     assert parse_query("a/b", text).returns == ["thread", "cpu"]
 
 
-def test_the_error_names_the_file(tmp_path):
+def test_error_names_the_file(tmp_path):
     path = tmp_path / "group" / "name.rq"
     path.parent.mkdir()
     path.write_text("ASK {}")
@@ -174,7 +174,7 @@ def test_the_error_names_the_file(tmp_path):
         load_catalogue(tmp_path)
 
 
-def test_a_file_that_is_not_text_is_refused(tmp_path):
+def test_file_that_is_not_text_is_refused(tmp_path):
     path = tmp_path / "group" / "name.rq"
     path.parent.mkdir()
     path.write_bytes(b"\xff\xfe")
@@ -182,7 +182,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path):
         load_catalogue(tmp_path)
 
 
-def test_an_empty_folder_is_an_error(tmp_path):
+def test_empty_folder_is_an_error(tmp_path):
     with pytest.raises(CatalogueError, match="holds no saved query"):
         load_catalogue(tmp_path)
 
@@ -196,24 +196,24 @@ def test_names_are_group_and_stem(tmp_path):
     assert saved_query("b/one", tmp_path).name == "b/one"
 
 
-def test_an_unknown_name_lists_the_known():
+def test_unknown_name_lists_the_known():
     with pytest.raises(UnknownQueryError, match="'a/b'; there are: cache/groups, "):
         saved_query("a/b")
 
 
-def test_the_default_catalogue_is_loaded_once():
+def test_default_catalogue_is_loaded_once():
     assert load_catalogue() is load_catalogue()
 
 
 @pytest.mark.parametrize("query", CATALOGUE.values(), ids=CATALOGUE)
-def test_every_query_is_whole_and_valid_sparql(query):
+def test_every_query_is_valid_sparql(query):
     prepared = prepareQuery(query.text)
     assert [str(name) for name in prepared.algebra.PV] == query.returns
     assert query.bind({}) == query.text
     assert all(param.description for param in query.params.values())
 
 
-def test_a_query_that_tells_the_host_can_be_asked_of_one():
+def test_query_with_a_host_column_has_a_host_parameter():
     # The results of these are hosts themselves.
     hosts = {"fleet/find", "inventory/names"}
     assert not [
@@ -223,7 +223,7 @@ def test_a_query_that_tells_the_host_can_be_asked_of_one():
     ]
 
 
-def test_every_prefix_is_the_ontology_s_own_and_used():
+def test_every_prefix_matches_the_ontology_and_is_used():
     declared = [
         (query, prefix, iri)
         for query in CATALOGUE.values()
@@ -238,7 +238,7 @@ def test_every_prefix_is_the_ontology_s_own_and_used():
     ]
 
 
-def test_a_query_names_the_dataset_that_it_asks():
+def test_query_names_its_dataset():
     text = changed("#+ title", "#+ dataset: history\n#+ title")
     assert parse_query("a/b", text).dataset == "history"
     assert parse_query("a/b", GOOD).dataset == "twin"

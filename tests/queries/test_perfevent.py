@@ -28,7 +28,7 @@ def chosen(
     return known, choose(known, terms, [], encode)
 
 
-def test_machines_that_are_not_here(machines: Endpoint) -> None:
+def test_machines_without_hardware_here_are_answered(machines: Endpoint) -> None:
     """A single test, so that Fuseki is started and loaded only once."""
     host, choice = chosen(machines, "sky", "FLOPsDouble", "DramTraffic", "Cycles")
     # The firmware made one NUMA domain of both sockets.

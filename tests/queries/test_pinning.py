@@ -61,7 +61,7 @@ def width_of(shape: Shape, level: int) -> int:
 
 
 @pytest.mark.parametrize("count", [1, 3, 100])
-def test_no_two_share_a_cache_or_a_core(machine, count):
+def test_chosen_threads_share_no_cache_or_core(machine, count):
     shape, endpoint = machine
     for level in (1, 2, 3):
         found = cpus(endpoint, "pinning/distinct-cache", level=level, count=count)
@@ -71,7 +71,7 @@ def test_no_two_share_a_cache_or_a_core(machine, count):
 
 
 @pytest.mark.parametrize("apart", ["core", "L1", "L2", "L3"])
-def test_the_first_of_each_socket_and_domain(machine, apart):
+def test_first_thread_of_each_socket_and_domain_is_chosen(machine, apart):
     shape, endpoint = machine
     width = 1 if apart == "core" else width_of(shape, int(apart[1]))
     for name, parts in (

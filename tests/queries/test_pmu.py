@@ -15,7 +15,7 @@ def _rows(endpoint: Endpoint, query: str, **params: str) -> list[dict[str, objec
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
 
 
-def test_machines_that_are_not_here(machines: Endpoint) -> None:
+def test_machines_without_hardware_here_are_answered(machines: Endpoint) -> None:
     """A single test, so that Fuseki is started and loaded only once."""
     assert not publish_roles(machines, IRIS)
     assert stored_models(machines) == {"skx", "amd64_fam19h_zen4"}
@@ -43,7 +43,7 @@ def test_machines_that_are_not_here(machines: Endpoint) -> None:
     assert len(_rows(machines, "pmu/roles", pmu="ivb_ep")) == 40
 
 
-def test_models_are_loaded_whole_and_merged(endpoint: Endpoint) -> None:
+def test_models_are_loaded_completely_and_merged(endpoint: Endpoint) -> None:
     (box,) = read_models(["skx_unc_imc0"])
     old = f"<{IRIS.pmu_event('skx_unc_imc0', 'OF_ANOTHER_LIBRARY')}> a <urn:x>"
     endpoint.update(

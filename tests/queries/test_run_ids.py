@@ -41,15 +41,13 @@ def twin(endpoint: Endpoint) -> Endpoint:
     return endpoint
 
 
-def test_all_queries_of_runs_take_them() -> None:
+def test_run_queries_accept_run_ids() -> None:
     names = ("derived", "origin", "properties", "runs", "series", "statistics")
     assert [f"observations/{name}" for name in names] == OF_RUNS
 
 
 @pytest.mark.parametrize("name", OF_RUNS)
-def test_an_iri_an_id_and_a_group_of_one_give_the_same(
-    twin: Endpoint, name: str
-) -> None:
+def test_iri_id_and_group_of_one_are_equivalent(twin: Endpoint, name: str) -> None:
     expected = rows(twin, name, "http://localhost:8000/observation/a")
     assert expected
     for id_ in ("a", "g", "http://localhost:8000/observation/g"):
@@ -58,7 +56,7 @@ def test_an_iri_an_id_and_a_group_of_one_give_the_same(
 
 
 @pytest.mark.parametrize("name", OF_RUNS)
-def test_a_group_gives_all_of_its_runs(twin: Endpoint, name: str) -> None:
+def test_group_gives_all_its_runs(twin: Endpoint, name: str) -> None:
     twin.update(
         "PREFIX st: <https://w3id.org/supertwin/ns#> INSERT DATA { GRAPH <x:g> "
         '{ <http://localhost:8000/observation/b> st:runGroup "g" } }'
@@ -67,7 +65,7 @@ def test_a_group_gives_all_of_its_runs(twin: Endpoint, name: str) -> None:
     assert {str(row[at]).rpartition("/")[2] for row in rows(twin, name, "g")} == {*"ab"}
 
 
-def test_an_id_is_written_as_in_iris_and_what_is_none_is_refused() -> None:
+def test_id_is_encoded_and_invalid_id_is_refused() -> None:
     values = with_run_iris(RUNS, IRIS, {"id": "a b>", "text": "x"})
     assert values == {"id": "http://localhost:8000/observation/a~20b~3E", "text": "x"}
     assert with_run_iris(RUNS, IRIS, {"id": None}) == {"id": None}

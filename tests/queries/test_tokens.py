@@ -21,7 +21,7 @@ from queries.tokens import read_tokens
         ("²", "other"),
     ],
 )
-def test_kinds(text: str, kinds: str) -> None:
+def test_tokens_have_kinds(text: str, kinds: str) -> None:
     found = [token.kind for token in read_tokens(text)]
     assert " ".join(found) == kinds.replace("variable", "word variable")
 
@@ -42,7 +42,7 @@ def test_kinds(text: str, kinds: str) -> None:
         ("# 'a\r'b' # 'c'\n\ufeff'd'", "string string"),
     ],
 )
-def test_strings_end_where_they_end(text: str, kinds: str) -> None:
+def test_strings_end_at_their_closing_quote(text: str, kinds: str) -> None:
     assert " ".join(token.kind for token in read_tokens(text)) == kinds
 
 
@@ -51,7 +51,7 @@ QUOTED = st.text(st.sampled_from("\"'\\\nab#"), max_size=20)
 
 
 @given(TEXTS | QUOTED)
-def test_tokens_stand_where_they_say_and_lose_nothing(text: str) -> None:
+def test_tokens_have_exact_positions_and_cover_the_text(text: str) -> None:
     end = 0
     for token in read_tokens(text):
         assert text[token.start : token.end] == token.text
@@ -62,7 +62,7 @@ def test_tokens_stand_where_they_say_and_lose_nothing(text: str) -> None:
 
 
 @given(QUOTED, QUOTED)
-def test_a_string_reads_the_same_wherever_it_stands(before: str, text: str) -> None:
+def test_string_is_read_the_same_at_any_position(before: str, text: str) -> None:
     """The tokens before it do not affect it."""
     found = list(read_tokens(before + " \n" + text))
     rest = [token.start for token in found if token.start >= len(before) + 2]
@@ -72,7 +72,7 @@ def test_a_string_reads_the_same_wherever_it_stands(before: str, text: str) -> N
 
 
 @given(st.text(st.sampled_from(string.printable), max_size=60) | QUOTED)
-def test_ascii_is_read_as_beside_other_letters(text: str) -> None:
+def test_ascii_is_read_the_same_before_other_letters(text: str) -> None:
     """The same text must give the same tokens when a non-ASCII comment follows."""
     closed = f"{text}\n"
     assert [*read_tokens(closed)] == [*read_tokens(f"{closed}#é")]

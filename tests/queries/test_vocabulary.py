@@ -7,7 +7,7 @@ from ontology.terms import ST
 from queries.catalogue import load_catalogue
 
 
-def test_every_term_of_ours_is_in_the_ontology():
+def test_every_own_term_is_in_the_ontology():
     known = set(ontology_graph().subjects())
     assert not [
         (name, term)

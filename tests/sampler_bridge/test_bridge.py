@@ -70,7 +70,7 @@ def bounds(values: Values) -> tuple[int, int]:
 
 
 @pytest.mark.serial
-def test_ten_seconds_of_the_monitor_set(
+def test_monitor_set_is_complete_for_ten_seconds(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,
@@ -108,7 +108,7 @@ def wait_until_visible(store: VictoriaMetrics, name: str) -> None:
 
 
 @pytest.mark.serial
-def test_a_restarted_store_gets_every_tick_from_before_and_during_the_outage(
+def test_restarted_store_gets_every_tick_from_before_and_during_the_outage(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,
@@ -133,7 +133,7 @@ def test_a_restarted_store_gets_every_tick_from_before_and_during_the_outage(
 
 
 @pytest.mark.serial
-def test_a_killed_bridge_sends_every_tick_up_to_the_kill(
+def test_killed_bridge_sends_every_tick_up_to_the_kill(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,
@@ -163,7 +163,7 @@ def test_a_killed_bridge_sends_every_tick_up_to_the_kill(
 
 
 @pytest.mark.serial
-def test_a_pmcd_that_stalls_bends_no_timestamp(
+def test_stalled_pmcd_shifts_no_timestamp(
     own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(own_pmcd.address, store.url)
@@ -182,7 +182,7 @@ def test_a_pmcd_that_stalls_bends_no_timestamp(
 
 
 @pytest.mark.serial
-def test_a_killed_pmcd_is_a_gap_as_long_as_it_was_away(
+def test_killed_pmcd_leaves_a_gap_of_its_downtime(
     own_pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,
@@ -221,7 +221,7 @@ def test_a_killed_pmcd_is_a_gap_as_long_as_it_was_away(
 
 
 @pytest.mark.serial
-def test_a_bad_name_in_the_plan_costs_itself_alone(
+def test_bad_name_in_the_plan_affects_only_itself(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,
@@ -244,7 +244,7 @@ def test_a_bad_name_in_the_plan_costs_itself_alone(
     assert_all_stored(status, values)
 
 
-def test_any_host_name_becomes_a_label(
+def test_any_host_name_is_a_valid_label(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     host = 'a"b\\c\nd{} %d ü'
@@ -259,7 +259,7 @@ def test_any_host_name_becomes_a_label(
 
 
 @pytest.mark.serial
-def test_a_full_log_drops_the_oldest_and_says_so(
+def test_full_log_drops_the_oldest_points_and_reports_it(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,
@@ -280,7 +280,9 @@ def test_a_full_log_drops_the_oldest_and_says_so(
     assert other_reasons(status) == {LOG_FULL: status["dropped"]}
 
 
-def test_without_a_plan_it_waits_and_says_so(pmcd: Pmcd, new_bridge: NewBridge) -> None:
+def test_bridge_without_a_plan_waits_and_reports_it(
+    pmcd: Pmcd, new_bridge: NewBridge
+) -> None:
     bridge = new_bridge(pmcd.address, NOWHERE)
     bridge.start()
     bridge.wait_for(lambda status: "does not answer" in status["plan"]["reason"])

@@ -18,7 +18,7 @@ FEW = ["kernel.all.pswitch", "sample.milliseconds"]
 
 
 # Other invalid cursors and plans are tested in test_cursor.py and test_plan.py.
-def test_a_damaged_cursor_is_reported_once_and_rewritten(
+def test_damaged_cursor_is_reported_once_and_rewritten(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
@@ -34,7 +34,7 @@ def test_a_damaged_cursor_is_reported_once_and_rewritten(
     assert closes(bridge.status())
 
 
-def test_a_damaged_plan_is_named_once_and_waited_for(
+def test_damaged_plan_is_reported_once_and_waited_for(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
@@ -49,7 +49,7 @@ def test_a_damaged_plan_is_named_once_and_waited_for(
 
 
 @pytest.mark.serial
-def test_a_full_disk_costs_points_and_nothing_else(
+def test_full_disk_loses_only_points(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "disk", 2048) as folder:
@@ -82,7 +82,7 @@ def _lost(status: dict[str, dict[str, int]]) -> int:
     return sum(found)
 
 
-def test_a_lock_file_that_is_deleted_is_locked_again(
+def test_lock_file_that_is_deleted_is_locked_again(
     pmcd: Pmcd, new_bridge: NewBridge
 ) -> None:
     first, second = (new_bridge(pmcd.address, NOWHERE) for _ in range(2))
@@ -94,12 +94,12 @@ def test_a_lock_file_that_is_deleted_is_locked_again(
     second.launch_only()
     wait_until(lambda: second.ended() is not None)
     assert second.ended() == 2
-    assert "is another bridge's: stop that one" in second.output()
+    assert "another bridge uses state folder" in second.output()
     assert first.ended() is None
     assert first.output().count("locked again") == 1
 
 
-def test_a_bridge_ends_where_another_took_its_folder(
+def test_bridge_ends_if_another_took_its_folder(
     pmcd: Pmcd, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, NOWHERE)
@@ -110,5 +110,6 @@ def test_a_bridge_ends_where_another_took_its_folder(
     wait_until(lambda: bridge.ended() is not None)
     assert bridge.ended() == 2
     last = bridge.output().splitlines()[-1]
-    assert last.startswith(f"sampler_bridge: state folder {bridge.state} is another")
+    expected = f"sampler_bridge: another bridge uses state folder {bridge.state}"
+    assert last.startswith(expected)
     taken.release()

@@ -62,7 +62,7 @@ def values(source: CgroupSource) -> dict[tuple[str, str], int]:
     }
 
 
-def test_a_real_group_is_sampled_from_its_start_to_its_end(
+def test_real_group_is_sampled_from_its_start_to_its_end(
     folders: Folders, tmp_path: Path
 ) -> None:
     made = watch(tmp_path, f"{folders.top}/uid_*/job_*")
@@ -89,7 +89,7 @@ def test_a_real_group_is_sampled_from_its_start_to_its_end(
     assert looked(made) == []
 
 
-def test_a_number_too_large_to_be_stored_is_a_gap_of_its_group_alone(
+def test_too_large_number_is_a_gap_of_its_group_only(
     tmp_path: Path,
 ) -> None:
     """A kernel whose counter fell below 0 gives such numbers."""
@@ -108,7 +108,7 @@ def test_a_number_too_large_to_be_stored_is_a_gap_of_its_group_alone(
     assert word(gap.reason) == NOT_STORED
 
 
-def test_its_list_has_running_groups_and_the_last_ended_ones(
+def test_ledger_has_running_and_recently_ended_groups(
     folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "_LOOK_SECONDS", 0.05)
@@ -127,7 +127,7 @@ def test_its_list_has_running_groups_and_the_last_ended_ones(
     made.stop(5)
 
 
-def test_the_same_path_again_is_another_life(tmp_path: Path) -> None:
+def test_reused_path_is_another_group_life(tmp_path: Path) -> None:
     root = pretended(tmp_path, "jobs/1")
     made = watch(tmp_path, "jobs", root=root)
     assert looked(made) == ["/jobs/1"]
@@ -144,7 +144,7 @@ def test_the_same_path_again_is_another_life(tmp_path: Path) -> None:
     assert found.ended[0].ended == found.running["/jobs/1"].began
 
 
-def test_a_bridge_that_starts_again_goes_on_with_what_still_runs(
+def test_restarted_bridge_continues_running_groups(
     tmp_path: Path,
 ) -> None:
     root = pretended(tmp_path, "jobs/1", "jobs/2")
@@ -166,16 +166,16 @@ def test_a_bridge_that_starts_again_goes_on_with_what_still_runs(
     assert [life.path for life in ledger(tmp_path).ended] == ["/jobs/2", "/jobs/1"]
 
 
-def test_a_damaged_list_is_started_again(
+def test_damaged_ledger_is_replaced(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / LEDGER_FILE).write_text('{"format": "supertwin-cgroups/1", "boot": 3}')
     made = watch(tmp_path, "jobs", root=pretended(tmp_path, "jobs/1"))
     assert looked(made) == ["/jobs/1"]
-    assert [r.message for r in caplog.records if "begins again" in r.message]
+    assert [r.message for r in caplog.records if "starting a new list" in r.message]
 
 
-def test_what_is_not_watched_is_said_once(
+def test_unwatched_groups_are_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "MOST", 3)
@@ -192,7 +192,7 @@ def test_what_is_not_watched_is_said_once(
     assert said[2] == "more than 3 cgroups match: the others are left out"
 
 
-def test_a_group_that_goes_while_it_is_read_and_one_that_may_not_be(
+def test_vanishing_and_unreadable_groups_are_gaps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = pretended(tmp_path, "jobs/1", "jobs/2")
@@ -216,7 +216,7 @@ def test_a_group_that_goes_while_it_is_read_and_one_that_may_not_be(
     assert gap.points == 2
 
 
-def test_a_group_of_three_seconds_has_its_ticks_and_no_other(
+def test_short_group_has_exactly_its_ticks(
     folders: Folders,
     store: VictoriaMetrics,
     new_bridge: Callable[..., BridgeProcess],

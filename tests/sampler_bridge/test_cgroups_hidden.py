@@ -43,7 +43,7 @@ def written(made: CgroupWatch, state: Path) -> Ledger:
     return read_ledger(json.loads((state / LEDGER_FILE).read_text()))
 
 
-def test_a_moment_without_descriptors_ends_no_group(tmp_path: Path) -> None:
+def test_missing_file_descriptors_end_no_group(tmp_path: Path) -> None:
     root = machine(tmp_path, "/jobs/1", "/jobs/2")
     made = watch(tmp_path, root)
     looked(made)
@@ -59,7 +59,7 @@ def test_a_moment_without_descriptors_ends_no_group(tmp_path: Path) -> None:
     assert not written(made, tmp_path).problems
 
 
-def test_what_went_in_that_moment_ends_in_it(tmp_path: Path) -> None:
+def test_group_removed_meanwhile_ends_at_that_time(tmp_path: Path) -> None:
     root = machine(tmp_path, "/jobs/1", "/jobs/2", "/jobs/3")
     made = watch(tmp_path, root)
     looked(made)
@@ -73,7 +73,7 @@ def test_what_went_in_that_moment_ends_in_it(tmp_path: Path) -> None:
     assert ended == ["/jobs/1", "/jobs/2"], "another folder is another group"
 
 
-def test_a_start_in_that_moment_ends_no_group(tmp_path: Path) -> None:
+def test_start_without_file_descriptors_ends_no_group(tmp_path: Path) -> None:
     root = machine(tmp_path, "/jobs/1")
     first = watch(tmp_path, root)
     looked(first)
@@ -89,7 +89,7 @@ def test_a_start_in_that_moment_ends_no_group(tmp_path: Path) -> None:
     assert written(again, tmp_path).running == began
 
 
-def test_a_look_that_ends_at_its_limit_ends_no_group(
+def test_truncated_scan_ends_no_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = machine(tmp_path, *MANY)
@@ -103,7 +103,7 @@ def test_a_look_that_ends_at_its_limit_ends_no_group(
     assert [life.path for life in written(made, tmp_path).ended] == [MANY[5]]
 
 
-def test_of_too_many_those_that_ran_before_a_start_are_watched_on(
+def test_groups_running_before_a_restart_stay_watched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "MOST", 2)

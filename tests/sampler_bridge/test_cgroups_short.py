@@ -57,7 +57,7 @@ def state(watch: CgroupWatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_job_is_noticed_as_soon_as_it_begins(folders: Folders, state: Path) -> None:
+def test_job_is_noticed_at_its_start(folders: Folders, state: Path) -> None:
     """Also when the folder above the job is as new as the job."""
     for user in (1, 1, 2):
         job = folders.make(f"uid_{user}/job_{time.time_ns()}")
@@ -99,7 +99,7 @@ def test_group_ends_with_its_last_process_and_not_with_its_folder(
     assert life.ended == empty
 
 
-def test_written_files_are_told_once(tmp_path: Path) -> None:
+def test_written_files_are_reported_once(tmp_path: Path) -> None:
     watch, file = FolderWatch(), tmp_path / "file"
     file.touch()
     assert not watch.watch([], [str(file)])
@@ -116,7 +116,7 @@ def test_written_files_are_told_once(tmp_path: Path) -> None:
     watch.close()
 
 
-def test_looks_at_once_end_with_the_time_that_was_saved(
+def test_immediate_scan_needs_saved_time(
     folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch = CgroupWatch(parse_roots(f"{folders.top}/all"), 10, tmp_path)
@@ -128,7 +128,7 @@ def test_looks_at_once_end_with_the_time_that_was_saved(
         assert (job in watch._groups) is noticed
 
 
-def test_changes_of_folders_are_told(tmp_path: Path) -> None:
+def test_changes_of_folders_are_reported(tmp_path: Path) -> None:
     watch = FolderWatch()
     assert watch.watch([str(tmp_path), str(tmp_path / "none")])
     assert not watch.watch([str(tmp_path)])
@@ -151,7 +151,7 @@ def test_changes_of_folders_are_told(tmp_path: Path) -> None:
     watch.close()
 
 
-def test_a_wait_can_be_ended() -> None:
+def test_wait_can_be_ended() -> None:
     watch = FolderWatch()
     watch.wake()
     began = time.monotonic()
@@ -160,7 +160,7 @@ def test_a_wait_can_be_ended() -> None:
     watch.close()
 
 
-def test_a_system_without_watches_is_said(tmp_path: Path) -> None:
+def test_missing_inotify_instances_are_reported(tmp_path: Path) -> None:
     """All inotify instances that one account may have are taken."""
     taken = list[FolderWatch]()
     while not taken or taken[-1].problem is None:

@@ -120,7 +120,7 @@ def lacking(ticks: Sequence[int], period_ms: int) -> int:
     return (max(ticks) - min(ticks)) // period_ms + 1 - len(ticks)
 
 
-def test_a_tick_begun_early_is_not_fetched_by_the_next_sampler_too(
+def test_early_tick_is_fetched_by_one_sampler_only(
     written: Written, heartbeat: Heartbeat
 ) -> None:
     """A source that needs longer than its period is fetched before the tick is due."""
@@ -172,7 +172,7 @@ def test_every_tick_is_expected_once(written: Written) -> None:
     assert figures["fetched"] < figures["expected"] == ticks
 
 
-def test_a_plan_that_changes_in_one_sampler_has_each_tick_once(
+def test_plan_change_in_one_sampler_keeps_each_tick_once(
     written: Written,
 ) -> None:
     """A sampler that loses a metric continues with its source."""
@@ -217,7 +217,7 @@ def test_old_samplers_continue_until_the_new_ones_are_ready(
 
 
 @pytest.mark.parametrize(("fails", "longest"), [(False, 1.5), (True, 60.0)])
-def test_a_plan_holds_also_when_its_source_is_not_ready_in_time(
+def test_plan_applies_even_if_its_source_is_late(
     written: Written,
     monkeypatch: pytest.MonkeyPatch,
     heartbeat: Heartbeat,
@@ -249,7 +249,7 @@ def test_a_plan_holds_also_when_its_source_is_not_ready_in_time(
     assert len(heartbeat.lost(due, ticks["b"], 50)) <= 2
 
 
-def test_a_source_that_does_not_answer_at_first_ends_no_other_sampler(
+def test_silent_new_source_ends_no_other_sampler(
     written: Written, heartbeat: Heartbeat
 ) -> None:
     attempts: list[float] = []
@@ -268,7 +268,7 @@ def test_a_source_that_does_not_answer_at_first_ends_no_other_sampler(
     assert len(heartbeat.lost(due, ticks, 50)) <= 2
 
 
-def test_silent_sources_are_not_waited_for_when_none_gives_values(
+def test_start_does_not_wait_for_silent_sources_only(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ticks of the silent source are missing from the beginning."""
@@ -287,7 +287,7 @@ def test_silent_sources_are_not_waited_for_when_none_gives_values(
     assert written.ticks() == {}
 
 
-def test_the_tick_that_runs_when_nobody_waits_is_recorded(written: Written) -> None:
+def test_tick_in_flight_is_recorded_without_waiting(written: Written) -> None:
     source = Held()
     samplers = Samplers("n1", lambda _: source, written.recorder)
     samplers.apply(plan(200, "a"))

@@ -63,7 +63,7 @@ def sampler(
     return made, source
 
 
-def test_waiting_for_a_tick_follows_a_clock_that_is_set_back_far(
+def test_wait_for_a_tick_follows_a_clock_set_far_back(
     written: Written, writer: WriterThread, clock: SetClock
 ) -> None:
     one, source = sampler(written, writer, clock)
@@ -84,7 +84,7 @@ def test_waiting_for_a_tick_follows_a_clock_that_is_set_back_far(
     assert figures["expected"] - figures["fetched"] == figures["late"]
 
 
-def test_samplers_that_change_over_then_do_so_at_once(
+def test_change_over_after_a_clock_change_is_immediate(
     written: Written, writer: WriterThread, clock: SetClock
 ) -> None:
     old, source = sampler(written, writer, clock)

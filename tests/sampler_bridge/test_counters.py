@@ -23,7 +23,7 @@ LIMITS = {
 
 
 @pytest.mark.parametrize(("metric", "values"), LIMITS.items())
-def test_every_digit_is_fetched_and_the_nearest_float_kept(
+def test_counter_is_stored_as_the_nearest_float(
     pmcd: Pmcd, metric: str, values: list[int]
 ) -> None:
     source = PcpSource(pmcd.address)
@@ -39,7 +39,7 @@ def test_every_digit_is_fetched_and_the_nearest_float_kept(
     source.close()
 
 
-def test_a_wrap_is_stored_raw_and_undone_in_metricsql(
+def test_wrap_is_stored_raw_and_undone_in_metricsql(
     own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: Callable[..., BridgeProcess]
 ) -> None:
     """The agent adds the same amount at every fetch, so counters wrap repeatedly."""

@@ -15,7 +15,7 @@ from sampler_bridge.sending.cursor import (
 )
 
 
-def test_a_cursor_comes_back_from_its_file(tmp_path: Path) -> None:
+def test_cursor_round_trips(tmp_path: Path) -> None:
     cursor = Cursor(Position(3, 40), Position(2, 5), 1.7e9)
     save_cursor(tmp_path / "cursor.json", cursor)
     assert load_cursor(tmp_path / "cursor.json") == cursor
@@ -48,7 +48,7 @@ def whole(**changed: Any) -> str:
     ],
     ids=lambda text: ascii(text[:30]),
 )
-def test_a_broken_cursor_sends_everything_and_says_so(
+def test_broken_cursor_sends_everything_and_is_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:
     (tmp_path / "cursor.json").write_text(text, "latin-1")
@@ -57,14 +57,14 @@ def test_a_broken_cursor_sends_everything_and_says_so(
     assert "cursor.json is not a cursor" in line and "\n" not in line
 
 
-def test_a_first_start_has_no_cursor(
+def test_first_start_has_no_cursor(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert load_cursor(tmp_path / "cursor.json") == Cursor(START, START, None)
     assert not caplog.messages
 
 
-def test_the_last_minute_of_sending_is_sent_again() -> None:
+def test_last_minute_of_sending_is_sent_again() -> None:
     sent = SentPositions(Position(1, 0), 1000.0)
     for second in range(200):
         sent.add(Position(1, second), 1000.0 + second)
@@ -72,14 +72,14 @@ def test_the_last_minute_of_sending_is_sent_again() -> None:
     assert sent.again <= Position(1, 199 - 60)
 
 
-def test_a_minute_is_one_of_sending_not_of_ticks() -> None:
+def test_minute_is_measured_by_sending_time() -> None:
     sent = SentPositions(Position(1, 0), 1000.0)
     for record in range(100_000):
         sent.add(Position(1, record), 1000.0 + record / 50_000)
     assert sent.again == Position(1, 0)
 
 
-def test_time_without_sending_forgets_nothing() -> None:
+def test_idle_time_forgets_nothing() -> None:
     sent = SentPositions(Position(1, 0), 1000.0)
     sent.add(Position(1, 500), 1001.0)
     assert sent.again == Position(1, 0)

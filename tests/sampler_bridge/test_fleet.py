@@ -33,7 +33,7 @@ def place(state: Path) -> SamplingSite:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_host_with_a_broken_part_is_restarted_alone(
+def test_host_with_a_broken_part_is_restarted_alone(
     tmp_path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take_up = SampledHost._take_up
@@ -58,7 +58,7 @@ def test_a_host_with_a_broken_part_is_restarted_alone(
     fleet.close()
 
 
-def test_an_unreachable_host_has_a_reason(tmp_path: Path, writer: Writer) -> None:
+def test_unreachable_host_has_a_reason(tmp_path: Path, writer: Writer) -> None:
     fleet = Fleet(place(tmp_path), writer, no_cgroups(tmp_path))
     wanted = {
         "file": WantedPlan(),
@@ -80,7 +80,7 @@ def test_an_unreachable_host_has_a_reason(tmp_path: Path, writer: Writer) -> Non
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": "x", "hosts": {}}', "\0"])
-def test_a_damaged_list_of_hosts_is_named_and_the_own_host_goes_on(
+def test_damaged_list_of_hosts_keeps_the_local_host(
     tmp_path: Path, writer: Writer, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "hosts.json").write_text(text)
@@ -91,7 +91,7 @@ def test_a_damaged_list_of_hosts_is_named_and_the_own_host_goes_on(
     fleet.close()
 
 
-def test_an_address_that_is_none_any_more_stops_no_start(
+def test_invalid_saved_address_does_not_stop_the_start(
     tmp_path: Path, writer: Writer
 ) -> None:
     save_addresses(tmp_path / "hosts.json", {"a": "ssh://-x", "b": NOBODY})
@@ -103,7 +103,7 @@ def test_an_address_that_is_none_any_more_stops_no_start(
     fleet.close()
 
 
-def test_a_status_that_a_full_disk_does_not_take_ends_no_counting(
+def test_unwritable_status_does_not_stop_counting(
     tmp_path: Path, writer: Writer, caplog: pytest.LogCaptureFixture
 ) -> None:
     with small_disk(tmp_path / "disk", 1024) as disk:
@@ -127,7 +127,7 @@ def test_a_status_that_a_full_disk_does_not_take_ends_no_counting(
         fleet.close()
 
 
-def test_sockets_lie_where_nobody_else_gets_at_them(
+def test_sockets_are_in_a_private_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = tmp_path / "t"
@@ -151,7 +151,7 @@ def test_sockets_lie_where_nobody_else_gets_at_them(
         made.rmdir()
 
 
-def test_without_a_folder_for_sockets_a_host_says_so_until_there_is_one(
+def test_missing_socket_folder_is_reported_until_it_exists(
     tmp_path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sampler_bridge.fleet._TRY_AGAIN_SECONDS", 0.0)
@@ -176,7 +176,7 @@ def test_without_a_folder_for_sockets_a_host_says_so_until_there_is_one(
     fleet.close()
 
 
-def test_offsets_are_those_from_the_nearest_tick() -> None:
+def test_offsets_are_from_the_nearest_tick() -> None:
     offset = TickOffset()
     assert offset.figures() == {}
     for at in (10.0, 10.25, 11.9, 12.01):
@@ -185,7 +185,7 @@ def test_offsets_are_those_from_the_nearest_tick() -> None:
     assert found == pytest.approx({"last": 0.01, "p50": 0.1, "p95": 0.25, "max": 0.25})
 
 
-def test_the_quickest_answer_tells_a_clock_best() -> None:
+def test_clock_offset_uses_the_quickest_answer() -> None:
     clock = ClockSkew()
     assert clock.figures() is None
     now = time.time()

@@ -17,7 +17,7 @@ def reason(way: SshForward) -> str:
     return str(caught.value)
 
 
-def test_a_login_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
+def test_failed_login_is_retried(tmp_path: Path) -> None:
     way = SshForward(Address("no-such-host.invalid"), tmp_path, "1", None)
     with no_more_files():
         way.start()
@@ -29,7 +29,7 @@ def test_a_login_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
     wait_until(lambda: not way.alive)
 
 
-def test_a_folder_that_is_gone_is_a_reason_too(tmp_path: Path) -> None:
+def test_missing_folder_is_a_reason(tmp_path: Path) -> None:
     (tmp_path / "folder").write_text("no folder")
     way = SshForward(Address("no-such-host.invalid"), tmp_path / "folder", "1", None)
     way.start()
@@ -39,7 +39,7 @@ def test_a_folder_that_is_gone_is_a_reason_too(tmp_path: Path) -> None:
     wait_until(lambda: not way.alive)
 
 
-def test_a_socket_of_a_name_that_ssh_would_read_otherwise(tmp_path: Path) -> None:
+def test_ambiguous_socket_name_is_refused(tmp_path: Path) -> None:
     """The graph names it, and ssh would send our environment variables in it."""
     way = SshForward(Address("n1"), tmp_path, "1", None, "/x/${HOME}/pmcd.socket")
     way.start()

@@ -65,7 +65,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def test_a_plan_is_read_for_its_host_alone(graph: Fuseki) -> None:
+def test_plan_is_read_for_its_host_only(graph: Fuseki) -> None:
     put(graph, "a", ("kernel.all.pswitch", 1.0), ("kernel.all.intr", 0.5))
     put(graph, "b", ("kernel.all.load", 2.0))
     with Endpoint(f"{graph.url}/twin") as endpoint:
@@ -78,7 +78,7 @@ def test_a_plan_is_read_for_its_host_alone(graph: Fuseki) -> None:
         assert read_plan(endpoint, 'c"} UNION {') == SamplingPlan()
 
 
-def test_a_plan_that_changed_is_read_alone(graph: Fuseki) -> None:
+def test_only_a_changed_plan_is_read_again(graph: Fuseki) -> None:
     put(graph, "c", ("kernel.all.pswitch", 1.0), ("kernel.all.intr", 1.0))
     put(graph, "d", ("kernel.all.load", 2.0))
     with Endpoint(f"{graph.url}/twin") as endpoint:
@@ -104,7 +104,7 @@ def test_a_plan_that_changed_is_read_alone(graph: Fuseki) -> None:
     ],
     ids=["the first plan of a host", "a counter"],
 )
-def test_what_brings_more_than_a_plan_has_everything_read(
+def test_larger_change_reads_everything(
     graph: Fuseki, host: str, plan: str, metric: str
 ) -> None:
     put(graph, "e", ("kernel.all.load", 2.0))
@@ -122,7 +122,7 @@ def test_what_brings_more_than_a_plan_has_everything_read(
         assert plans.reread({PlanName(host, plan)}) == Plans(endpoint).read()
 
 
-def test_no_graph_store_is_a_plan_error() -> None:
+def test_unreachable_graph_store_is_a_plan_error() -> None:
     with (
         Endpoint(f"{NOWHERE}/twin") as endpoint,
         pytest.raises(PlanError, match="does not answer"),
@@ -131,7 +131,7 @@ def test_no_graph_store_is_a_plan_error() -> None:
 
 
 @pytest.mark.serial
-def test_a_changed_plan_takes_effect_and_costs_no_tick_of_what_stays(
+def test_changed_plan_loses_no_tick_of_kept_metrics(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     graph: Fuseki,
@@ -164,7 +164,7 @@ def test_a_changed_plan_takes_effect_and_costs_no_tick_of_what_stays(
 
 
 @pytest.mark.serial
-def test_a_notification_by_name_takes_effect_immediately(
+def test_notification_by_name_takes_effect_immediately(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     graph: Fuseki,

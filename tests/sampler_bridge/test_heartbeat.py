@@ -14,7 +14,7 @@ pytestmark = pytest.mark.serial
 PERIOD_MS = 200
 
 
-def test_it_excuses_a_tick_at_which_it_was_held_up_itself(
+def test_tick_is_excused_if_the_heartbeat_was_stopped(
     heartbeat: Heartbeat,
 ) -> None:
     began_ms = time.time_ns() // 1_000_000
@@ -35,7 +35,7 @@ def test_it_excuses_a_tick_at_which_it_was_held_up_itself(
     ("period_ms", "number", "most"),
     [(1000, 100, 0), (200, 40, 1), (200, 100, 2), (10, 100, 2)],
 )
-def test_a_tick_that_is_not_there_is_lost(
+def test_missing_tick_is_lost(
     heartbeat: Heartbeat, period_ms: int, number: int, most: int
 ) -> None:
     """The tick lies long before the control began, so nothing excuses it."""

@@ -36,21 +36,21 @@ def of(
     return labelled(Sample((SampleColumn(series, values),), {}), Labeller(host, NAMES))
 
 
-def test_a_series_has_the_labels_that_the_store_wants() -> None:
+def test_series_has_the_labels_that_the_store_wants() -> None:
     sample = Sample((SampleColumn([Series("a.b", None)], np.array([7])),), {})
     found = labelled(sample, Labeller("n1", NAMES))
     assert found == [({"__name__": "a_b", "hostname": "n1"}, 7.0)]
 
 
 @given(TEXT, INSTANCE)
-def test_any_label_reads_back(host: str, instance: str) -> None:
+def test_any_label_round_trips(host: str, instance: str) -> None:
     ((labels, value),) = of(np.array([1]), [instance], host)
     assert value == 1
     assert labels == {"__name__": "a_b", "hostname": host, "instname": instance}
 
 
 @given(arrays(np.int64, st.integers(0, 5)) | arrays(np.uint64, st.integers(0, 5)))
-def test_integers_are_as_near_as_the_store_can_hold(values: np.ndarray) -> None:
+def test_integers_are_the_nearest_storable_number(values: np.ndarray) -> None:
     assert [value for _, value in of(values)] == [float(n) for n in values.tolist()]
 
 
@@ -60,11 +60,11 @@ def test_floats_read_back_in_their_own_precision(values: np.ndarray) -> None:
     assert np.array_equal(np.array([v for _, v in of(values)], values.dtype), finite)
 
 
-def test_a_float32_is_as_short_as_it_is() -> None:
+def test_float32_has_its_shortest_form() -> None:
     assert of(np.array([0.05], np.float32))[0][1] == 0.05
 
 
-def test_what_is_not_a_number_is_left_out_and_counted() -> None:
+def test_values_that_are_not_numbers_are_omitted_and_counted() -> None:
     series = [Series("a.b", str(at)) for at in range(4)]
     values = np.array([1.5, np.nan, np.inf, 2.5])
     sample = Sample((SampleColumn(series, values),), {})
@@ -93,7 +93,7 @@ def test_heads_stay_the_same_while_the_series_do() -> None:
     assert first is second
 
 
-def test_a_text_is_a_label() -> None:
+def test_text_value_becomes_a_label() -> None:
     series = (Series("a.b", None, 'a\n"b" \x00'), Series("a.b", "x", ""))
     sample = Sample((SampleColumn(series, np.ones(2, np.int8)),), {})
     found = labelled(sample, Labeller("n1", NAMES))
@@ -104,7 +104,7 @@ def test_a_text_is_a_label() -> None:
     ]
 
 
-def test_columns_of_all_kinds_are_numbers() -> None:
+def test_columns_of_all_types_become_numbers() -> None:
     kinds = (np.int64, np.uint64, np.float32, np.float64)
     columns = tuple(
         SampleColumn([Series("a.b", kind.__name__)], np.array([3], kind))

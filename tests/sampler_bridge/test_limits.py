@@ -59,7 +59,7 @@ def wanted(address: str) -> WantedPlan:
 
 # Threads: the host, a writer for each PMCD and for local sources, a sampler a period.
 @pytest.mark.parametrize("most", range(6))
-def test_a_host_whose_thread_cannot_start_affects_no_other(
+def test_host_whose_thread_cannot_start_affects_no_other(
     tmp_path: Path,
     pmcd: Pmcd,
     writer: Writer,
@@ -93,7 +93,7 @@ def test_a_host_whose_thread_cannot_start_affects_no_other(
 
 
 @pytest.mark.serial
-def test_without_a_file_to_open_the_bridge_goes_on(
+def test_bridge_continues_without_file_descriptors(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: Callable[..., BridgeProcess],

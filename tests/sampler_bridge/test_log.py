@@ -84,7 +84,7 @@ def whole(records: list[Record]) -> list[Told]:
 
 
 @given(RECORDS)
-def test_what_went_in_comes_out_in_order(records: list[Record]) -> None:
+def test_records_are_read_in_order(records: list[Record]) -> None:
     with folder() as path:
         log = Log(path, 10**6, segment_bytes=SMALL)
         fill(log, records)
@@ -96,7 +96,7 @@ def test_what_went_in_comes_out_in_order(records: list[Record]) -> None:
 
 
 @given(RECORDS, st.data())
-def test_a_segment_is_read_from_anywhere(
+def test_segment_can_be_read_from_any_record(
     records: list[Record], data: st.DataObject
 ) -> None:
     """Earlier records name the series; another process can still start anywhere."""
@@ -116,7 +116,7 @@ def test_a_segment_is_read_from_anywhere(
 
 
 @given(RECORDS, st.data())
-def test_a_cut_costs_no_more_than_what_was_cut(
+def test_truncation_loses_only_the_cut_records(
     records: list[Record], data: st.DataObject
 ) -> None:
     """As after kill -9: the file ends anywhere, and the log opens and continues."""
@@ -140,7 +140,7 @@ def test_a_cut_costs_no_more_than_what_was_cut(
 
 
 @given(RECORDS.filter(len), st.data())
-def test_a_changed_byte_costs_one_record_and_the_series_that_it_told(
+def test_changed_byte_loses_one_record_and_its_new_series(
     records: list[Record], data: st.DataObject
 ) -> None:
     with folder() as path:
@@ -182,7 +182,7 @@ def test_damage_is_counted_and_its_points_are_lost(tmp_path: Path) -> None:
     again.close()
 
 
-def test_the_queue_starts_where_the_cursor_says(tmp_path: Path) -> None:
+def test_queue_starts_at_the_cursor(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6, segment_bytes=SMALL)
     fill(log, [({b"x" * 50: 1}, False)] * 20)
     position = START
@@ -198,7 +198,7 @@ def test_the_queue_starts_where_the_cursor_says(tmp_path: Path) -> None:
     again.close()
 
 
-def test_what_was_taken_can_be_read_again_and_counts_once(tmp_path: Path) -> None:
+def test_acknowledged_records_can_be_read_again_and_count_once(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6)
     log.append(1, one(1, 2))
     log.append(2, one(2, 3))
@@ -210,7 +210,7 @@ def test_what_was_taken_can_be_read_again_and_counts_once(tmp_path: Path) -> Non
     log.close()
 
 
-def test_a_full_log_drops_the_oldest_and_counts(tmp_path: Path) -> None:
+def test_full_log_drops_the_oldest_and_counts_them(tmp_path: Path) -> None:
     log = Log(tmp_path, 1000)
     dropped = sum(log.append(tick, one(tick)) for tick in range(100))
     found = drain(log)
@@ -243,7 +243,7 @@ def test_points_dropped_in_flight_are_counted_separately(tmp_path: Path) -> None
     log.close()
 
 
-def test_a_record_larger_than_the_log_is_dropped_itself(tmp_path: Path) -> None:
+def test_record_larger_than_the_log_is_dropped(tmp_path: Path) -> None:
     log = Log(tmp_path, 1000)
     log.append(0, rows({b"kept": 1}))
     assert log.append(1, rows({b"x" * 400 + b"%d" % at: at for at in range(6)})) == 6
@@ -251,7 +251,7 @@ def test_a_record_larger_than_the_log_is_dropped_itself(tmp_path: Path) -> None:
     log.close()
 
 
-def test_forget_deletes_what_is_dealt_with(tmp_path: Path) -> None:
+def test_forget_deletes_processed_segments(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6, segment_bytes=SMALL)
     fill(log, [({b"x" * 50: 1}, False)] * 20)
     log.forget(Position(10**9, 0))
@@ -265,7 +265,7 @@ def test_forget_deletes_what_is_dealt_with(tmp_path: Path) -> None:
     log.close()
 
 
-def test_packing_makes_a_log_hold_more(tmp_path: Path) -> None:
+def test_packing_lets_a_log_hold_more(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6)
     values = {b"kernel_all_load, or so, of instance %d" % at: 0.5 for at in range(100)}
     log.append(0, rows(values), packed=True)
@@ -275,7 +275,7 @@ def test_packing_makes_a_log_hold_more(tmp_path: Path) -> None:
     log.close()
 
 
-def test_a_disk_that_takes_no_more_costs_that_record_alone(tmp_path: Path) -> None:
+def test_full_disk_loses_only_that_record(tmp_path: Path) -> None:
     """A limit on the file size simulates the full disk."""
     log = Log(tmp_path, 10**6)
     log.append(0, rows({b"x" * 100: 1}))
@@ -293,16 +293,16 @@ def test_a_disk_that_takes_no_more_costs_that_record_alone(tmp_path: Path) -> No
 
 
 def test_readers_are_notified_of_new_records(tmp_path: Path) -> None:
-    told = threading.Event()
-    log = Log(tmp_path, 10**6, told=told.set)
+    notified = threading.Event()
+    log = Log(tmp_path, 10**6, notify=notified.set)
     assert not log.has_more(START)
     log.append(0, one(0))
-    assert told.is_set() and log.has_more(START)
+    assert notified.is_set() and log.has_more(START)
     assert not log.has_more(log.read(START, 100).end)
     log.close()
 
 
-def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("")
     with pytest.raises(StateError, match="give another --state"):
         Log(tmp_path / "log", 1000)

@@ -45,7 +45,7 @@ def filled(folder: Path) -> tuple[Log, Path]:
     return log, file
 
 
-def test_a_log_that_cannot_be_read_is_refused_by_the_name_of_its_file(
+def test_unreadable_log_is_refused_naming_its_file(
     tmp_path: Path,
 ) -> None:
     file = unreadable(tmp_path)
@@ -54,7 +54,7 @@ def test_a_log_that_cannot_be_read_is_refused_by_the_name_of_its_file(
 
 
 @needs_bad_disk
-def test_a_bad_block_ends_no_process(disk: BadDisk) -> None:
+def test_bad_block_ends_no_process(disk: BadDisk) -> None:
     log, file = filled(disk.folder / "log")
     log.close()
     disk.break_from(file, file.stat().st_size // 2)
@@ -65,7 +65,7 @@ def test_a_bad_block_ends_no_process(disk: BadDisk) -> None:
 
 
 @needs_bad_disk
-def test_a_partly_unreadable_record_waits(disk: BadDisk) -> None:
+def test_partly_unreadable_record_waits(disk: BadDisk) -> None:
     """It is the last record, so no other unreadable record follows it."""
     log, file = filled(disk.folder / "log")
     disk.break_from(file, file.stat().st_size - 4096)
@@ -83,7 +83,7 @@ def test_a_partly_unreadable_record_waits(disk: BadDisk) -> None:
     log.close()
 
 
-def test_a_log_that_cannot_be_read_at_the_start_stops_no_other_host(
+def test_unreadable_log_at_the_start_stops_no_other_host(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     """Even the local host's; its sampling starts once the log is repaired."""

@@ -25,13 +25,13 @@ def open_files() -> list[Path]:
     return found
 
 
-def test_it_takes_no_record_and_starts_no_file(tmp_path: Path) -> None:
+def test_closed_log_takes_no_record(tmp_path: Path) -> None:
     log = Log(tmp_path, LARGE)
     log.append(0, rows_of("a", 0))
     log.close()
     (file,) = tmp_path.iterdir()
     content = file.read_bytes()
-    with pytest.raises(NotLoggedError, match="it was closed") as raised:
+    with pytest.raises(NotLoggedError, match="it is closed") as raised:
         log.append(1, rows_of("a", 1))
     assert raised.value.dropped == 0
     assert log.failure is None  # the disk is not at fault

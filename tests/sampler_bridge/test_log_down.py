@@ -41,7 +41,7 @@ def newest(folder: Path) -> Path:
     return max((folder / "log").glob("*.log"))
 
 
-def test_points_of_one_host_that_cannot_be_read_are_said_to_wait(
+def test_unreadable_points_of_one_host_are_reported_as_waiting(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
 ) -> None:
     """A folder in place of a full log file simulates a disk with bad blocks."""
@@ -80,7 +80,7 @@ def test_points_of_one_host_that_cannot_be_read_are_said_to_wait(
     assert bridge.end() == 0
 
 
-def test_points_that_a_full_disk_does_not_take_are_said_to_be_lost(
+def test_points_refused_by_a_full_disk_are_reported_as_lost(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "disk", 2048) as folder:

@@ -58,7 +58,7 @@ def take(log: Log, position: Position, max_bytes: int) -> tuple[Position, list[i
     return batch.end, [entry.tick_ms for entry in batch.entries]
 
 
-def test_what_was_taken_goes_for_what_is_new_as_far_as_it_must(disk: Path) -> None:
+def test_acknowledged_segments_make_room_for_new_ones(disk: Path) -> None:
     log = Log(disk / "log", LARGE, segment_bytes=32 * KIB)
     full = fill_up(log)
     first, second, *_ = sorted((disk / "log").iterdir())
@@ -78,7 +78,7 @@ def test_what_was_taken_goes_for_what_is_new_as_far_as_it_must(disk: Path) -> No
     log.close()
 
 
-def test_a_log_of_one_file_that_was_taken_goes_on(disk: Path) -> None:
+def test_acknowledged_single_file_log_continues(disk: Path) -> None:
     box = Outbox(disk / "n1", LARGE, lambda: None)
     number = fill_up(box.log)
     with pytest.raises(NotLoggedError):
@@ -92,7 +92,7 @@ def test_a_log_of_one_file_that_was_taken_goes_on(disk: Path) -> None:
     box.log.close()
 
 
-def test_what_was_sent_from_a_full_disk_is_not_carried(disk: Path) -> None:
+def test_points_sent_from_a_full_disk_are_not_sent_again(disk: Path) -> None:
     """Acknowledged points are kept in blocks of their own, as after kill -9."""
     box = Outbox(disk / "n1", LARGE, lambda: None)
     fill_up(box.log)
@@ -104,7 +104,7 @@ def test_what_was_sent_from_a_full_disk_is_not_carried(disk: Path) -> None:
         one.log.close()
 
 
-def test_what_was_sent_is_deleted_also_where_that_cannot_be_kept(
+def test_sent_points_are_deleted_even_if_the_cursor_cannot_be_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A folder in place of the cursor simulates a disk that cannot save it."""
@@ -125,7 +125,7 @@ def test_what_was_sent_is_deleted_also_where_that_cannot_be_kept(
     box.log.close()
 
 
-def test_a_bridge_that_filled_its_disk_goes_on_when_the_store_is_back(
+def test_bridge_with_a_full_disk_continues_when_the_store_returns(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "disk", 2 * KIB) as folder:

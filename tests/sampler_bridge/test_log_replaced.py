@@ -99,7 +99,7 @@ def told_only(log: Log, position: Position = START) -> list[tuple[int, object]]:
     return [(tick, found) for tick, found in drain(log, position) if found]
 
 
-def test_records_that_wait_are_continued_in_a_new_file(
+def test_waiting_records_continue_in_a_new_file(
     tmp_path: Path, harm: Harm, caplog: pytest.LogCaptureFixture
 ) -> None:
     log = Log(tmp_path / "log", LARGE)
@@ -114,7 +114,9 @@ def test_records_that_wait_are_continued_in_a_new_file(
     log.close()
 
 
-def test_a_reader_notices_it_before_the_next_record(tmp_path: Path, harm: Harm) -> None:
+def test_reader_notices_a_replaced_file_before_the_next_record(
+    tmp_path: Path, harm: Harm
+) -> None:
     log = Log(tmp_path / "log", LARGE)
     append(log, 1, 2)
     harm(newest(tmp_path / "log"))
@@ -123,9 +125,7 @@ def test_a_reader_notices_it_before_the_next_record(tmp_path: Path, harm: Harm) 
     log.close()
 
 
-def test_each_point_counts_once_when_some_were_taken(
-    tmp_path: Path, harm: Harm
-) -> None:
+def test_partly_acknowledged_points_count_once(tmp_path: Path, harm: Harm) -> None:
     log = Log(tmp_path / "log", LARGE)
     append(log, 1, 2)
     first = log.read(START, LARGE)
@@ -141,7 +141,7 @@ def test_each_point_counts_once_when_some_were_taken(
     log.close()
 
 
-def test_a_batch_in_flight_is_sent_again_and_counts_once(
+def test_batch_in_flight_is_sent_again_and_counts_once(
     tmp_path: Path, harm: Harm
 ) -> None:
     log = Log(tmp_path / "log", LARGE)
@@ -156,7 +156,7 @@ def test_a_batch_in_flight_is_sent_again_and_counts_once(
     log.close()
 
 
-def test_the_last_minute_can_be_sent_again(tmp_path: Path, harm: Harm) -> None:
+def test_last_minute_can_be_sent_again(tmp_path: Path, harm: Harm) -> None:
     """A killed store may need it; older points are not kept."""
     log = Log(tmp_path / "log", LARGE)
     append(log, 1, 2, 3)
@@ -169,7 +169,7 @@ def test_the_last_minute_can_be_sent_again(tmp_path: Path, harm: Harm) -> None:
     log.close()
 
 
-def test_a_restart_finds_what_waits(tmp_path: Path, harm: Harm) -> None:
+def test_restart_finds_waiting_records(tmp_path: Path, harm: Harm) -> None:
     log = Log(tmp_path / "log", LARGE)
     append(log, 1, 2)
     position = log.read(START, LARGE).end
@@ -186,7 +186,7 @@ def test_a_restart_finds_what_waits(tmp_path: Path, harm: Harm) -> None:
         again.close()
 
 
-def test_what_memory_does_not_hold_is_lost_and_counted(
+def test_points_beyond_memory_are_lost_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "_MOST_COPIED", 300)
@@ -206,7 +206,7 @@ def test_what_memory_does_not_hold_is_lost_and_counted(
     box.log.close()
 
 
-def test_a_full_disk_keeps_all_in_memory_until_there_is_room(tmp_path: Path) -> None:
+def test_full_disk_keeps_points_in_memory_until_there_is_space(tmp_path: Path) -> None:
     log = Log(tmp_path, LARGE)
     append(log, 1, 2)
     newest(tmp_path).unlink()
@@ -222,7 +222,7 @@ def test_a_full_disk_keeps_all_in_memory_until_there_is_room(tmp_path: Path) -> 
     log.close()
 
 
-def test_a_deleted_file_gives_its_room_back(tmp_path: Path) -> None:
+def test_deleted_file_releases_its_space(tmp_path: Path) -> None:
     """Otherwise the copy of its last records would not fit on a full disk."""
     with small_disk(tmp_path / "disk", 512) as disk:
         log = Log(disk / "log", 10 * LARGE)
@@ -235,7 +235,7 @@ def test_a_deleted_file_gives_its_room_back(tmp_path: Path) -> None:
         log.close()
 
 
-def test_a_shortened_file_does_not_loop_forever(tmp_path: Path) -> None:
+def test_shortened_file_does_not_loop_forever(tmp_path: Path) -> None:
     """If an earlier process wrote the segment, nothing of it is in memory."""
     log = Log(tmp_path, LARGE)
     append(log, 1, 2, 3)
@@ -251,7 +251,7 @@ def test_a_shortened_file_does_not_loop_forever(tmp_path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(["append", "send", "forget", *HARMS]), max_size=30))
-def test_whatever_happens_each_point_is_written_once(steps: list[object]) -> None:
+def test_each_point_is_written_once_after_any_damage(steps: list[object]) -> None:
     with folder() as path:
         box = Outbox(path, LARGE, lambda: None)
         recorder = Recorder(box.log, box.account, lambda: False)
@@ -284,7 +284,7 @@ def sent(box: Outbox) -> Iterator[tuple[int, bytes]]:
         box.settle(batch, 0, None)
 
 
-def test_appending_and_sending_at_once_while_files_go(tmp_path: Path) -> None:
+def test_concurrent_appending_and_sending_survives_damage(tmp_path: Path) -> None:
     box = Outbox(tmp_path, 10 * LARGE, lambda: None)
     recorder = Recorder(box.log, box.account, lambda: False)
     ended = threading.Event()

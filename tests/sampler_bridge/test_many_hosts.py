@@ -45,7 +45,7 @@ def wait_for_process(bridge: BridgeProcess, hosts: set[str]) -> None:
 
 
 @pytest.mark.serial
-def test_hosts_come_move_and_go_without_disturbing_others(
+def test_changing_hosts_do_not_disturb_others(
     pmcd: Pmcd,
     other: Pmcd,
     store: VictoriaMetrics,
@@ -110,7 +110,7 @@ def test_without_the_graph_all_hosts_continue(
     assert closes(again.status("n4"))
 
 
-def test_the_points_of_a_host_that_nobody_wants_any_more_are_sent(
+def test_points_of_a_removed_host_are_sent(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     store.end(9)
@@ -130,7 +130,7 @@ def test_the_points_of_a_host_that_nobody_wants_any_more_are_sent(
     assert bridge.end() == 0
 
 
-def test_the_folder_of_a_bridge_of_one_host_is_taken_over(
+def test_state_of_a_single_host_bridge_is_taken_over(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     store.end(9)

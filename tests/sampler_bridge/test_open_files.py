@@ -34,7 +34,7 @@ with pmapi.Context(address) as context:
 """
 
 
-def test_a_bridge_may_open_as_many_files_as_its_hard_limit_allows(
+def test_bridge_may_open_as_many_files_as_its_hard_limit_allows(
     pmcd: Pmcd, new_bridge: Callable[..., BridgeProcess]
 ) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -48,9 +48,7 @@ def test_a_bridge_may_open_as_many_files_as_its_hard_limit_allows(
     assert bridge.end() == 0
 
 
-def test_pcp_is_given_no_descriptor_that_it_cannot_wait_for(
-    tmp_path: Path, pmcd: Pmcd
-) -> None:
+def test_pcp_gets_only_file_descriptors_below_1024(tmp_path: Path, pmcd: Pmcd) -> None:
     done = subprocess.run(
         [sys.executable, "-c", MANY, tmp_path, pmcd.address],
         cwd=ROOT,

@@ -37,7 +37,7 @@ _LEAST_FREE = "-storage.minFreeDiskSpaceBytes"
 
 
 @pytest.mark.parametrize("left", [4 * MIB, 0], ids=["little room", "no room"])
-def test_a_full_store_gets_every_tick_once_it_has_space(
+def test_full_store_gets_every_tick_once_it_has_space(
     pmcd: Pmcd,
     tmp_path: Path,
     new_bridge: NewBridge,
@@ -71,7 +71,7 @@ def test_a_full_store_gets_every_tick_once_it_has_space(
     assert_all_stored(status, values)
 
 
-def test_the_log_holds_ten_minutes_of_the_monitor_set_twenty_times(
+def test_log_holds_twenty_times_ten_minutes_of_the_monitor_set(
     pmcd: Pmcd, new_bridge: NewBridge
 ) -> None:
     """Extrapolated from the log size of a tick while the store is away."""
@@ -88,7 +88,7 @@ def test_the_log_holds_ten_minutes_of_the_monitor_set_twenty_times(
     assert 600 * a_tick * 20 < Settings.fields["log_max_bytes"].default
 
 
-def test_a_killed_agent_is_a_gap_of_its_own_metrics_until_it_is_back(
+def test_killed_agent_leaves_gap_only_in_its_metrics(
     own_pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,
@@ -150,7 +150,7 @@ def test_missing_permission_for_processes_is_reported_and_the_rest_is_read(
 LIVES = ("0.02", "0.02", "0.05", "0.1", "0.25")
 
 
-def test_processes_that_come_and_go_leave_the_account_whole(
+def test_changing_processes_keep_the_account_closed(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,
@@ -182,7 +182,7 @@ def test_processes_that_come_and_go_leave_the_account_whole(
     assert_every_tick(heartbeat, others, bounds(others), 100, late(status))
 
 
-def test_a_host_that_cannot_be_reached_is_a_gap_and_no_longer(
+def test_unreachable_host_is_a_gap_of_its_downtime(
     own_pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,

@@ -48,7 +48,7 @@ def send(box: Outbox, batches: int, max_bytes: int = 1) -> list[int]:
     ids=["another run", "one of the same second", "one that tells nothing"],
 )
 @pytest.mark.parametrize("resent", [0, 1, TICKS - 1])
-def test_a_minute_that_was_sent_again_in_part_is_by_the_next_process(
+def test_partly_resent_minute_is_completed_by_the_next_process(
     new_box: NewBox,
     first: float | None,
     second: float | None,
@@ -68,7 +68,7 @@ def test_a_minute_that_was_sent_again_in_part_is_by_the_next_process(
     assert after.account.figures()["written"] == 0
 
 
-def test_a_store_that_dies_while_it_is_sent_again_gets_all_of_it(
+def test_store_killed_during_resending_gets_the_whole_minute(
     new_box: NewBox,
 ) -> None:
     box = new_box()
@@ -81,7 +81,7 @@ def test_a_store_that_dies_while_it_is_sent_again_gets_all_of_it(
     assert send(after, 1, 10**6) == list(range(TICKS))
 
 
-def test_a_minute_that_was_sent_again_is_not_a_third_time(new_box: NewBox) -> None:
+def test_resent_minute_is_not_sent_a_third_time(new_box: NewBox) -> None:
     box = new_box()
     append(box)
     for run in (1e9, 2e9):

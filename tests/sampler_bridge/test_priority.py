@@ -47,7 +47,7 @@ def test_bridge_fetches_ahead_of_its_other_threads(
     assert bridge.end() == 0
 
 
-def test_bridge_stays_normal_where_that_is_wanted(
+def test_bridge_keeps_normal_priority_on_request(
     pmcd: Pmcd, new_bridge: Callable[..., BridgeProcess]
 ) -> None:
     bridge = new_bridge(pmcd.address, NOWHERE, priority="normal")

@@ -43,7 +43,7 @@ def watch(bridge: BridgeProcess, until: Callable[[dict[str, Any]], Any]) -> None
     bridge.wait_for(check)
 
 
-def test_the_account_closes_to_the_point_though_store_and_pmcd_are_killed(
+def test_account_closes_exactly_after_kills_of_store_and_pmcd(
     own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(own_pmcd.address, store.url)
@@ -73,7 +73,7 @@ def test_the_account_closes_to_the_point_though_store_and_pmcd_are_killed(
     assert values[f"{NAME}points_missing{{{DOWN}}}"][max(balances)] > 10
 
 
-def test_what_it_costs_is_in_its_series(
+def test_series_of_the_bridge_contain_its_cost(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     began = time.monotonic()
@@ -98,7 +98,7 @@ def test_what_it_costs_is_in_its_series(
 
 
 @pytest.mark.serial
-def test_what_nobody_counted_while_the_bridge_was_dead_is_said(
+def test_downtime_of_the_bridge_is_reported(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
@@ -131,7 +131,7 @@ def test_what_nobody_counted_while_the_bridge_was_dead_is_said(
     assert closes(bridge.status())
 
 
-def test_a_stop_is_told_from_a_death(pmcd: Pmcd, new_bridge: NewBridge) -> None:
+def test_stop_is_distinguished_from_a_crash(pmcd: Pmcd, new_bridge: NewBridge) -> None:
     bridge = new_bridge(pmcd.address, NOWHERE)
     bridge.sample(PLANNED, PERIOD)
     bridge.wait_for(lambda status: status["expected"] > 100)
@@ -144,7 +144,7 @@ def test_a_stop_is_told_from_a_death(pmcd: Pmcd, new_bridge: NewBridge) -> None:
     assert 0 <= absence["seconds"] <= seconds
 
 
-def test_a_name_that_is_none_of_its_own_is_a_gap(
+def test_unknown_own_metric_is_a_gap(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)

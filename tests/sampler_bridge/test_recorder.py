@@ -16,7 +16,7 @@ def record(recorder: Recorder, tick: int) -> None:
     recorder.record(tick, Labelled(rows_of("a", tick), 1, {}), ())
 
 
-def test_points_dropped_for_a_record_that_is_not_written_are_counted(
+def test_points_of_an_unwritten_record_are_counted(
     tmp_path: Path,
 ) -> None:
     log, account = Log(tmp_path, 1000), Account(0)
@@ -36,7 +36,9 @@ def test_points_dropped_for_a_record_that_is_not_written_are_counted(
     log.close()
 
 
-def test_why_a_log_is_not_written_is_told_until_it_is(tmp_path: Path) -> None:
+def test_reason_of_an_unwritten_log_is_reported_until_it_is_written(
+    tmp_path: Path,
+) -> None:
     box = Outbox(tmp_path, 10**6, lambda: None)
     recorder = Recorder(box.log, box.account, lambda: False)
     for _ in range(2):  # a new file, then an existing one

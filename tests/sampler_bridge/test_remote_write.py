@@ -32,7 +32,7 @@ def append(log: Log, tick_ms: int, values: dict[str, float]) -> None:
 
 
 @given(TICKS, st.integers(1, 2000))
-def test_every_point_is_there_once_with_its_labels_and_time(
+def test_every_point_is_stored_once_with_labels_and_time(
     ticks: list[dict[str, float]], at_once: int
 ) -> None:
     with folder() as path:
@@ -54,7 +54,7 @@ def test_every_point_is_there_once_with_its_labels_and_time(
     )
 
 
-def test_a_series_is_told_once_for_all_its_ticks(tmp_path: Path) -> None:
+def test_series_is_sent_once_for_all_its_ticks(tmp_path: Path) -> None:
     log = Log(tmp_path, 10**6)
     for at in range(100):
         append(log, T0 + at, {"long_name_of_a_series": at})
@@ -65,7 +65,7 @@ def test_a_series_is_told_once_for_all_its_ticks(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(1, 300)), st.integers(1, 2000))
-def test_a_request_is_cut_between_its_series(lengths: list[int], most: int) -> None:
+def test_request_is_cut_between_its_series(lengths: list[int], most: int) -> None:
     series = [request_of("a" * length, length, T0) for length in lengths]
     parts = list(cut(b"".join(series), most))
     assert b"".join(parts) == b"".join(series)
@@ -75,7 +75,7 @@ def test_a_request_is_cut_between_its_series(lengths: list[int], most: int) -> N
     assert all(len(a + b) > most for a, b in pairwise(parts))
 
 
-def test_the_store_understands_every_label_and_value(
+def test_store_understands_every_label_and_value(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
     texts = ["x", 'a "b" \\ {c="d"}', "two\nlines", "ü € 𝄞", "0" * 300]

@@ -62,7 +62,7 @@ def source_of(pmcd: Counting, *metrics: str) -> PcpSource:
     return source
 
 
-def test_no_value_becomes_another_metric_s(pmcd: Counting) -> None:
+def test_values_are_not_assigned_to_another_metric(pmcd: Counting) -> None:
     source = source_of(pmcd, FEW)
     wait_until(lambda: values(source.fetch(), FEW), what="the first configuration")
     pmcd.count(SECOND)

@@ -59,7 +59,7 @@ def plan() -> SamplingPlan:
     return make_plan([{**row, "period": PERIOD_MS / 1000}])
 
 
-def test_every_answer_of_a_slow_source_is_kept_at_a_tick_of_its_time(
+def test_answers_of_a_slow_source_are_stored_at_their_ticks(
     tmp_path: Path,
 ) -> None:
     source, log = SlowSource(), Log(tmp_path, 1 << 20, START)

@@ -39,7 +39,7 @@ def test_ninety_metrics_are_looked_up_in_few_round_trips(
     assert sample.missing["no.such.metric"].reason == "Unknown metric name"
 
 
-def test_all_at_once_are_told_what_each_is_told_alone(pmcd: Pmcd) -> None:
+def test_batched_lookups_equal_single_ones(pmcd: Pmcd) -> None:
     """Includes requests that fail, each for its own reason."""
     with Context(pmcd.address) as context:
         names = [*pmcd.names(), "no.such.metric", "sample.bad.unknown"]
@@ -81,7 +81,7 @@ def test_closing_does_not_wait_for_names_that_are_being_read(
     wait_until(lambda: cable.is_idle, what="the end of all connections")
 
 
-def test_names_are_read_again_when_only_their_connection_broke(
+def test_names_are_read_again_after_a_broken_connection(
     pmcd: Pmcd, cable: Cable
 ) -> None:
     source = source_of(cable, "sample.many.int")

@@ -23,12 +23,12 @@ def kept(found: Sample) -> dict[Series, int]:
     }
 
 
-def test_without_choices_a_sample_is_left_as_it_is() -> None:
+def test_sample_without_choices_is_unchanged() -> None:
     whole = sample()
     assert Subset({}).of(whole) is whole
 
 
-def test_only_and_but_part_a_metric_and_leave_the_others() -> None:
+def test_only_and_except_split_a_metric() -> None:
     names = frozenset({"cpu1", "cpu3"})
     fine, coarse = (
         Subset({"cpu": InstanceSelection(names)}),
@@ -38,7 +38,7 @@ def test_only_and_but_part_a_metric_and_leave_the_others() -> None:
     assert kept(coarse.of(sample())) == {CPUS[0]: 0, CPUS[2]: 2, BOTH[4]: 4}
 
 
-def test_the_series_of_a_column_stay_the_same_object() -> None:
+def test_series_of_a_column_stay_the_same_object() -> None:
     subset = Subset({"cpu": InstanceSelection(frozenset({"cpu0"}))})
     first, second = subset.of(sample()), subset.of(sample())
     assert first.columns[0].series is second.columns[0].series
@@ -46,7 +46,7 @@ def test_the_series_of_a_column_stay_the_same_object() -> None:
     assert kept(other) == {}
 
 
-def test_a_named_instance_that_is_not_there_is_a_gap() -> None:
+def test_missing_named_instance_is_a_gap() -> None:
     subset = Subset({"cpu": InstanceSelection(frozenset({"cpu0", "cpu8", "cpu9"}))})
     assert subset.expected(["cpu", "load"]) == 4
     found = subset.of(sample())
@@ -54,7 +54,7 @@ def test_a_named_instance_that_is_not_there_is_a_gap() -> None:
     assert found.expected == 4
 
 
-def test_a_gap_counts_what_is_chosen_and_no_more() -> None:
+def test_gap_counts_chosen_instances_only() -> None:
     down = Gap("no permission", 4)
     only = Subset({"cpu": InstanceSelection(frozenset({"cpu0"}))})
     assert only.of(sample((), cpu=down)).missing == {"cpu": Gap("no permission", 1)}
@@ -63,7 +63,7 @@ def test_a_gap_counts_what_is_chosen_and_no_more() -> None:
     assert but.of(sample((), cpu=down)).missing == {"cpu": Gap("no permission", 3)}
 
 
-def test_a_gap_of_instances_that_nobody_chose_is_none() -> None:
+def test_gap_of_unchosen_instances_is_dropped() -> None:
     """Three of four exist; the gap says how many are missing, not which."""
     nameless = Gap("an instance without a name", 1)
     only = Subset({"cpu": InstanceSelection(frozenset({"cpu0", "cpu3"}))})

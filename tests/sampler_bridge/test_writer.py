@@ -42,7 +42,7 @@ def broken(points: int) -> list[LogRows]:
 def sending(folder: Path, url: str) -> Iterator[tuple[Log, Account, Writer]]:
     """A log, its account and its running sender; the cursor stays in the folder."""
     with writing(StoreConnection(url)) as writer:
-        box = Outbox(folder, 10**9, writer.told)
+        box = Outbox(folder, 10**9, writer.notify)
         writer.add(box)
         yield box.log, box.account, writer
     box.log.close()
@@ -59,7 +59,7 @@ def writing(store: StoreConnection) -> Iterator[Writer]:
         writer.stop(5.0)
 
 
-def test_what_waits_is_sent_and_acknowledged(
+def test_waiting_records_are_sent_and_acknowledged(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
     with sending(tmp_path, store.url) as (log, account, writer):
@@ -73,9 +73,7 @@ def test_what_waits_is_sent_and_acknowledged(
     assert load_cursor(tmp_path / "cursor.json").taken > Cursor().taken
 
 
-def test_stopping_sends_what_still_waits(
-    tmp_path: Path, store: VictoriaMetrics
-) -> None:
+def test_stop_sends_waiting_records(tmp_path: Path, store: VictoriaMetrics) -> None:
     with sending(tmp_path, store.url) as (log, _, writer):
         wait_until(lambda: writer.state.up)
         for tick in range(50):
@@ -94,12 +92,10 @@ class CountingStore(StoreConnection):
 
 
 @pytest.mark.serial
-def test_ticks_that_never_cease_are_gathered(
-    tmp_path: Path, store: VictoriaMetrics
-) -> None:
+def test_continuous_ticks_are_batched(tmp_path: Path, store: VictoriaMetrics) -> None:
     counting = CountingStore(store.url)
     with writing(counting) as writer:
-        box = Outbox(tmp_path, 10**9, writer.told)
+        box = Outbox(tmp_path, 10**9, writer.notify)
         writer.add(box)
         began = time.monotonic()
         for tick in range(300):
@@ -112,7 +108,7 @@ def test_ticks_that_never_cease_are_gathered(
     assert 1 <= counting.requests <= took / 0.02 + 1
 
 
-def test_a_refused_record_costs_itself_alone(
+def test_refused_record_affects_only_itself(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
     log = Log(tmp_path / "log", 10**9)
@@ -130,11 +126,11 @@ def test_a_refused_record_costs_itself_alone(
     assert figures["expected"] == 9
 
 
-def test_what_is_refused_of_one_host_costs_no_other_anything(
+def test_refused_record_affects_no_other_host(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
     with writing(StoreConnection(store.url)) as writer:
-        boxes = [Outbox(tmp_path / name, 10**9, writer.told) for name in "abc"]
+        boxes = [Outbox(tmp_path / name, 10**9, writer.notify) for name in "abc"]
         for tick in range(1, 6):
             for name, box in zip("abc", boxes, strict=True):
                 if name == "b" and tick == 3:
@@ -153,7 +149,7 @@ def test_what_is_refused_of_one_host_costs_no_other_anything(
         box.log.close()
 
 
-def test_a_tick_that_is_more_than_the_store_takes_at_once_is_sent_in_parts(
+def test_too_large_tick_is_sent_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Next to another host's tick, and refused by a store if sent in one request."""
@@ -178,7 +174,7 @@ def test_a_tick_that_is_more_than_the_store_takes_at_once_is_sent_in_parts(
         box.log.close()
 
 
-def test_a_log_that_cannot_be_read_waits_and_delays_no_other(
+def test_unreadable_log_delays_no_other(
     tmp_path: Path, store: VictoriaMetrics, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A folder in place of a log file simulates a disk with bad blocks."""
@@ -209,7 +205,7 @@ def test_a_log_that_cannot_be_read_waits_and_delays_no_other(
 
 
 @pytest.mark.parametrize("path", ["", "/no/store/here"])
-def test_an_address_without_a_store_loses_nothing(
+def test_unreachable_store_loses_nothing(
     tmp_path: Path, store: VictoriaMetrics, path: str
 ) -> None:
     with sending(tmp_path, (store.url if path else NOWHERE) + path) as (log, _, writer):
@@ -219,7 +215,7 @@ def test_an_address_without_a_store_loses_nothing(
     assert log.waiting == 1
 
 
-def test_a_restarted_store_gets_the_last_minute_again(
+def test_restarted_store_gets_the_last_minute_again(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
     with sending(tmp_path, store.url) as (log, account, writer):
@@ -236,7 +232,7 @@ def test_a_restarted_store_gets_the_last_minute_again(
     assert account.figures()["written"] == 21
 
 
-def test_a_store_restart_without_a_bridge_is_noticed(
+def test_store_restart_without_a_bridge_is_noticed(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
     with sending(tmp_path, store.url) as (log, _, _):
@@ -252,7 +248,7 @@ def test_a_store_restart_without_a_bridge_is_noticed(
     assert len(store.values()["a"]) == 20
 
 
-def test_a_store_that_stayed_is_not_sent_anything_again(
+def test_store_that_kept_running_gets_nothing_again(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:
     with sending(tmp_path, store.url) as (log, _, _):
@@ -264,7 +260,7 @@ def test_a_store_that_stayed_is_not_sent_anything_again(
         assert account.figures()["resent"] == 0
 
 
-def test_a_store_says_which_run_it_is(store: VictoriaMetrics) -> None:
+def test_store_reports_its_start_time(store: VictoriaMetrics) -> None:
     client = StoreConnection(store.url)
     first = client.started()
     assert first

@@ -59,7 +59,7 @@ def rows(store: TwinStores, query: str, **params: str) -> list[list[Any]]:
     return store.twin.select(saved_query(query).bind(params)).values()
 
 
-def test_a_job_is_described_with_what_it_may_use_and_its_series(
+def test_job_is_described_with_its_limits_and_series(
     twins: CgroupTwins, store: TwinStores
 ) -> None:
     assert write(twins, listed([life(JOB), life(STEP, metrics=(USAGE,))]))
@@ -81,7 +81,7 @@ def test_a_job_is_described_with_what_it_may_use_and_its_series(
     assert (URIRef(step[-1]), ST.parentCgroup, parent) in graph
 
 
-def test_what_stands_is_not_written_again_not_even_by_another(
+def test_unchanged_groups_are_not_written_again(
     twins: CgroupTwins, store: TwinStores
 ) -> None:
     ledger = listed([life(JOB)], [life("/old", ended=1_795_000_000_500)])
@@ -94,7 +94,9 @@ def test_what_stands_is_not_written_again_not_even_by_another(
     assert {*store.twin.construct("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }")} == {*before}
 
 
-def test_a_group_ends_and_the_oldest_go(twins: CgroupTwins, store: TwinStores) -> None:
+def test_ended_group_is_recorded_and_the_oldest_removed(
+    twins: CgroupTwins, store: TwinStores
+) -> None:
     write(twins, listed([life(JOB)]))
     end = 1_795_000_009_000
     write(twins, listed([], [life(JOB, ended=end)]))
@@ -137,7 +139,7 @@ def test_changed_limits_are_reported_again(
     assert row[5:9] == [1, None, None, None]
 
 
-def test_added_plans_end_with_their_job_and_no_others(
+def test_plans_added_for_a_job_end_with_it(
     twins: CgroupTwins, store: TwinStores
 ) -> None:
     other = life("/slurm/uid_1000/job_8")
@@ -166,7 +168,7 @@ def test_added_plans_end_with_their_job_and_no_others(
     assert plan_names(HOST, store.twin) == ["cpu0", "monitor", "soon"]
 
 
-def test_a_host_that_is_not_in_the_twin_has_no_groups(store: TwinStores) -> None:
+def test_host_missing_in_the_twin_has_no_groups(store: TwinStores) -> None:
     twins = CgroupTwins(store.twin, IRIS, HOST, DOMAIN)
     assert not write(twins, listed([life(JOB)]))
     assert not store.twin.ask("ASK { ?s ?p ?o }")

@@ -38,12 +38,12 @@ def test_step_is_learned_from_coarse_samples() -> None:
 @pytest.mark.parametrize(
     "values", [[1000, 1010, 1020], [0.5 + n for n in range(40)], [0] * 40]
 )
-def test_step_is_not_guessed(values: list[float]) -> None:
+def test_step_is_unknown_without_evidence(values: list[float]) -> None:
     few = Points(MS[: len(values)], np.array(values, float))
     assert source_resolution([few], "millisec", is_counter=True) is None
 
 
-def test_gauge_that_is_updated_every_five_seconds() -> None:
+def test_update_interval_of_a_gauge_is_learned() -> None:
     stamps = np.arange(0, 60_000, 1000)
     load = [RNG.random(12)[stamps // 5000] for _ in range(3)]
     series = [Points(stamps, one) for one in load]
@@ -51,14 +51,14 @@ def test_gauge_that_is_updated_every_five_seconds() -> None:
     assert source_resolution([Points(stamps, RNG.random(60))], "") is None
 
 
-def test_events_at_random_have_no_resolution() -> None:
+def test_random_events_have_no_resolution() -> None:
     """1,000 counters of events of various rates, none of them periodic."""
     for rate in np.repeat([0.001, 0.01, 0.1, 0.5], 250):
         events = np.cumsum(RNG.random(MS.size) < rate).astype(float)
         assert source_resolution([Points(MS, events)], "count", is_counter=True) is None
 
 
-def test_nothing_is_learned_of_no_samples() -> None:
+def test_no_samples_give_no_resolution() -> None:
     assert source_resolution([], "millisec", is_counter=True) is None
     assert source_resolution([Points(MS[:1], np.ones(1))]) is None
 
@@ -78,7 +78,7 @@ def test_rates_are_over_the_resolution(load: float) -> None:
     assert found.median == pytest.approx(1000 * load, rel=0.8)
 
 
-def test_cpus_that_tick_apart_do_not_look_faster() -> None:
+def test_cpus_with_offset_ticks_do_not_look_faster() -> None:
     pair = Points(MS, ticking(1).values + ticking(1, phase=9).values)
     span = Span(float(MS[0]), float(MS[-1]))
     found = of_counter(pair, span, resolution=0.01)
@@ -95,7 +95,9 @@ def test_cpus_that_tick_apart_do_not_look_faster() -> None:
         ([0] * 4 + [10] + [0] * 4, (None, None, None)),
     ],
 )
-def test_rates_of_few_updates(steps: list[int], rates: tuple[float | None]) -> None:
+def test_rates_of_few_updates_are_correct(
+    steps: list[int], rates: tuple[float | None]
+) -> None:
     points = Points(MS[: len(steps)], np.cumsum(steps).astype(float))
     last = float(points.stamps[-1])
     found = of_counter(points, Span(float(MS[0]), last), resolution=0.01)
@@ -103,7 +105,7 @@ def test_rates_of_few_updates(steps: list[int], rates: tuple[float | None]) -> N
     assert found.mean == pytest.approx(1000 * sum(steps) / (len(steps) - 1))
 
 
-def test_idle_times_count_as_much_as_busy_ones() -> None:
+def test_idle_times_count_like_busy_ones() -> None:
     counter = ticking(1)
     idle = Points(MS, np.minimum(counter.values, counter.values[0] + 200))
     found = of_counter(idle, Span(float(MS[0]), float(MS[-1])), resolution=0.01)

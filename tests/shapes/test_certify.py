@@ -31,7 +31,7 @@ def agrees(data: Graph) -> bool:
     return found
 
 
-def test_every_shape_of_the_house_is_known() -> None:
+def test_every_own_shape_is_supported() -> None:
     assert Certifier(shapes_graph()).conforms(Data([]))
 
 
@@ -47,17 +47,17 @@ def test_every_shape_of_the_house_is_known() -> None:
         "sh:minCount 1.5",
     ],
 )
-def test_what_is_not_known_is_left_to_pyshacl(part: str) -> None:
+def test_unsupported_shapes_are_left_to_pyshacl(part: str) -> None:
     with pytest.raises(UnsureError):
         Certifier(Graph().parse(data=f"{TURTLE} {part} ."))
 
 
-def test_classes_of_the_data_s_own_are_left_to_pyshacl() -> None:
+def test_classes_declared_in_the_data_are_left_to_pyshacl() -> None:
     with pytest.raises(UnsureError):
         Data([(ST.Socket, RDFS.subClassOf, ST.Core)])
 
 
-def test_of_what_stands_elsewhere_the_class_is_known() -> None:
+def test_class_of_external_nodes_is_given() -> None:
     """A plan and its series, whose host and metric are not validated again."""
     host, metric = URIRef("urn:host"), URIRef("urn:metric")
     triples = Triples()
@@ -89,7 +89,7 @@ def _graph(triples: Iterable[tuple[Node, Node, Node]]) -> Graph:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_damage_is_never_certified(parts: Graph, seed: int) -> None:
+def test_damaged_data_is_never_certified(parts: Graph, seed: int) -> None:
     """Triples are lost, duplicated, retyped and mixed up at random."""
     dice = random.Random(seed)
     triples = sorted(parts)
@@ -103,7 +103,7 @@ def test_damage_is_never_certified(parts: Graph, seed: int) -> None:
     agrees(data)
 
 
-def test_what_is_whole_is_certified(big_host: Graph) -> None:
+def test_valid_host_is_certified(big_host: Graph) -> None:
     assert agrees(big_host)
 
 

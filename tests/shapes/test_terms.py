@@ -89,7 +89,7 @@ def test_every_shape_file_defines_shapes() -> None:
     assert {stem for stem, _, _ in ALL_SHAPES} == set(SHAPE_FILES)
 
 
-def test_every_shacl_term_is_one() -> None:
+def test_every_shacl_term_exists() -> None:
     assert not [
         (stem, term)
         for stem, graph in SHAPE_FILES.items()
@@ -107,7 +107,7 @@ def test_every_term_of_the_vocabulary_exists() -> None:
     ]
 
 
-def test_every_shape_says_in_words_what_is_wrong() -> None:
+def test_every_shape_has_one_message() -> None:
     assert not [
         (stem, shape)
         for stem, graph, shape in ALL_SHAPES

@@ -26,13 +26,13 @@ def host(big_host: Graph) -> Iterator[Graph]:
     assert len(big_host) == len(whole)
 
 
-def test_a_host_of_128_threads_conforms(big_host: Graph) -> None:
+def test_host_of_128_threads_conforms(big_host: Graph) -> None:
     report = validate(big_host)
     assert report.lines == []
     assert report.conforms
 
 
-def test_a_large_host_is_as_large_as_a_real_one(big_host: Graph) -> None:
+def test_large_host_is_as_large_as_a_real_one(big_host: Graph) -> None:
     of_host = [s for s in big_host.subjects() if "/twin/" in str(s)]
     assert 20_000 < len(of_host) < 50_000
 
@@ -44,12 +44,12 @@ def test_one_fault_in_a_large_host_is_found(host: Graph) -> None:
     ]
 
 
-def test_a_fault_on_every_thread_is_a_line_each(host: Graph) -> None:
+def test_fault_on_every_thread_gives_a_line_each(host: Graph) -> None:
     host.remove((None, ST.allowed, None))
     assert len(validate(host).lines) == 128
 
 
-def test_nothing_conforms_to_everything() -> None:
+def test_empty_graph_conforms() -> None:
     assert validate(Graph()).conforms
 
 
@@ -59,7 +59,7 @@ def test_validation_changes_neither_data_nor_shapes(big_host: Graph) -> None:
     assert (len(big_host), len(shapes_graph())) == before
 
 
-def test_the_graph_says_what_the_lines_say(host: Graph) -> None:
+def test_report_graph_matches_its_lines(host: Graph) -> None:
     host.add((THREAD, ST.numberOfLegs, Literal(4)))
     report = validate(host)
     assert not report.conforms
@@ -70,7 +70,7 @@ def test_the_graph_says_what_the_lines_say(host: Graph) -> None:
     assert report.graph.value(results[0], SH.focusNode) == ST.numberOfLegs
 
 
-def test_a_warning_conforms_and_is_told(host: Graph) -> None:
+def test_warning_conforms_and_is_reported(host: Graph) -> None:
     host.remove((THREAD, ST.inNumaDomain, None))
     report = validate(host)
     assert report.conforms
@@ -85,7 +85,7 @@ def test_violations_come_before_warnings(host: Graph) -> None:
     assert [line.startswith("warning") for line in lines] == [False, True]
 
 
-def test_a_value_with_line_breaks_stays_on_one_line(host: Graph) -> None:
+def test_value_with_line_breaks_stays_on_one_line(host: Graph) -> None:
     host.set((THREAD, ST.osIndex, Literal("a\nb" + "x" * 500)))
     (line,) = validate(host).lines
     assert "\n" not in line
@@ -99,7 +99,7 @@ def test_subclasses_need_no_inference(host: Graph) -> None:
     assert validate(host).conforms
 
 
-def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
+def test_empty_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NoShapesError, match="reinstall"):
         shape_paths(tmp_path)
     assert issubclass(NoShapesError, ShapesError)
@@ -117,5 +117,5 @@ def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
         (Literal(5), '"5"'),
     ],
 )
-def test_nodes_are_written_as_people_do(node: URIRef | Literal, text: str) -> None:
+def test_nodes_are_written_without_the_base(node: URIRef | Literal, text: str) -> None:
     assert short(node) == text

@@ -38,7 +38,7 @@ SECRET = "s3cret-Pa55"
         ("GET", "/$/ping"),
     ],
 )
-def test_a_stranger_gets_nothing_from_fuseki(
+def test_fuseki_refuses_unknown_accounts(
     servers: Servers, method: str, path: str
 ) -> None:
     url, form = servers.url("FUSEKI") + path, {"update": "DROP ALL", "query": "ASK {}"}
@@ -50,7 +50,7 @@ def own_password(servers: Servers, service: str = "fuseki") -> str:
     return (servers.home / service / "password").read_text().strip()
 
 
-def test_our_account_is_let_in(servers: Servers) -> None:
+def test_own_account_is_accepted(servers: Servers) -> None:
     with Endpoint(f"{servers.fuseki}/twin") as twin:
         twin.update("INSERT DATA { GRAPH <urn:a> { <urn:a> <urn:b> 1 } }")
         assert twin.ask("ASK { <urn:a> <urn:b> 1 }")
@@ -58,14 +58,14 @@ def test_our_account_is_let_in(servers: Servers) -> None:
 
 
 @pytest.mark.parametrize("name", ["fuseki/password", "fuseki/passwd", "store/password"])
-def test_passwords_are_for_our_eyes_only(servers: Servers, name: str) -> None:
+def test_password_files_are_private(servers: Servers, name: str) -> None:
     mode = (servers.home / name).stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
     assert len(own_password(servers)) >= 32
 
 
 @pytest.mark.parametrize("service", ["fuseki", "store"])
-def test_the_password_stands_nowhere_else(servers: Servers, service: str) -> None:
+def test_password_is_in_no_other_file(servers: Servers, service: str) -> None:
     servers.run("query", "inventory/hosts")
     password = own_password(servers, service).encode()
     for path in servers.home.rglob("*"):
@@ -76,7 +76,7 @@ def test_the_password_stands_nowhere_else(servers: Servers, service: str) -> Non
         assert password not in command
 
 
-def test_a_wrong_password_is_one_line(servers: Servers) -> None:
+def test_wrong_password_gives_one_line(servers: Servers) -> None:
     wrong = servers.env | {"SUPERTWIN_FUSEKI_PASSWORD": SECRET}
     done = run(wrong, "query", "inventory/hosts")
     assert done.returncode == 1
@@ -86,7 +86,7 @@ def test_a_wrong_password_is_one_line(servers: Servers) -> None:
     assert SECRET not in line
 
 
-def test_every_kind_of_refusal(servers: Servers) -> None:
+def test_every_kind_of_refusal_is_reported(servers: Servers) -> None:
     url = f"{servers.url('FUSEKI')}/twin"
     with Endpoint(url, account=("supertwin", SECRET)) as twin:
         for call in (
@@ -98,7 +98,7 @@ def test_every_kind_of_refusal(servers: Servers) -> None:
                 call()
 
 
-def test_an_account_in_an_address_is_taken_out_of_it() -> None:
+def test_account_is_removed_from_a_url() -> None:
     settings = Settings(
         fuseki_url=f"http://ada:{SECRET}%40@graph.example:3030/",
         store_write_url=f"https://bob:{SECRET}@store.example/insert/0/prometheus",
@@ -111,7 +111,7 @@ def test_an_account_in_an_address_is_taken_out_of_it() -> None:
     assert SECRET not in json.dumps(settings.shown())
 
 
-def test_children_are_handed_secrets_and_files_are_not(
+def test_secrets_are_passed_to_children_not_written_to_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = Settings(fuseki_url="http://x", fuseki_password=SECRET)
@@ -122,7 +122,7 @@ def test_children_are_handed_secrets_and_files_are_not(
     assert fuseki_account(Settings()) == ("supertwin", SECRET)
 
 
-def test_a_password_comes_from_a_file(tmp_path: Path) -> None:
+def test_password_is_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     settings = Settings(fuseki_url="http://x", fuseki_password_file=path)
     with pytest.raises(UserError, match=f"FUSEKI_PASSWORD_FILE={path} cannot be"):
@@ -137,7 +137,7 @@ def test_a_password_comes_from_a_file(tmp_path: Path) -> None:
     assert fuseki_account(settings) == ("supertwin", SECRET)
 
 
-def test_an_invalid_file_of_a_password_is_refused_at_once(tmp_path: Path) -> None:
+def test_invalid_password_file_is_refused_immediately(tmp_path: Path) -> None:
     """A pipe may have no writer, and a device no end."""
     pipe, huge = tmp_path / "pipe", tmp_path / "huge"
     os.mkfifo(pipe)
@@ -152,7 +152,7 @@ def test_an_invalid_file_of_a_password_is_refused_at_once(tmp_path: Path) -> Non
             store_read_account(Settings(home=tmp_path, store_password_file=file))
 
 
-def test_a_store_elsewhere_gets_no_password_of_ours(tmp_path: Path) -> None:
+def test_external_store_gets_no_own_password(tmp_path: Path) -> None:
     own = Settings(home=tmp_path)
     account = make_account(own, "store")
     assert store_read_account(own) == store_write_account(own) == account
@@ -161,7 +161,7 @@ def test_a_store_elsewhere_gets_no_password_of_ours(tmp_path: Path) -> None:
     assert store_write_account(settings) == account
 
 
-def test_a_fuseki_elsewhere_gets_no_password_of_ours(tmp_path: Path) -> None:
+def test_external_fuseki_gets_no_own_password(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, fuseki_url="http://elsewhere")
     (tmp_path / "fuseki").mkdir()
     own = Settings(home=tmp_path)
@@ -170,7 +170,7 @@ def test_a_fuseki_elsewhere_gets_no_password_of_ours(tmp_path: Path) -> None:
     assert fuseki_account(settings) is None
 
 
-def test_a_wrong_setting_does_not_show_the_password(env: dict[str, str]) -> None:
+def test_invalid_setting_does_not_show_the_password(env: dict[str, str]) -> None:
     url = f"http://ada lovelace:{SECRET}@graph.example"
     done = run(env | {"SUPERTWIN_FUSEKI_URL": url}, "status")
     assert done.returncode == 2
@@ -182,7 +182,7 @@ def test_a_wrong_setting_does_not_show_the_password(env: dict[str, str]) -> None
     assert SECRET not in done.stderr + wrong.stderr
 
 
-def test_a_password_is_never_open_to_others(tmp_path: Path) -> None:
+def test_password_is_never_readable_by_others(tmp_path: Path) -> None:
     folder = tmp_path / "fuseki"
     folder.mkdir()
     before = os.umask(0)

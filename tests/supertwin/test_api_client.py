@@ -84,7 +84,7 @@ def asking(home: Path, server: Scripted) -> Iterator[ApiClient]:
         yield client
 
 
-def test_a_request_names_its_user_and_command(tmp_path: Path) -> None:
+def test_request_names_its_user_and_command(tmp_path: Path) -> None:
     server = Scripted(answer("200 OK", b'{"a": 1}'))
     with asking(tmp_path, server) as client:
         assert client.ask("POST", "/observations?first=0", b'{"x": "\xc3\xa9"}') == {
@@ -102,7 +102,7 @@ def test_a_request_names_its_user_and_command(tmp_path: Path) -> None:
     assert body == b'{"x": "\xc3\xa9"}'
 
 
-def test_an_answer_may_arrive_byte_by_byte_on_a_kept_connection(
+def test_answer_may_arrive_byte_by_byte_on_a_kept_connection(
     tmp_path: Path,
 ) -> None:
     texts = (answer("200 OK", b'{"a": 1}'), answer("202 Accepted", b'{"b": 2}'))
@@ -113,7 +113,7 @@ def test_an_answer_may_arrive_byte_by_byte_on_a_kept_connection(
     assert server.connections == 1
 
 
-def test_a_connection_that_the_api_ends_is_opened_again(tmp_path: Path) -> None:
+def test_connection_closed_by_the_api_is_reopened(tmp_path: Path) -> None:
     last = answer("200 OK", b'{"a": 1}', "Connection: close")
     server = Scripted(last, answer("200 OK", b'{"b": 2}'))
     with asking(tmp_path, server) as client:
@@ -123,7 +123,9 @@ def test_a_connection_that_the_api_ends_is_opened_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", [1, 1 << 16])
-def test_events_are_told_whole_however_they_are_cut(tmp_path: Path, step: int) -> None:
+def test_events_are_complete_for_any_packet_boundaries(
+    tmp_path: Path, step: int
+) -> None:
     pieces = (b": nothing new\n\nid: 1\nda", b'ta: {"event": "st', b'arted"}\n\n')
     last = b'data: {"event": "closed"}\n\n'
     with asking(tmp_path, Scripted(chunked(*pieces, last), step=step)) as client:
@@ -131,7 +133,7 @@ def test_events_are_told_whole_however_they_are_cut(tmp_path: Path, step: int) -
     assert events == [{"event": "started"}, {"event": "closed"}]
 
 
-def test_events_that_break_off_are_told_as_such(tmp_path: Path) -> None:
+def test_interrupted_event_stream_is_an_error(tmp_path: Path) -> None:
     whole = chunked(b'data: {"event": "started"}\n\n', b"data: {}\n\n")
     with asking(tmp_path, Scripted(whole[:-12])) as client:
         events = client.events("/events")
@@ -149,7 +151,7 @@ def test_events_that_break_off_are_told_as_such(tmp_path: Path) -> None:
         b"HTTP/1.1 OK\r\n\r\n",
     ],
 )
-def test_an_invalid_answer_is_named(tmp_path: Path, text: bytes) -> None:
+def test_invalid_answer_is_named(tmp_path: Path, text: bytes) -> None:
     server = Scripted(text)
     with (
         asking(tmp_path, server) as client,
@@ -168,7 +170,7 @@ def test_an_invalid_answer_is_named(tmp_path: Path, text: bytes) -> None:
         ("502 Bad", b'["{}"]{}', ApiUnavailableError, "answered with 502"),
     ],
 )
-def test_a_refusal_is_passed_on(
+def test_refusal_is_passed_on(
     tmp_path: Path, status: str, body: bytes, kind: type[Exception], said: str
 ) -> None:
     for ask in ("ask", "events"):
@@ -179,7 +181,7 @@ def test_a_refusal_is_passed_on(
             list(client.ask("GET", "/x") if ask == "ask" else client.events("/x"))
 
 
-def test_a_restarted_api_is_asked_with_its_new_key(tmp_path: Path) -> None:
+def test_restarted_api_is_called_with_its_new_key(tmp_path: Path) -> None:
     refusal = answer("401 Unauthorized", b'{"detail": "another key"}')
     old, new = Scripted(refusal), Scripted(answer("200 OK", b'{"a": 1}'))
     with closing(new), asking(tmp_path, old) as client:
@@ -188,7 +190,7 @@ def test_a_restarted_api_is_asked_with_its_new_key(tmp_path: Path) -> None:
     assert b"Bearer local_other" in new.requests[0]
 
 
-def test_a_key_that_nobody_knows_is_refused_once(tmp_path: Path) -> None:
+def test_unknown_key_is_refused_once(tmp_path: Path) -> None:
     server = Scripted(answer("401 Unauthorized", b'{"detail": "no such key"}'))
     with (
         asking(tmp_path, server) as client,
@@ -198,7 +200,7 @@ def test_a_key_that_nobody_knows_is_refused_once(tmp_path: Path) -> None:
     assert len(server.requests) == 1
 
 
-def test_without_an_api_the_cure_is_told(tmp_path: Path) -> None:
+def test_missing_api_names_the_fix(tmp_path: Path) -> None:
     with pytest.raises(ApiUnavailableError, match="`make up` starts one"):
         ApiClient(tmp_path)
     listens(tmp_path, LocalApi("http://127.0.0.1:9", "local_key"))
@@ -209,7 +211,7 @@ def test_without_an_api_the_cure_is_told(tmp_path: Path) -> None:
         client.ask("GET", "/")
 
 
-def test_a_queued_client_is_answered_however_late(
+def test_queued_client_gets_a_late_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_client, "_SECONDS", 0.2)
@@ -220,7 +222,7 @@ def test_a_queued_client_is_answered_however_late(
             client.ask("POST", "/observations", b"{}")
 
 
-def test_a_queued_client_is_told_that_the_api_died(tmp_path: Path) -> None:
+def test_queued_client_learns_that_the_api_died(tmp_path: Path) -> None:
     with (
         asking(tmp_path, Scripted(b"", seconds=0.2)) as client,
         pytest.raises(ApiUnavailableError, match="without response"),

@@ -60,7 +60,7 @@ def calibrating(home: Path) -> list[int]:
     ]
 
 
-def test_a_calibration_that_is_killed_or_ended_leaves_nothing(
+def test_calibration_that_is_killed_or_ended_leaves_nothing(
     tmp_path: Path, temporary: Path
 ) -> None:
     """The supervisor's task runs in this process; the second try ends as by `down`."""
@@ -104,7 +104,7 @@ def niceness(pid: int) -> set[int]:
     return found
 
 
-def test_a_machine_that_gets_busy_ends_it(tmp_path: Path, temporary: Path) -> None:
+def test_busy_machine_ends_the_calibration(tmp_path: Path, temporary: Path) -> None:
     """Its own graph store exceeds the limit."""
     env = {"SUPERTWIN_HOME": str(tmp_path), "SUPERTWIN_IDLE_CPU": "1e-9"}
     done = subprocess.run(
@@ -124,7 +124,7 @@ def test_a_machine_that_gets_busy_ends_it(tmp_path: Path, temporary: Path) -> No
     assert not (tmp_path / "cost.json").exists()
 
 
-def test_a_folder_is_removed_when_its_owner_is_gone(temporary: Path) -> None:
+def test_folder_without_an_owner_is_removed(temporary: Path) -> None:
     """As after `kill -9` without a supervisor: the next calibration removes it."""
     command = [*ENDS_WITH_US, sys.executable, "-c", _HOLDER]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as held:
@@ -141,7 +141,7 @@ def test_a_folder_is_removed_when_its_owner_is_gone(temporary: Path) -> None:
     assert not left(temporary)
 
 
-def test_the_command_waits_until_the_machine_is_idle(
+def test_command_waits_until_the_machine_is_idle(
     tmp_path: Path, temporary: Path
 ) -> None:
     env = {"SUPERTWIN_HOME": str(tmp_path), "SUPERTWIN_IDLE_SECONDS": "86400"}

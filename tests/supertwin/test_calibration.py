@@ -69,7 +69,7 @@ def model(calibrated: Calibrated) -> CostModel:
     return calibrated.model
 
 
-def test_it_is_made_in_the_background_and_status_says_so(
+def test_calibration_runs_in_the_background_and_status_shows_it(
     calibrated: Calibrated,
 ) -> None:
     assert "waits until the machine is idle for 1 s" in calibrated.waiting
@@ -81,7 +81,7 @@ def test_it_is_made_in_the_background_and_status_says_so(
     assert (event["thing"], event["outcome"]) == ("here", "done")
 
 
-def test_what_was_measured_is_kept(model: CostModel, home: Path) -> None:
+def test_measurements_are_saved(model: CostModel, home: Path) -> None:
     assert [run.title for run in model.runs] == [run.title for run in FEW]
     assert model.host == "here"
     assert not model.is_default
@@ -90,7 +90,7 @@ def test_what_was_measured_is_kept(model: CostModel, home: Path) -> None:
     assert [*home.glob("cost*")] == [home / "cost.json"]
 
 
-def test_every_part_has_worked_more_the_more_was_asked(model: CostModel) -> None:
+def test_every_part_works_more_with_more_load(model: CostModel) -> None:
     idle, few, more = model.runs
     for part in ("pmcd", "linux", "proc", "bridge", "store"):
         assert idle.cpu[part] < more.cpu[part], part
@@ -102,7 +102,7 @@ def test_every_part_has_worked_more_the_more_was_asked(model: CostModel) -> None
         assert run.others >= 0
 
 
-def test_events_have_a_pmcd_of_their_own(model: CostModel) -> None:
+def test_events_have_their_own_pmcd(model: CostModel) -> None:
     """Each event has a value and a dutycycle for each CPU."""
     idle, events, _ = model.runs
     cpus = len(os.sched_getaffinity(0))
@@ -117,7 +117,7 @@ def test_events_have_a_pmcd_of_their_own(model: CostModel) -> None:
         assert idle.cpu[part] < events.cpu[part], part
 
 
-def test_bytes_are_of_real_points(model: CostModel) -> None:
+def test_bytes_are_measured_on_real_points(model: CostModel) -> None:
     """Rough bounds: a point does not take more than it would without compression."""
     a_day = model.disk.a_day(86_400 * 100, 100)
     assert 0 < a_day.value / (86_400 * 100) < 16
@@ -137,7 +137,7 @@ def servers(
         yield emptied_fuseki, pmcd, store
 
 
-def test_an_estimate_is_what_the_bridge_then_writes(
+def test_estimate_matches_what_the_bridge_writes(
     model: CostModel,
     home: Path,
     servers: tuple[Fuseki, Pmcd, VictoriaMetrics],

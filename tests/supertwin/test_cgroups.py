@@ -10,12 +10,12 @@ from tests.ports import free_port
 
 
 @pytest.mark.parametrize("roots", ["slurm//x", "fine/*,../x", "a\nb"])
-def test_roots_that_are_none_are_refused(roots: str) -> None:
+def test_invalid_roots_are_refused(roots: str) -> None:
     with pytest.raises(SettingsError, match="is not a cgroup root"):
         Settings(cgroup_roots=roots)
 
 
-def test_a_bad_root_is_one_line_of_any_command() -> None:
+def test_invalid_root_gives_one_line_in_any_command() -> None:
     done = CliRunner().invoke(
         main, ["cgroups", "list"], env={"SUPERTWIN_CGROUP_ROOTS": "/a/**/b"}
     )
@@ -25,7 +25,7 @@ def test_a_bad_root_is_one_line_of_any_command() -> None:
     assert "** can stand at the end only" in line
 
 
-def test_without_the_graph_store_it_fails() -> None:
+def test_command_fails_without_the_graph_store() -> None:
     away = {"SUPERTWIN_FUSEKI_PORT": str(free_port())}
     done = CliRunner().invoke(main, ["cgroups", "list"], env=away)
     assert done.exit_code == 1

@@ -34,7 +34,7 @@ async def until(child: Child, state: str, restarts: int) -> None:
             await asyncio.sleep(0.05)
 
 
-def test_a_hung_child_is_started_again(tmp_path: Path) -> None:
+def test_hung_child_is_restarted(tmp_path: Path) -> None:
     async def scenario() -> None:
         spec = web_server(tmp_path, hang_after=0.5)
         reasons: list[str] = []
@@ -56,7 +56,7 @@ def test_a_hung_child_is_started_again(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_child_that_always_dies_gives_its_last_words(tmp_path: Path) -> None:
+def test_error_of_a_crashing_child_is_shown(tmp_path: Path) -> None:
     async def scenario() -> None:
         spec = dying(tmp_path, "raise SystemExit('no such luck')")
         child = Child(spec, ChildLog(tmp_path, "dying"), lambda: None)
@@ -69,7 +69,7 @@ def test_a_child_that_always_dies_gives_its_last_words(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_child_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
+def test_child_that_never_gets_ready_fails_the_start(tmp_path: Path) -> None:
     async def scenario() -> None:
         check = is_fresh(tmp_path / "never", 1)
         command = (sys.executable, "-c", "import time; time.sleep(60)")
@@ -84,7 +84,7 @@ def test_a_child_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_program_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_program_is_named(tmp_path: Path) -> None:
     async def scenario() -> None:
         spec = ChildSpec("none", ("/no/such",), is_fresh(tmp_path, 1), tmp_path)
         child = Child(spec, ChildLog(tmp_path, "none"), lambda: None)
@@ -97,7 +97,7 @@ def test_a_program_that_is_missing_is_named(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_log_keeps_its_bound_while_it_is_written(tmp_path: Path) -> None:
+def test_log_size_stays_bounded(tmp_path: Path) -> None:
     log = ChildLog(tmp_path, "talker", max_bytes=100)
     with log.open() as out:
         out.write(b"x" * 200)
@@ -110,7 +110,7 @@ def test_a_log_keeps_its_bound_while_it_is_written(tmp_path: Path) -> None:
     assert log.last_words() == ": last"
 
 
-def test_last_words_leave_out_the_trace(tmp_path: Path) -> None:
+def test_shown_error_omits_the_traceback(tmp_path: Path) -> None:
     log = ChildLog(tmp_path, "java")
     with log.open() as out:
         out.write(b"Exception: no memory\n\tat a.b.C(D.java:1)\n  ... 3 more\n")

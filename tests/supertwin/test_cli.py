@@ -19,7 +19,7 @@ from tests.servers import ROOT
 @pytest.mark.parametrize(
     "words", [["nonsense"], ["status", "--nonsense"], ["query", "no/such"], ["query"]]
 )
-def test_a_wrong_command_is_one_line(env: dict[str, str], words: list[str]) -> None:
+def test_wrong_command_gives_one_line(env: dict[str, str], words: list[str]) -> None:
     done = run(env, *words)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
@@ -73,7 +73,7 @@ def test_unknown_option_of_observe_is_not_the_command(
         ("cgroups/of-job", "every host"),
     ],
 )
-def test_query_says_which_host_it_asks_for(
+def test_query_help_names_the_default_host(
     env: dict[str, str], query: str, default: str
 ) -> None:
     text = " ".join(run(env, "query", query, "--help").stdout.split())
@@ -96,20 +96,20 @@ def test_pages_have_the_origin_of_the_iris(given: dict[str, str], address: str) 
 @pytest.mark.parametrize(
     ("number", "text"), [(0, "0 ranks"), (1, "1 rank"), (2, "2 ranks")]
 )
-def test_counted(number: int, text: str) -> None:
+def test_words_are_pluralised(number: int, text: str) -> None:
     assert counted(number, "rank") == text
 
 
 @pytest.mark.parametrize(
     "words", [["ingest", "--probe", "x.json"], ["export", "dtdl"], ["add", "local"]]
 )
-def test_a_host_without_a_name(env: dict[str, str], words: list[str]) -> None:
+def test_host_name_is_required(env: dict[str, str], words: list[str]) -> None:
     done = run(env, *words, "--host", "")
     assert done.returncode == 2
     assert done.stderr.startswith("supertwin: host name '' cannot be used")
 
 
-def test_status_of_nothing(env: dict[str, str]) -> None:
+def test_status_without_a_stack(env: dict[str, str]) -> None:
     done = run(env, "status")
     assert (done.returncode, done.stdout) == (1, "nothing is running\n")
     assert run(env, "status", "--json").stdout == "null\n"
@@ -122,7 +122,7 @@ def test_every_command_is_in_the_help(env: dict[str, str]) -> None:
         assert f"\n  {name} " in text
 
 
-def test_out_leaves_devices_and_links_alone(tmp_path: Path) -> None:
+def test_out_keeps_devices_and_links(tmp_path: Path) -> None:
     pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

@@ -11,7 +11,7 @@ from ontology.terms import ST
 from tests.command_line import run
 
 
-def test_the_events_of_a_model(env: dict[str, str]) -> None:
+def test_events_of_a_model_are_listed(env: dict[str, str]) -> None:
     done = run(env, "catalogue", "pmu", "skx")
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
@@ -23,7 +23,7 @@ def test_the_events_of_a_model(env: dict[str, str]) -> None:
     assert all("0x5340c7" in line for line in flops)
 
 
-def test_two_models_as_json_and_one_as_turtle(env: dict[str, str]) -> None:
+def test_models_are_written_as_json_and_turtle(env: dict[str, str]) -> None:
     printed = run(env, "catalogue", "pmu", "spr", "skx_unc_imc0", "--json").stdout
     assert [model["name"] for model in json.loads(printed)] == ["spr", "skx_unc_imc0"]
     graph = Graph().parse(data=run(env, "catalogue", "pmu", "rapl", "--turtle").stdout)
@@ -48,7 +48,7 @@ def test_all_models_are_listed(env: dict[str, str]) -> None:
         (["skx", "skq", "--load"], 2, "no PMU 'skq'"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(
+def test_invalid_request_gives_one_line(
     env: dict[str, str], words: list[str], status: int, said: str
 ) -> None:
     done = run(env, "catalogue", "pmu", *words)
@@ -57,7 +57,7 @@ def test_what_cannot_be_done_is_one_line(
     assert said in done.stderr
 
 
-def test_roles_at_a_glance(env: dict[str, str]) -> None:
+def test_roles_are_listed(env: dict[str, str]) -> None:
     heads, *lines = run(env, "catalogue", "roles").stdout.splitlines()
     models = sorted({model for _, model in formulas()})
     assert len(heads.split()) == len(models)

@@ -27,7 +27,9 @@ _FLAGS = "-O3 " * 40
         ([["x" * 70], []], ["x" * 60 + "…", "nothing"]),
     ],
 )
-def test_what_differs_is_seen(values: Sequence[Sequence[str]], told: list[str]) -> None:
+def test_differences_of_properties_are_listed(
+    values: Sequence[Sequence[str]], told: list[str]
+) -> None:
     groups = [RunGroup("one", [_RUN], {}, {}), RunGroup("other", [_RUN], {}, {})]
     found = list(
         lines(RunComparison(groups, 0.05, [], {"http://here/ns#flags": values}))
@@ -35,7 +37,7 @@ def test_what_differs_is_seen(values: Sequence[Sequence[str]], told: list[str]) 
     assert found[-3:] == ["  flags", *(f"    {n}: {t}" for n, t in enumerate(told, 1))]
 
 
-def test_each_verdict_has_its_tolerance_and_context_has_none() -> None:
+def test_verdicts_have_a_tolerance_and_context_has_none() -> None:
     def group(seconds: Sequence[float]) -> RunGroup:
         load = [
             {"run": f"r{n}", "total": None, "mean": 0.5, "unit": None} for n in range(3)

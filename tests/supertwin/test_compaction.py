@@ -43,12 +43,12 @@ def settings_of(servers: Servers) -> Settings:
     return Settings(home=servers.home, fuseki_port=port)
 
 
-def test_a_dataset_that_grew_is_compacted(servers: Servers) -> None:
+def test_grown_dataset_is_compacted(servers: Servers) -> None:
     twin = f"{servers.fuseki}/twin"
     replace_often(twin)
     folder = servers.home / "fuseki" / "twin"
     before = bytes_on_disk(folder)
-    settings = settings_of(servers).but(compact_every=0.1)
+    settings = settings_of(servers).with_changes(compact_every=0.1)
 
     async def for_a_while() -> None:
         task = asyncio.create_task(keep_small(settings, floor=before // 3))
@@ -93,7 +93,7 @@ def readers(twin: str, number: int = 3) -> Iterator[None]:
             one.result()
 
 
-def test_readers_hold_no_compaction_up(servers: Servers) -> None:
+def test_readers_do_not_block_compaction(servers: Servers) -> None:
     """Jena's issue 3488: such a compaction never ended, nor did later ones."""
     twin, folder = f"{servers.fuseki}/twin", servers.home / "fuseki" / "twin"
     replace_often(twin)
@@ -106,12 +106,12 @@ def test_readers_hold_no_compaction_up(servers: Servers) -> None:
     assert count(twin) == "4000"
 
 
-def test_what_fuseki_refuses_is_an_error(servers: Servers) -> None:
+def test_refusal_of_fuseki_is_an_error(servers: Servers) -> None:
     with pytest.raises(ValueError, match="400"):
         asyncio.run(compact(settings_of(servers), "none"))
 
 
-def test_an_empty_folder_takes_nothing(tmp_path: Path) -> None:
+def test_empty_folder_has_size_zero(tmp_path: Path) -> None:
     assert bytes_on_disk(tmp_path) == 0
 
 
@@ -122,7 +122,7 @@ def test_an_empty_folder_takes_nothing(tmp_path: Path) -> None:
         ("FUSEKI_URL=http://127.0.0.1:1", "compact it on its own machine"),
     ],
 )
-def test_what_cannot_be_compacted_is_one_line(
+def test_external_fuseki_cannot_be_compacted(
     servers: Servers, setting: str, line: str
 ) -> None:
     """This command is for the local Fuseki only."""
@@ -133,7 +133,7 @@ def test_what_cannot_be_compacted_is_one_line(
     assert line in done.stderr
 
 
-def test_only_the_newest_generation_stays(tmp_path: Path) -> None:
+def test_only_the_newest_generation_is_kept(tmp_path: Path) -> None:
     names = ("Data-0001", "Data-0009", "Data-0010", "Data-0011-tmp", "Data-x", "other")
     for name in names:
         (tmp_path / name).mkdir()
@@ -143,7 +143,7 @@ def test_only_the_newest_generation_stays(tmp_path: Path) -> None:
     drop_old(tmp_path / "none")
 
 
-def test_what_a_compaction_left_goes_at_the_next_start(tmp_path: Path) -> None:
+def test_remains_of_a_compaction_are_removed_at_the_next_start(tmp_path: Path) -> None:
     """As after a compaction that never ended: the old generation still exists."""
     with running_servers(tmp_path) as servers:
         replace_often(f"{servers.fuseki}/twin")

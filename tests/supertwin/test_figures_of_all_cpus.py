@@ -17,7 +17,7 @@ from tests.servers import Fuseki, VictoriaMetrics
 SECONDS, LATE = 8, 4
 
 
-def test_time_of_all_cpus_is_at_most_that_of_all(
+def test_time_of_all_cpus_is_at_most_their_number(
     emptied_fuseki: Fuseki, tmp_path: Path
 ) -> None:
     """Two CPUs are busy; one tick was fetched 200 ms late."""

@@ -60,7 +60,7 @@ def ingest(
     assert done.exit_code == 0, done.output
 
 
-def test_what_changed_is_a_table(run: Run, tmp_path: Path) -> None:
+def test_changes_are_printed_as_a_table(run: Run, tmp_path: Path) -> None:
     ingest(run, tmp_path)
     assert "it is one state" in run("diff", "n1").output
     ingest(run, tmp_path, day=2, os={"kernel": "6.2"})
@@ -101,7 +101,7 @@ MENDABLE = [
 ]
 
 
-def test_one_line_for_what_the_user_can_fix(run: Run, tmp_path: Path) -> None:
+def test_user_errors_give_one_line(run: Run, tmp_path: Path) -> None:
     ingest(run, tmp_path)
     for words, said in MENDABLE:
         done = run(*words)
@@ -110,7 +110,7 @@ def test_one_line_for_what_the_user_can_fix(run: Run, tmp_path: Path) -> None:
     assert run("open", "n1").exit_code == 0
 
 
-def test_a_host_is_found_by_any_name(run: Run, tmp_path: Path) -> None:
+def test_host_is_found_by_any_name(run: Run, tmp_path: Path) -> None:
     for host in ("n1", "n2"):
         ingest(run, tmp_path, host)
     found = {
@@ -134,7 +134,7 @@ def test_a_host_is_found_by_any_name(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_a_host_that_was_removed_keeps_its_past(run: Run, tmp_path: Path) -> None:
+def test_removed_host_keeps_its_history(run: Run, tmp_path: Path) -> None:
     ingest(run, tmp_path)
     ingest(run, tmp_path, day=2, os={"kernel": "6.2"})
     assert run("remove", "n1", "--yes").output == "n1 is removed\n"
@@ -146,7 +146,7 @@ def test_a_host_that_was_removed_keeps_its_past(run: Run, tmp_path: Path) -> Non
     assert run("diff", "n1").exit_code == 2
 
 
-def test_a_host_is_written_by_one_at_a_time(run: Run, tmp_path: Path) -> None:
+def test_concurrent_writers_of_a_host_are_serialised(run: Run, tmp_path: Path) -> None:
     ingest(run, tmp_path)
     words = [sys.executable, "-m", "supertwin", "remove", "n1", "--yes"]
     with turn(tmp_path / "turns", pytest.fail, "n1"):
@@ -161,7 +161,7 @@ def test_a_host_is_written_by_one_at_a_time(run: Run, tmp_path: Path) -> None:
     assert run("open", "n1").exit_code == 2
 
 
-def test_queries_of_fleets_ask_every_host_and_others_this_one(
+def test_fleet_queries_cover_all_hosts_and_others_the_local_one(
     run: Run, tmp_path: Path
 ) -> None:
     def hosts(*words: str) -> list[str]:
@@ -180,14 +180,14 @@ def test_queries_of_fleets_ask_every_host_and_others_this_one(
 
 
 @pytest.mark.parametrize("name", ["", "..", "\udcff"])
-def test_what_cannot_be_a_host_is_none(run: Run, name: str) -> None:
+def test_invalid_host_name_is_unknown(run: Run, name: str) -> None:
     for words in (("diff", name), ("remove", name, "--yes"), ("open", name)):
         done = run(*words)
         assert done.exit_code == 2, done.output
         assert f"no host {name!r}" in done.stderr
 
 
-def test_what_runs_on_hosts_is_in_no_catalogue(
+def test_graphs_of_runs_and_groups_are_not_catalogues(
     run: Run, tmp_path: Path, before_fuseki: Fuseki
 ) -> None:
     ingest(run, tmp_path)
@@ -201,7 +201,7 @@ def test_what_runs_on_hosts_is_in_no_catalogue(
             assert now and now.shared == here.shared + more, kind
 
 
-def test_this_machine_is_added_and_added_again(run: Run) -> None:
+def test_local_machine_can_be_added_twice(run: Run) -> None:
     probes: list[int] = []
     # Another test may change this machine between two probes, which adds a state.
     while max(probes, default=0) < 2 and sum(probes) < 4:
@@ -215,7 +215,7 @@ def test_this_machine_is_added_and_added_again(run: Run) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")
-def test_a_machine_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remote_machine_is_added(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with Sshd() as there:
         monkeypatch.setenv("SUPERTWIN_SSH_CONFIG", str(there.config))
         done = run("add", there.url(), "--alias", "far", "--host", "node9")
@@ -232,7 +232,7 @@ def test_a_machine_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("open", "gone").exit_code == run("open", "lost").exit_code == 2
 
 
-def test_names_of_programs_are_in_the_trail(
+def test_names_of_processes_are_in_the_audit_trail(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SUPERTWIN_HOST", "n1")

@@ -30,24 +30,24 @@ def archive(jar: Path) -> Path:
     return make_archive()
 
 
-def test_one_archive_is_kept_next_to_the_jar(jar: Path, archive: Path) -> None:
+def test_one_class_archive_is_kept_next_to_the_jar(jar: Path, archive: Path) -> None:
     assert sorted(jar.parent.iterdir()) == [archive, jar]
     assert archive == tools.fuseki_classes(tools.java())
 
 
-def test_it_is_made_once(archive: Path) -> None:
+def test_class_archive_is_created_once(archive: Path) -> None:
     before = archive.stat()
     make_archive()
     assert archive.stat() == before
 
 
-def test_fuseki_reads_it(archive: Path, tmp_path: Path) -> None:
+def test_fuseki_uses_the_class_archive(archive: Path, tmp_path: Path) -> None:
     with Fuseki(tmp_path / "fuseki") as server:
         assert str(archive) in Path(f"/proc/{server.pid}/maps").read_text()
         assert "[cds]" not in server.output()
 
 
-def test_another_java_or_jar_has_another(
+def test_class_archive_depends_on_java_and_jar(
     jar: Path, archive: Path, tmp_path: Path
 ) -> None:
     java = tmp_path / "java"

@@ -48,7 +48,7 @@ def test_answers_share_a_buffer(open_fuseki: Fuseki) -> None:
     assert resident_kib(open_fuseki.pid) - before < _ANSWERS * _BUFFER_KIB / 4
 
 
-def test_it_listens_everywhere_only_when_told_to(
+def test_fuseki_listens_everywhere_only_on_request(
     open_fuseki: Fuseki, fuseki: Fuseki
 ) -> None:
     assert listens_at(open_fuseki.port) == {_EVERYWHERE}

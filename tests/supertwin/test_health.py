@@ -7,7 +7,7 @@ import pytest
 from supertwin.stack import health
 
 
-def test_a_cancellation_that_comes_with_an_answer_is_not_lost() -> None:
+def test_cancellation_together_with_an_answer_is_not_lost() -> None:
     async def watched() -> bool:
         answers = [asyncio.get_running_loop().create_future() for _ in range(2)]
         waiting = iter(answers)
@@ -32,7 +32,7 @@ def test_a_cancellation_that_comes_with_an_answer_is_not_lost() -> None:
     assert asyncio.run(watched())
 
 
-def test_a_check_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_check_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "TIMEOUT", 0.1)
 
     async def check() -> str | None:

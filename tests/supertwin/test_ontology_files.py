@@ -12,7 +12,7 @@ from ontology.published import module_files, whole_ontology
 from supertwin.cli.main import main
 
 
-def test_all_forms_are_written_and_say_the_same(tmp_path: Path) -> None:
+def test_all_formats_are_written_and_equal(tmp_path: Path) -> None:
     out = tmp_path / "a" / "b"
     for _ in range(2):
         written = CliRunner().invoke(main, ["export", "ontology", "--out", str(out)])
@@ -29,7 +29,7 @@ def test_all_forms_are_written_and_say_the_same(tmp_path: Path) -> None:
     assert "<!doctype html>" in (out / "index.html").read_text("utf-8")
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_unwritable_folder_is_named(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     out = blocked / "below"

@@ -41,7 +41,7 @@ def owner(what: str, home: Path) -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.parametrize(
     ("what", "number"), [(SERVERS, signal.SIGTERM), (STACK, signal.SIGKILL)]
 )
-def test_a_stack_ends_with_its_owner(
+def test_stack_ends_with_its_owner(
     tmp_path: Path, what: str, number: signal.Signals
 ) -> None:
     home = tmp_path / "home"
@@ -67,7 +67,7 @@ def test_tests_end_with_make(tmp_path: Path) -> None:
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), what="their end")
 
 
-def test_a_stack_whose_owner_has_ended_does_not_come_up(env: dict[str, str]) -> None:
+def test_stack_of_an_ended_owner_does_not_start(env: dict[str, str]) -> None:
     process = subprocess.Popen(["true"])
     process.wait()
     done = run(env | {"SUPERTWIN_OWNER_PID": str(process.pid)}, "up")

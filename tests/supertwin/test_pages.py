@@ -55,5 +55,5 @@ def test_readme_and_change_log_are_short() -> None:
     assert len((CHECKOUT / "CHANGELOG.md").read_text("utf-8").split()) <= 800
 
 
-def test_the_readme_links_to_the_index() -> None:
+def test_readme_links_to_the_index() -> None:
     assert "(docs/index.md)" in (CHECKOUT / "README.md").read_text("utf-8")

@@ -32,7 +32,7 @@ allow "local:*" : all;
 """
 
 
-def test_without_root_agents_get_their_user_by_environment() -> None:
+def test_agents_without_root_get_their_user_by_environment() -> None:
     lines = without_root(CONFIG, "ada").splitlines()
     assert not [line for line in lines if line.startswith("root")]
     assert [line for line in lines if line.endswith("pmdaproc -d 3 -U ada")]
@@ -41,17 +41,17 @@ def test_without_root_agents_get_their_user_by_environment() -> None:
     assert lines[-1] == 'allow "local:*" : all;'
 
 
-def test_a_given_address_is_used_and_nothing_is_started() -> None:
+def test_given_address_is_used_without_starting_a_pmcd() -> None:
     settings = Settings(pmcd="unix:///elsewhere/pmcd.socket")
     assert choose(settings) == ("unix:///elsewhere/pmcd.socket", False)
 
 
-def test_our_own_has_its_socket_at_home(tmp_path: Path) -> None:
+def test_socket_of_the_own_pmcd_is_in_the_state_folder(tmp_path: Path) -> None:
     settings = Settings(pmcd="own", home=tmp_path)
     assert choose(settings) == (f"unix://{tmp_path}/pmcd/run/pmcd.socket", True)
 
 
-def test_a_running_one_is_found_by_its_greeting(
+def test_running_pmcd_is_found_by_its_greeting(
     servers: Servers, tmp_path: Path
 ) -> None:
     wait_until(lambda: servers.child("pmcd")["state"] == "healthy", what="a PMCD")
@@ -60,7 +60,7 @@ def test_a_running_one_is_found_by_its_greeting(
     assert running_address(tmp_path / "none") is None
 
 
-def test_a_socket_that_nobody_serves_is_not_a_pmcd(tmp_path: Path) -> None:
+def test_dead_socket_is_not_a_pmcd(tmp_path: Path) -> None:
     unix = tmp_path / "dead.socket"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(unix))
@@ -105,7 +105,7 @@ def counting(settings: Settings) -> children.ChildSpec | None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's PMCD has a root agent")
 @pytest.mark.parametrize("make", [children.pmcd, counting])
-def test_no_agent_is_started_by_another_pmcd(
+def test_agents_are_started_by_their_own_pmcd(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     make: Callable[[Settings], children.ChildSpec | None],

@@ -30,7 +30,7 @@ def refused(env: dict[str, str], *words: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["API", "FUSEKI", "STORE"])
-def test_a_port_that_is_taken(env: dict[str, str], name: str) -> None:
+def test_taken_port_is_refused(env: dict[str, str], name: str) -> None:
     port = env[f"SUPERTWIN_{name}_PORT"]
     with socket.create_server(("127.0.0.1", int(port))):
         refused(env, port, f"(pid {os.getpid()})", f"SUPERTWIN_{name}_PORT")
@@ -46,11 +46,11 @@ def test_concurrent_readers_do_not_block() -> None:
         assert try_bind("127.0.0.1", port)
 
 
-def test_an_address_that_is_not_ours(env: dict[str, str]) -> None:
+def test_foreign_address_is_refused(env: dict[str, str]) -> None:
     refused(env | {"SUPERTWIN_BIND": "192.0.2.1"}, "192.0.2.1", "SUPERTWIN_BIND")
 
 
-def test_a_full_disk(env: dict[str, str]) -> None:
+def test_full_disk_is_refused(env: dict[str, str]) -> None:
     wanted = {"SUPERTWIN_MIN_FREE_BYTES": str(2**60)}
     refused(env | wanted, "disk is full", "SUPERTWIN_HOME")
 
@@ -75,13 +75,11 @@ def test_a_full_disk(env: dict[str, str]) -> None:
         ("HOST", ""),
     ],
 )
-def test_a_setting_that_makes_no_sense(
-    env: dict[str, str], name: str, value: str
-) -> None:
+def test_invalid_setting_is_refused(env: dict[str, str], name: str, value: str) -> None:
     refused(env | {f"SUPERTWIN_{name}": value}, f"SUPERTWIN_{name}={value}:")
 
 
-def test_a_home_that_is_a_file(tmp_path: Path, env: dict[str, str]) -> None:
+def test_home_that_is_a_file_is_refused(tmp_path: Path, env: dict[str, str]) -> None:
     home = tmp_path / "file"
     home.touch()
     done = run(env | {"SUPERTWIN_HOME": str(home)}, "up")
@@ -89,7 +87,7 @@ def test_a_home_that_is_a_file(tmp_path: Path, env: dict[str, str]) -> None:
     assert f"{home} is not a folder" in done.stderr
 
 
-def test_a_home_whose_socket_path_is_too_long(env: dict[str, str]) -> None:
+def test_home_with_a_too_long_socket_path_is_refused(env: dict[str, str]) -> None:
     home = f"{env['SUPERTWIN_HOME']}/{'long' * 30}"
     refused(env | {"SUPERTWIN_HOME": home}, "107 bytes", "SUPERTWIN_HOME")
 
@@ -118,12 +116,12 @@ def fake_java(folder: Path, version: str) -> Path:
     return java
 
 
-def test_a_java_that_is_new_enough(path_with: dict[str, Path]) -> None:
+def test_recent_java_is_accepted(path_with: dict[str, Path]) -> None:
     java = fake_java(path_with["java"], "21.0.4")
     assert tools.java() == java
 
 
-def test_java_is_looked_for_beyond_the_path(
+def test_java_is_also_searched_outside_the_path(
     path_with: dict[str, Path], tmp_path: Path
 ) -> None:
     old = fake_java(path_with["java"], "1.8.0_392")
@@ -133,18 +131,18 @@ def test_java_is_looked_for_beyond_the_path(
     assert found == new
 
 
-def test_no_java(tmp_path: Path) -> None:
+def test_missing_java_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"^no Java, .* 17 or newer.*make up"):
         tools.find_java([tmp_path / "java"])
 
 
-def test_a_java_that_is_too_old(path_with: dict[str, Path]) -> None:
+def test_old_java_is_refused(path_with: dict[str, Path]) -> None:
     old = fake_java(path_with["java"], "11.0.2")
     with pytest.raises(UserError, match=r"^Java 11 .* too old.*JAVA_HOME"):
         tools.find_java([old])
 
 
-def test_services_elsewhere_need_no_port_here(env: dict[str, str]) -> None:
+def test_external_services_need_no_local_port(env: dict[str, str]) -> None:
     taken = int(env["SUPERTWIN_FUSEKI_PORT"])
     settings = Settings(
         home=Path(env["SUPERTWIN_HOME"]),

@@ -54,21 +54,21 @@ def test_another_user_cannot_lock_the_state(reachable: Path, name: str) -> None:
         assert as_another_user(home / f"{name}.lock") == "Permission denied"
 
 
-def test_a_lock_file_is_closed_in_an_open_folder_too(reachable: Path) -> None:
+def test_lock_file_is_private_in_an_open_folder_too(reachable: Path) -> None:
     home = reachable / "home"
     home.mkdir(mode=0o755)
     with lock.turn(home, lambda: None):
         assert as_another_user(home / "up.lock") == "Permission denied"
 
 
-def test_the_first_command_makes_a_private_home(tmp_path: Path) -> None:
+def test_first_command_creates_a_private_home(tmp_path: Path) -> None:
     home = tmp_path / "some" / "home"
     done = run({"SUPERTWIN_HOME": str(home)}, "token", "add", "ada", "--role", "reader")
     assert done.returncode == 0, done.stderr
     assert _open_to_others(home) == []
 
 
-def test_up_closes_an_existing_home(env: dict[str, str]) -> None:
+def test_up_makes_an_existing_home_private(env: dict[str, str]) -> None:
     home = Path(env["SUPERTWIN_HOME"])
     (home / "store").mkdir(parents=True)
     (home / "up.lock").touch()
@@ -84,7 +84,7 @@ def test_up_closes_an_existing_home(env: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "names", [["www"], ["cache", "lib", "log", "spool"], ["access", "fuseki", "store"]]
 )
-def test_a_folder_of_others_is_not_closed(tmp_path: Path, names: list[str]) -> None:
+def test_foreign_folder_is_not_made_private(tmp_path: Path, names: list[str]) -> None:
     """SUPERTWIN_HOME=/srv must not make /srv private, and so with /var."""
     home = tmp_path / "srv"
     for name in names:
@@ -96,7 +96,7 @@ def test_a_folder_of_others_is_not_closed(tmp_path: Path, names: list[str]) -> N
 
 
 @pytest.mark.parametrize("mark", ["up.lock", "fuseki/twin", "log/audit.jsonl"])
-def test_a_state_folder_is_closed(tmp_path: Path, mark: str) -> None:
+def test_state_folder_is_made_private(tmp_path: Path, mark: str) -> None:
     home = tmp_path / "home"
     (home / mark).mkdir(parents=True)
     home.chmod(0o755)
@@ -104,14 +104,14 @@ def test_a_state_folder_is_closed(tmp_path: Path, mark: str) -> None:
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 
-def test_a_folder_that_all_users_share_is_not_a_home(tmp_path: Path) -> None:
+def test_shared_folder_is_refused_as_home(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
     (tmp_path / "up.lock").touch()
     with pytest.raises(UserError, match="open to other users"):
         close_home(tmp_path)
 
 
-def test_all_that_servers_write_is_private(tmp_path: Path) -> None:
+def test_files_of_servers_are_private(tmp_path: Path) -> None:
     """PMCD's agents change the user: they must still start."""
     home = tmp_path / "home"
     with running_servers(home):

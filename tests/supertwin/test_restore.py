@@ -31,7 +31,7 @@ def restore(backup: Path) -> Done:
     return done
 
 
-def test_a_whole_backup_is_restored(backup: Path) -> None:
+def test_complete_backup_is_restored(backup: Path) -> None:
     done = restore(backup)
     assert done.returncode == 0, done.stderr
     assert (backup.with_name("home") / "fuseki" / "twin" / "Data-0001").is_dir()
@@ -49,7 +49,7 @@ def link_to_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, link_to_folder, link_to_file])
-def test_an_invalid_file_is_refused(backup: Path, make: Callable[[Path], None]) -> None:
+def test_invalid_file_is_refused(backup: Path, make: Callable[[Path], None]) -> None:
     make(backup / "state" / "more")
     done = restore(backup)
     assert done.returncode == 2
@@ -57,7 +57,7 @@ def test_an_invalid_file_is_refused(backup: Path, make: Callable[[Path], None]) 
     assert len(done.stderr.splitlines()) <= 2
 
 
-def test_a_manifest_that_is_a_pipe_is_not_waited_for(backup: Path) -> None:
+def test_pipe_as_a_manifest_is_refused(backup: Path) -> None:
     (backup / MANIFEST).unlink()
     os.mkfifo(backup / MANIFEST)
     done = restore(backup)
@@ -65,7 +65,7 @@ def test_a_manifest_that_is_a_pipe_is_not_waited_for(backup: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["twin.nq", "history.nq"])
-def test_a_dataset_must_be_in_the_manifest(backup: Path, name: str) -> None:
+def test_dataset_must_be_in_the_manifest(backup: Path, name: str) -> None:
     (backup / name).unlink()
     write_manifest(backup, {})
     done = restore(backup)
@@ -73,7 +73,7 @@ def test_a_dataset_must_be_in_the_manifest(backup: Path, name: str) -> None:
     assert f"{MANIFEST} has no {name}" in done.stderr
 
 
-def test_the_line_of_a_dataset_that_is_not_n_quads_is_named(backup: Path) -> None:
+def test_line_that_is_not_n_quads_is_named(backup: Path) -> None:
     (backup / "twin.nq").write_text(QUAD + "x y\n")
     write_manifest(backup, {})
     done = restore(backup)

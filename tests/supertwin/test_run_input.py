@@ -37,7 +37,7 @@ def pipe(text: bytes) -> int:
 
 
 @pytest.mark.parametrize("place", ["near", "far"])
-def test_what_holds_nothing_is_never_refused(tmp_path: Path, place: str) -> None:
+def test_empty_input_is_never_refused(tmp_path: Path, place: str) -> None:
     (tmp_path / "empty").touch()
     nothing = "empty" if place == "near" else "nothing"
     with (tmp_path / "empty").open("rb") as file:
@@ -52,7 +52,7 @@ def test_what_holds_nothing_is_never_refused(tmp_path: Path, place: str) -> None
     assert subprocess.check_output(shell, text=True).strip() == "nothing"
 
 
-def test_what_cannot_be_handed_on_is_refused_with_the_cure(tmp_path: Path) -> None:
+def test_unsupported_input_is_refused_with_the_fix(tmp_path: Path) -> None:
     (tmp_path / "input").write_text("text")
     with (tmp_path / "input").open("rb") as file:
         assert handed(file, "near", 2) == "text"
@@ -67,7 +67,7 @@ def test_what_cannot_be_handed_on_is_refused_with_the_cure(tmp_path: Path) -> No
     assert handed(pipe(b"text")) == "text"
 
 
-def test_a_terminal_of_others_is_left_alone() -> None:
+def test_terminal_of_another_session_is_not_read() -> None:
     """Input typed in that terminal belongs to other programs."""
     ours, theirs = os.openpty()
     assert handed(theirs) == handed(theirs, "far") == "nothing"

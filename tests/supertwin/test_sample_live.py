@@ -128,7 +128,7 @@ def spans(ticks: Sequence[int]) -> tuple[int, int]:
     return (between[-1] - between[0], ticks[-1] - between[-1]) if between else (0, 0)
 
 
-def test_a_plan_at_10_ms_is_added_and_removed_next_to_one_at_1_s(
+def test_fast_plan_is_added_and_removed_next_to_a_slow_one(
     run: Run,
     bridge: BridgeProcess,
     servers: tuple[Fuseki, Pmcd, VictoriaMetrics],
@@ -163,7 +163,7 @@ def test_a_plan_at_10_ms_is_added_and_removed_next_to_one_at_1_s(
     assert absent <= sum(status["missing"].values())
 
 
-def test_a_series_goes_from_one_period_to_another_without_a_gap(
+def test_series_changes_its_period_without_a_gap(
     run: Run,
     bridge: BridgeProcess,
     servers: tuple[Fuseki, Pmcd, VictoriaMetrics],

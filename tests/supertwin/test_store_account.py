@@ -109,7 +109,7 @@ def store(
 
 @pytest.mark.parametrize(("path", "body"), WRITES, ids=[path for path, _ in WRITES])
 @pytest.mark.parametrize("host", [LOOPBACK, "rebound.example"])
-def test_a_stranger_writes_no_samples(
+def test_unknown_account_cannot_write_samples(
     store: OwnStore, path: str, body: bytes, host: str
 ) -> None:
     """As a form of any web site, or a local user, would try."""
@@ -122,13 +122,15 @@ def test_a_stranger_writes_no_samples(
 
 @pytest.mark.parametrize("path", READS)
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_a_stranger_reads_no_series(store: OwnStore, path: str, method: str) -> None:
+def test_unknown_account_cannot_read_series(
+    store: OwnStore, path: str, method: str
+) -> None:
     answer = httpx.request(method, store.url + path)
     assert answer.status_code == 401
 
 
 @pytest.mark.parametrize("path", [*KEYED, *_LATER])
-def test_what_costs_or_ruins_takes_a_key(store: OwnStore, path: str) -> None:
+def test_expensive_or_destructive_paths_need_a_key(store: OwnStore, path: str) -> None:
     glue = "&" if "?" in path else "?"
     for key in ("", "x"):
         url = f"{store.url}{path}{glue}authKey={key}"
@@ -143,7 +145,7 @@ def test_what_costs_or_ruins_takes_a_key(store: OwnStore, path: str) -> None:
     assert "kept" in _export(store, "kept")
 
 
-def test_the_key_for_snapshots_outlives_restarts(store: OwnStore) -> None:
+def test_key_for_snapshots_survives_restarts(store: OwnStore) -> None:
     first, second = (children.store(store.settings).env for _ in range(2))
     assert first["VM_snapshotAuthKey"] == second["VM_snapshotAuthKey"]
     assert first["VM_deleteAuthKey"] != second["VM_deleteAuthKey"]
@@ -152,7 +154,7 @@ def test_the_key_for_snapshots_outlives_restarts(store: OwnStore) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_snapshot_holds_all_series(
+def test_snapshot_holds_all_series(
     store: OwnStore, release: None, tmp_path: Path
 ) -> None:
     settings = Settings(home=tmp_path, store_port=free_port())
@@ -165,7 +167,7 @@ def test_a_snapshot_holds_all_series(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-def test_no_web_page_reads_the_series(store: OwnStore, method: str) -> None:
+def test_web_pages_cannot_read_the_series(store: OwnStore, method: str) -> None:
     url, headers = f"{store.url}/api/v1/query?query=1", {"Origin": "https://x.example"}
     answer = httpx.request(method, url, headers=headers)
     open_to = [name for name in answer.headers if name.startswith("access-control")]
@@ -174,7 +176,7 @@ def test_no_web_page_reads_the_series(store: OwnStore, method: str) -> None:
     assert answer.status_code in (401, 204, 200) and "result" not in answer.text
 
 
-def test_our_clients_are_let_in(store: OwnStore) -> None:
+def test_own_clients_are_accepted(store: OwnStore) -> None:
     client = StoreConnection(store.url, store.account)
     assert client.write(b"") is None
     client.show()
@@ -183,14 +185,14 @@ def test_our_clients_are_let_in(store: OwnStore) -> None:
     assert count_series(store.settings) >= 1
 
 
-def test_the_password_is_in_no_argument(store: OwnStore) -> None:
+def test_password_is_in_no_argument(store: OwnStore) -> None:
     command = Path(f"/proc/{store.pid}/cmdline").read_bytes()
     assert store.account[1].encode() not in command
     metrics = httpx.get(f"{store.url}/metrics", auth=store.account).text
     assert "vm_app" in metrics and store.account[1] not in metrics
 
 
-def test_a_password_of_the_settings_is_the_store_s(tmp_path: Path) -> None:
+def test_password_of_the_settings_is_used_for_the_store(tmp_path: Path) -> None:
     other = OwnStore(tmp_path)
     given = {"store_password": "pa$$:wörd".replace("ö", "o"), "store_user": "ada"}
     other.settings = Settings(home=tmp_path, store_port=free_port(), **given)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from tests.supertwin.conftest import Servers, processes_of, running_servers
 NAMES = ["fuseki", "victoria-metrics", "pmcd"]
 
 
-def test_all_are_healthy_and_say_how_long_they_took(servers: Servers) -> None:
+def test_all_children_get_healthy_and_report_their_start_time(servers: Servers) -> None:
     for name in NAMES:
         child = servers.child(name)
         assert child["state"] == "healthy"
@@ -25,7 +25,7 @@ def test_all_are_healthy_and_say_how_long_they_took(servers: Servers) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_killed_child_is_back(servers: Servers, name: str) -> None:
+def test_killed_child_is_restarted(servers: Servers, name: str) -> None:
     before = servers.child(name)
     os.kill(before["pid"], signal.SIGKILL)
 
@@ -66,7 +66,7 @@ def test_status_prints_the_table(servers: Servers) -> None:
     assert '"healthy"' in servers.run("status", "--json").stdout
 
 
-def test_fuseki_calls_no_other_address(servers: Servers) -> None:
+def test_fuseki_connects_to_no_other_address(servers: Servers) -> None:
     fuseki = servers.fuseki
     query = f"SELECT * {{ SERVICE <{fuseki}/history/sparql> {{ ?s ?p ?o }} }}"
     answer = httpx.post(f"{fuseki}/twin/sparql", data={"query": query})
@@ -107,7 +107,7 @@ def test_servers_listen_on_loopback_only(servers: Servers) -> None:
         assert addresses <= loopback
 
 
-def test_a_killed_supervisor_leaves_nothing(tmp_path: Path) -> None:
+def test_killed_supervisor_leaves_nothing(tmp_path: Path) -> None:
     with running_servers(tmp_path) as servers:
         servers.process.kill()
         servers.process.wait()

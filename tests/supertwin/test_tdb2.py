@@ -117,7 +117,7 @@ def test_whole_dataset_is_not_damaged(dataset: Path, tmp_path: Path) -> None:
     check_dataset(tmp_path / "nothing-there")
 
 
-def test_an_empty_dataset_is_not_damaged(whole: Path) -> None:
+def test_empty_dataset_is_not_damaged(whole: Path) -> None:
     """This includes a dataset that Fuseki was creating: it creates what is missing."""
     dataset = whole.parent / "history"
     check_dataset(dataset)
@@ -126,7 +126,7 @@ def test_an_empty_dataset_is_not_damaged(whole: Path) -> None:
         check_dataset(dataset)
 
 
-def test_a_dataset_that_was_emptied_is_not_damaged(tmp_path: Path) -> None:
+def test_emptied_dataset_is_not_damaged(tmp_path: Path) -> None:
     with Fuseki(tmp_path) as server:
         write(server, f"INSERT DATA {{ {TRIPLES} . GRAPH <urn:g> {{ {TRIPLES} }} }}")
         write(server, "DROP ALL")

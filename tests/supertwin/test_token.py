@@ -41,9 +41,7 @@ def listed(run: Run) -> dict[str, dict[str, str]]:
     return {row.pop("name"): row for row in rows}
 
 
-def test_a_token_is_all_that_is_printed_and_is_kept_nowhere(
-    run: Run, home: Path
-) -> None:
+def test_only_the_token_is_printed_and_it_is_not_stored(run: Run, home: Path) -> None:
     done = run("add", "ci", "--role", "operator", "--expires", "30d")
     assert done.exit_code == 0, done.output
     token = done.stdout.removesuffix("\n")
@@ -75,7 +73,7 @@ def test_tokens_are_listed_without_their_secret(run: Run) -> None:
         assert token.split("_")[1] not in table
 
 
-def test_a_token_is_checked(run: Run) -> None:
+def test_arguments_of_a_token_are_checked(run: Run) -> None:
     token = run("add", "ci", "--role", "reader", "--expires", "12h").stdout
     good = run("check", given=token)
     assert (good.exit_code, good.stdout[:12]) == (0, "ci is reader")
@@ -97,18 +95,24 @@ def test_a_token_is_checked(run: Run) -> None:
 
 REFUSED = [
     (("add", "ci", "--role", "reader"), "a token ci already"),
-    (("add", "a b", "--role", "reader"), "no name of a token"),
-    (("add", "", "--role", "reader"), "no name of a token"),
-    (("add", "x" * 65, "--role", "reader"), "no name of a token"),
-    (("add", "zwölf", "--role", "reader"), "no name of a token"),
-    (("add", "x\ny", "--role", "reader"), "no name of a token"),
+    (("add", "a b", "--role", "reader"), "not a valid token name"),
+    (("add", "", "--role", "reader"), "not a valid token name"),
+    (("add", "x" * 65, "--role", "reader"), "not a valid token name"),
+    (("add", "zwölf", "--role", "reader"), "not a valid token name"),
+    (("add", "x\ny", "--role", "reader"), "not a valid token name"),
     (("add", "x", "--role", "king"), "'king' is not one of"),
     (("add", "x"), "--role"),
-    (("add", "x", "--role", "reader", "--expires", "0d"), "'0d' is not a time"),
-    (("add", "x", "--role", "reader", "--expires", "soon"), "'soon' is not a time"),
-    (("add", "x", "--role", "reader", "--expires", ""), "'' is not a time"),
-    (("add", "x", "--role", "reader", "--expires", "-1d"), "'-1d' is not a time"),
-    (("add", "x", "--role", "reader", "--expires", "999999999y"), "is not a time"),
+    (("add", "x", "--role", "reader", "--expires", "0d"), "'0d' is not a valid time"),
+    (
+        ("add", "x", "--role", "reader", "--expires", "soon"),
+        "'soon' is not a valid time",
+    ),
+    (("add", "x", "--role", "reader", "--expires", ""), "'' is not a valid time"),
+    (("add", "x", "--role", "reader", "--expires", "-1d"), "'-1d' is not a valid time"),
+    (
+        ("add", "x", "--role", "reader", "--expires", "999999999y"),
+        "is not a valid time",
+    ),
     (("revoke", "cy"), "no token 'cy'; there is ci"),
     (("revoke", "no\nne"), "no token 'no\\nne'"),
 ]
@@ -157,7 +161,7 @@ OF_VERSION_1 = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2Fs$" + "A" * 43
         ),
     ],
 )
-def test_of_a_damaged_file_nothing_is_believed(run: Run, home: Path, text: str) -> None:
+def test_damaged_token_file_is_refused(run: Run, home: Path, text: str) -> None:
     file = tokens.file_of(home)
     file.parent.mkdir(parents=True)
     file.touch(mode=0o600)
@@ -170,7 +174,7 @@ def test_of_a_damaged_file_nothing_is_believed(run: Run, home: Path, text: str) 
     assert file.read_text() == text
 
 
-def test_a_file_that_is_not_ours_alone_is_not_read(run: Run, home: Path) -> None:
+def test_token_file_open_to_others_is_not_read(run: Run, home: Path) -> None:
     run("add", "ci", "--role", "reader")
     file = tokens.file_of(home)
     file.chmod(0o640)
@@ -189,7 +193,7 @@ def test_a_file_that_is_not_ours_alone_is_not_read(run: Run, home: Path) -> None
         tokens.all_tokens(home)
 
 
-def test_a_full_disk_leaves_the_tokens_as_they_were(run: Run, home: Path) -> None:
+def test_full_disk_keeps_the_tokens(run: Run, home: Path) -> None:
     run("add", "ci", "--role", "reader")
     before = tokens.file_of(home).read_bytes()
     script = (
@@ -211,7 +215,7 @@ def file_names(home: Path) -> set[str]:
     return {path.name for path in tokens.file_of(home).parent.iterdir()}
 
 
-def test_many_at_once_lose_nothing(home: Path) -> None:
+def test_concurrent_changes_are_all_kept(home: Path) -> None:
     names = [f"t{n}" for n in range(8)]
 
     def change(name: str) -> None:
@@ -227,7 +231,7 @@ def test_many_at_once_lose_nothing(home: Path) -> None:
     assert sorted(token.name for token in tokens.all_tokens(home)) == names
 
 
-def test_the_roles_include_each_other_in_order() -> None:
+def test_roles_include_each_other_in_order() -> None:
     assert [[role.includes(other) for other in TokenRole] for role in TokenRole] == [
         [True, False, False],
         [True, True, False],
@@ -239,12 +243,12 @@ def test_the_roles_include_each_other_in_order() -> None:
     ("now", "words"),
     [(1000, ""), (1999.9, ""), (2000, "expired at 1970-01-01T00:33:20Z"), (1e12, "ex")],
 )
-def test_a_token_ends(now: float, words: str) -> None:
+def test_token_expires(now: float, words: str) -> None:
     token = AccessToken("0" * 12, "ci", TokenRole.READER, 1000, 2000, HASH)
     assert words in token.refusal(now) and bool(words) == bool(token.refusal(now))
 
 
-def test_a_clock_that_was_set_back_wakes_no_token() -> None:
+def test_clock_set_back_revives_no_token() -> None:
     """Otherwise a token would last longer by as much as the clock is set back."""
     token = AccessToken("0" * 12, "ci", TokenRole.READER, 1000, 2000, HASH)
     assert "set the clock" in token.refusal(500)
@@ -252,7 +256,7 @@ def test_a_clock_that_was_set_back_wakes_no_token() -> None:
     assert endless.refusal(500) == ""
 
 
-def test_there_is_an_end_to_how_many_there_are(
+def test_number_of_tokens_is_limited(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tokens, "_MOST_TOKENS", 1)

@@ -22,7 +22,7 @@ def nothing_left(env: dict[str, str]) -> None:
     assert run(env, "down").stdout == "nothing is running\n"
 
 
-def test_a_child_that_cannot_start_stops_the_stack(env: dict[str, str]) -> None:
+def test_child_that_cannot_start_stops_the_stack(env: dict[str, str]) -> None:
     done = run(env | {"SUPERTWIN_FUSEKI_HEAP": "1m"}, "up")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
@@ -32,7 +32,7 @@ def test_a_child_that_cannot_start_stops_the_stack(env: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_up_stops_the_stack(
+def test_interrupted_up_stops_the_stack(
     env: dict[str, str], number: signal.Signals
 ) -> None:
     up = subprocess.Popen(
@@ -53,7 +53,7 @@ def test_an_interrupted_up_stops_the_stack(
     nothing_left(env)
 
 
-def test_two_at_the_very_same_moment_bring_up_one_stack(env: dict[str, str]) -> None:
+def test_concurrent_up_starts_one_stack(env: dict[str, str]) -> None:
     words = [sys.executable, "-m", "supertwin", "up"]
     both = [
         subprocess.Popen(words, cwd=ROOT, env=env, stdout=PIPE, stderr=PIPE, text=True)
@@ -74,7 +74,7 @@ def test_two_at_the_very_same_moment_bring_up_one_stack(env: dict[str, str]) -> 
     nothing_left(env)
 
 
-def test_the_one_that_waits_goes_on_when_the_other_has_ended(
+def test_waiting_up_continues_when_the_other_has_ended(
     env: dict[str, str],
 ) -> None:
     home = Path(env["SUPERTWIN_HOME"])
@@ -93,7 +93,7 @@ def test_the_one_that_waits_goes_on_when_the_other_has_ended(
     assert not waiter.is_alive()
 
 
-def test_a_home_in_use_is_not_taken_twice(env: dict[str, str]) -> None:
+def test_home_in_use_is_refused(env: dict[str, str]) -> None:
     """Of two, one supervisor runs, and `up` reports which settings differ."""
     home = Path(env["SUPERTWIN_HOME"])
     home.mkdir()

@@ -47,7 +47,7 @@ def why(servers: Servers, tmp_path: Path) -> Why:
     return ask
 
 
-def test_a_series_that_is_sampled(why: Why) -> None:
+def test_sampled_series_has_data(why: Why) -> None:
     done = why("n1", CPU, "cpu0")
     assert done.returncode == 0, done.stderr
     first, _, plan, value, series = done.stdout.splitlines()
@@ -113,7 +113,7 @@ def test_host_is_an_option_too(
         ),
     ],
 )
-def test_what_is_not_sampled_has_a_reason(
+def test_missing_data_has_a_reason(
     why: Why, words: list[str], bridge: dict[str, Any], verdict: str, said: str
 ) -> None:
     done = why(*words, bridge=STATUS | bridge)
@@ -123,7 +123,7 @@ def test_what_is_not_sampled_has_a_reason(
     assert done.stderr == ""
 
 
-def test_as_json_it_is_what_the_api_answers(why: Why) -> None:
+def test_json_equals_that_of_the_api(why: Why) -> None:
     done = why("n1", "kernel.all.load", "--json")
     assert done.returncode == 1
     found = json.loads(done.stdout)
@@ -136,30 +136,28 @@ def test_as_json_it_is_what_the_api_answers(why: Why) -> None:
     ("words", "said"),
     [
         ([], "Missing argument 'METRIC'"),
-        (["--host", "n1", CPU, "cpu0", "more"], "'more' is too much"),
+        (["--host", "n1", CPU, "cpu0", "more"], "'more' is one word too many"),
         (["", CPU], "name"),
         (["n1", ""], "METRIC is empty"),
         (["n1", CPU, ""], "INSTANCE is empty"),
         (["n1", "\udcff"], "expected a text"),
     ],
 )
-def test_what_cannot_be_asked_is_one_line(
-    why: Why, words: list[str], said: str
-) -> None:
+def test_invalid_request_gives_one_line(why: Why, words: list[str], said: str) -> None:
     done = why(*words)
     assert done.returncode == 2, done.stdout
     assert len(done.stderr.splitlines()) == 1
     assert said in done.stderr
 
 
-def test_a_graph_that_is_away_leaves_the_question_open(why: Why) -> None:
+def test_unreachable_graph_store_gives_no_verdict(why: Why) -> None:
     done = why("n1", CPU, fuseki_url=f"http://127.0.0.1:{free_port()}")
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert "does not answer" in done.stderr
 
 
-def test_a_store_that_is_away_is_a_reason(why: Why) -> None:
+def test_unreachable_store_is_a_reason(why: Why) -> None:
     done = why("n1", CPU, store_read_url=f"http://127.0.0.1:{free_port()}")
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == f"n1 {CPU}: store down"

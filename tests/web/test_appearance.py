@@ -60,7 +60,7 @@ SERIES = f"/twin/{BIG}/telemetry/kernel.percpu.cpu.user/cpu3"
     ],
 )
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read_and_nothing_sticks_out(
+def test_text_is_readable_and_nothing_overflows(
     visit: Open, path: str, scheme: str
 ) -> None:
     page = visit(path, scheme).page
@@ -85,7 +85,7 @@ def test_narrow_windows_scroll_down_only(visit: Open, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", MONITOR])
-def test_nothing_moves_while_the_page_comes(visit: Open, path: str) -> None:
+def test_layout_is_stable_while_the_page_loads(visit: Open, path: str) -> None:
     page = visit(path).page
     time.sleep(2)
     shift = page.evaluate(_SHIFT)
@@ -93,7 +93,7 @@ def test_nothing_moves_while_the_page_comes(visit: Open, path: str) -> None:
     assert shift < 0.1
 
 
-def test_the_theme_that_was_chosen_stays(visit: Open) -> None:
+def test_chosen_theme_is_kept(visit: Open) -> None:
     page = visit("/").page
     page.locator("input[name=theme][value=dark]").check(force=True)
     root = page.locator("html")
@@ -102,7 +102,7 @@ def test_the_theme_that_was_chosen_stays(visit: Open) -> None:
     expect(root).to_have_attribute("data-theme", "dark")
 
 
-def test_panels_out_of_sight_are_printed_with_their_last_points(visit: Open) -> None:
+def test_hidden_panels_are_printed_with_their_last_points(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     last = page.locator(".draws-timeseries").last

@@ -34,7 +34,7 @@ def state(page: Page) -> Any:
     return page.locator("[data-control=state]")
 
 
-def test_points_come_by_themselves(visit: Open) -> None:
+def test_points_arrive_without_reload(visit: Open) -> None:
     page = visit(MONITOR).page
     page.evaluate("window.sameDocument = true")
     first = wait_for_points(page)
@@ -47,7 +47,7 @@ def test_points_come_by_themselves(visit: Open) -> None:
     assert drawn >= 1
 
 
-def test_what_is_drawn_is_not_an_empty_canvas(visit: Open) -> None:
+def test_canvas_is_not_empty(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     colours = """canvas => {
@@ -68,7 +68,7 @@ def test_what_is_drawn_is_not_an_empty_canvas(visit: Open) -> None:
         wait_until(lambda panel=panel: drawn(panel), what=f"a picture in {panel}")
 
 
-def test_panels_out_of_sight_are_drawn_once_for_captures(visit: Open) -> None:
+def test_hidden_panels_are_drawn_once_for_captures(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     last = page.locator(".draws-timeseries").last
@@ -76,7 +76,7 @@ def test_panels_out_of_sight_are_drawn_once_for_captures(visit: Open) -> None:
     assert page.evaluate("window.scrollY") == 0
 
 
-def test_range_of_a_month_is_fixed(visit: Open) -> None:
+def test_range_of_a_month_is_not_live(visit: Open) -> None:
     page = visit(f"{MONITOR}&last=30d").page
     wait_for_points(page)
     expect(state(page)).not_to_have_text(_LIVE)
@@ -118,7 +118,7 @@ def test_pause_stops_and_resume_goes_on(visit: Open) -> None:
     expect(state(page)).to_have_text(_LIVE)
 
 
-def test_the_range_is_in_the_address(visit: Open) -> None:
+def test_range_is_in_the_url(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     page.get_by_role("button", name="15m").click()
@@ -138,7 +138,7 @@ def _span(page: Page) -> float:
     return found[-1] - found[0] if found else 0
 
 
-def test_dragging_in_a_picture_sets_the_range(visit: Open) -> None:
+def test_dragging_in_a_chart_sets_the_range(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     box = page.locator(f"{FIRST} .u-over").bounding_box()
@@ -155,7 +155,7 @@ def test_dragging_in_a_picture_sets_the_range(visit: Open) -> None:
     expect(state(page)).to_have_text(_LIVE)
 
 
-def test_a_range_of_the_past_stands_still(visit: Open) -> None:
+def test_past_range_is_not_live(visit: Open) -> None:
     end = int(time.time()) - 60
     page = visit(f"{MONITOR}&from={end - 120}&to={end}").page
     found = wait_for_points(page)
@@ -164,7 +164,7 @@ def test_a_range_of_the_past_stands_still(visit: Open) -> None:
     assert times(page) == found
 
 
-def test_a_range_that_is_none_says_how_to_write_it(visit: Open) -> None:
+def test_invalid_range_shows_the_format(visit: Open) -> None:
     page = visit(f"{MONITOR}&last=soon").page
     alert = page.locator("#banner")
     expect(alert).to_contain_text("last=soon is not understood: write it as last=15m")
@@ -172,7 +172,7 @@ def test_a_range_that_is_none_says_how_to_write_it(visit: Open) -> None:
     expect(alert).to_be_visible()
 
 
-def test_the_component_narrows_what_can_be_narrowed(visit: Open) -> None:
+def test_component_limits_suitable_panels(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     assert _rows(page) == [64, 64, 128]
@@ -197,14 +197,14 @@ def _rows(page: Page) -> list[int]:
     return found
 
 
-def test_another_host_by_the_drop_down(visit: Open) -> None:
+def test_drop_down_opens_another_host(visit: Open) -> None:
     page = visit(MONITOR).page
     page.get_by_label("Host").select_option(QUIET)
     page.wait_for_url(re.compile(f"host={QUIET}"))
     expect(page.get_by_label("Host")).to_have_value(QUIET)
 
 
-def test_a_host_without_series_says_why_in_each_panel(visit: Open) -> None:
+def test_each_panel_explains_a_host_without_series(visit: Open) -> None:
     page = visit(f"/dashboards/monitor?host={QUIET}").page
     message = page.locator(f"{FIRST} .panel-message")
     expect(message).to_be_visible()
@@ -229,7 +229,7 @@ def test_markup_in_names_is_text(visit: Open) -> None:
     assert page.locator("main img").count() == 0
 
 
-def test_a_dead_store_is_said_and_points_come_back(visit: Open, site: Site) -> None:
+def test_dead_store_is_shown_and_points_return(visit: Open, site: Site) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     page.evaluate("window.sameDocument = true")
@@ -264,7 +264,7 @@ def test_tables_are_sorted_by_their_headers(visit: Open) -> None:
     expect(node).to_have_attribute("href", f"/twin/{BIG}")
 
 
-def test_the_tooltip_names_values_and_other_panels_follow(visit: Open) -> None:
+def test_tooltip_shows_values_and_other_panels_follow(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     page.locator(f"{FIRST} .u-over").hover()
@@ -282,7 +282,7 @@ def test_the_tooltip_names_values_and_other_panels_follow(visit: Open) -> None:
     )
 
 
-def test_the_heat_map_is_read_and_opened_by_keys(visit: Open) -> None:
+def test_heat_map_can_be_used_by_keyboard(visit: Open) -> None:
     page = visit(MONITOR).page
     wait_for_points(page)
     canvas = page.locator(f"{MAP} canvas").first
@@ -298,7 +298,7 @@ def test_the_heat_map_is_read_and_opened_by_keys(visit: Open) -> None:
     page.wait_for_url(re.compile(f"/twin/{BIG}/thread/64$"))
 
 
-def test_by_keyboard_alone(visit: Open) -> None:
+def test_dashboard_can_be_used_by_keyboard(visit: Open) -> None:
     page = visit(MONITOR).page
     page.keyboard.press("Tab")
     focused = page.locator(":focus")

@@ -28,18 +28,18 @@ def filed(site: Site) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("path", ["", "/thread/0", "/disk/nvme0n1"])
-def test_components_say_why_they_have_no_series(visit: Open, path: str) -> None:
+def test_components_explain_missing_series(visit: Open, path: str) -> None:
     page = visit(f"/twin/{FILED}{path}").page
     expect(page.locator("#telemetry")).to_be_visible()
-    expect(page.locator("#silence")).to_have_text(f"Nothing samples it: {WHY}.")
+    expect(page.locator("#silence")).to_have_text(f"Not sampled: {WHY}.")
 
 
-def test_others_without_series_say_nothing_of_it(visit: Open) -> None:
+def test_component_of_a_sampled_host_shows_no_note(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/core/core-0").page
     assert page.locator("#silence").count() == 0
 
 
-def test_the_dashboard_says_it_once(visit: Open) -> None:
+def test_dashboard_explains_missing_series_once(visit: Open) -> None:
     page = visit(f"/dashboards/monitor?host={FILED}").page
     expect(page.locator("#banner")).to_have_text(f"Nothing to show: {WHY}.")
     assert page.locator(".board-section[open]").count() == 0
@@ -47,7 +47,7 @@ def test_the_dashboard_says_it_once(visit: Open) -> None:
     expect(page.locator(".panel-message").first).to_have_text(WHY)
 
 
-def test_the_card_says_never(visit: Open) -> None:
+def test_card_shows_never_sampled(visit: Open) -> None:
     page = visit("/").page
     card = page.locator(f"[data-host={FILED}] .sampled")
     expect(card).to_have_text("never sampled")

@@ -89,7 +89,7 @@ def test_colours_follow_the_values(visit: Open, site: Site) -> None:
     assert page.evaluate("window.same") is True
 
 
-def test_a_click_opens_the_component(visit: Open) -> None:
+def test_click_opens_the_component(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/drawing").page
     page.locator('a[data-iri$="/thread/5"]').click()
     page.wait_for_url(f"**/twin/{BIG}/thread/5")
@@ -101,7 +101,7 @@ def test_a_click_opens_the_component(visit: Open) -> None:
     assert marked.locator("..").get_attribute("data-id") == "5"
 
 
-def test_the_keyboard_walks_the_boxes(visit: Open) -> None:
+def test_boxes_can_be_selected_by_keyboard(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/drawing").page
     assert page.locator("svg.machine a[tabindex='0']").count() == 1
     page.locator("svg.machine a[tabindex='0']").focus()
@@ -117,7 +117,7 @@ def test_the_keyboard_walks_the_boxes(visit: Open) -> None:
     page.wait_for_url(re.compile(re.escape(after.partition("/twin/")[2])))
 
 
-def test_the_arrow_keys_stay_with_one_kind(visit: Open) -> None:
+def test_arrow_keys_stay_with_one_kind(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/drawing").page
     page.locator("svg.machine a[data-id='1'][data-kind=thread]").focus()
     walked = []
@@ -131,7 +131,7 @@ def test_the_arrow_keys_stay_with_one_kind(visit: Open) -> None:
     assert page.evaluate("document.activeElement.dataset.kind") == "thread"
 
 
-def test_the_tooltip_names_component_and_value(visit: Open) -> None:
+def test_tooltip_names_component_and_value(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/drawing").page
     expect(page.locator("#live")).to_contain_text("live")
     page.locator('a[data-iri$="/thread/6"] rect').hover()
@@ -146,7 +146,7 @@ def test_hostile_names_are_text(visit: Open) -> None:
     assert page.evaluate("window.hacked") is None
 
 
-def test_zoom_and_fit(visit: Open) -> None:
+def test_drawing_can_be_zoomed_and_fitted(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/drawing").page
     svg = page.locator("svg.machine")
     fitted = svg.bounding_box()
@@ -161,7 +161,7 @@ def test_zoom_and_fit(visit: Open) -> None:
     assert svg.bounding_box() == fitted
 
 
-def test_dragging_moves_and_does_not_open(visit: Open) -> None:
+def test_dragging_moves_without_opening(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/drawing").page
     for _ in range(4):
         page.get_by_role("button", name="Larger").click()
@@ -174,13 +174,13 @@ def test_dragging_moves_and_does_not_open(visit: Open) -> None:
     assert page.url.endswith("/drawing")
 
 
-def test_a_host_without_plan_is_hatched(visit: Open) -> None:
+def test_host_without_a_plan_is_hatched(visit: Open) -> None:
     page = visit(f"/twin/{QUIET}/drawing", "dark").page
     expect(page.locator("#live")).to_have_text(re.compile("^no"))
     assert "no-value" in fill_of(page, 0)
 
 
-def test_a_store_that_is_away_is_said_and_comes_back(visit: Open, site: Site) -> None:
+def test_unreachable_store_is_shown_until_it_returns(visit: Open, site: Site) -> None:
     watched = visit(f"/twin/{BIG}/drawing")
     page = watched.page
     expect(page.locator("#live")).to_contain_text("live")
@@ -196,7 +196,7 @@ def test_a_store_that_is_away_is_said_and_comes_back(visit: Open, site: Site) ->
     expect(page.locator("#live")).to_contain_text("live")
 
 
-def test_the_load_of_a_host(site: Site) -> None:
+def test_load_of_a_host_is_served(site: Site) -> None:
     found = site.get(f"/twin/{BIG}/load").json()
     assert len(found["busy"]) == 128 and found["problem"] == ""
     assert all(0 <= share <= 1 for share in found["busy"].values())

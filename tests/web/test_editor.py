@@ -28,7 +28,7 @@ def run(page: Page) -> None:
     page.keyboard.press("Control+Enter")
 
 
-def test_the_example_runs(visit: Open) -> None:
+def test_example_query_runs(visit: Open) -> None:
     page = visit("/editor").page
     code = page.locator(".yasqe .CodeMirror-code")
     for prefix in ("st", "qudt", "prov", "rdfs", "sosa"):
@@ -39,7 +39,7 @@ def test_the_example_runs(visit: Open) -> None:
     expect(page.locator(".yasr")).to_contain_text("100 results")
 
 
-def test_a_query_of_the_address_is_shown_and_not_run(visit: Open) -> None:
+def test_query_in_the_url_is_shown_but_not_run(visit: Open) -> None:
     page = open_with(visit, HOSTS)
     page.wait_for_timeout(500)
     assert page.locator(".yasr table").count() == 0
@@ -48,7 +48,7 @@ def test_a_query_of_the_address_is_shown_and_not_run(visit: Open) -> None:
     expect(rows).to_have_text([BIG, QUIET])
 
 
-def test_the_rows_as_csv_and_the_raw_answer(visit: Open) -> None:
+def test_rows_are_offered_as_csv_and_raw(visit: Open) -> None:
     page = open_with(visit, HOSTS)
     run(page)
     expect(page.locator(".yasr table tbody tr")).to_have_count(2)
@@ -71,7 +71,7 @@ def test_triples_are_shown_as_a_table(visit: Open) -> None:
     expect(rows.filter(has_text=f"twin:{QUIET}")).to_contain_text("st:ComputeNode")
 
 
-def test_iris_lead_to_their_pages(visit: Open) -> None:
+def test_iris_link_to_their_pages(visit: Open) -> None:
     page = open_with(visit, PREFIX + f'SELECT ?h WHERE {{ ?h st:hostname "{QUIET}" }}')
     run(page)
     link = page.locator(".yasr table a.iri")
@@ -81,7 +81,7 @@ def test_iris_lead_to_their_pages(visit: Open) -> None:
     expect(opened.value.locator("h1")).to_have_text(QUIET)
 
 
-def test_errors_are_said_in_words(visit: Open) -> None:
+def test_errors_are_shown_as_text(visit: Open) -> None:
     watched = visit(
         "/editor?query=" + quote("SELECT * WHERE { SERVICE <http://x/> { ?s ?p ?o } }")
     )
@@ -89,7 +89,7 @@ def test_errors_are_said_in_words(visit: Open) -> None:
     expect(page.locator(".yasqe .CodeMirror-code")).to_contain_text("SERVICE")
     run(page)
     problem = page.locator(".problem")
-    expect(problem.locator("strong")).to_have_text("SERVICE is not taken here")
+    expect(problem.locator("strong")).to_have_text("SERVICE is not accepted")
     expect(problem.locator("p")).to_contain_text("line 1, column 18")
     page.wait_for_timeout(200)
     forgive_the_status(watched)
@@ -109,7 +109,7 @@ def test_saved_queries_are_loaded(visit: Open) -> None:
     expect(page.locator(".yasr table tbody tr").first).to_contain_text(BIG)
 
 
-def test_terms_of_the_ontology_are_completed(visit: Open) -> None:
+def test_ontology_terms_are_completed(visit: Open) -> None:
     page = visit("/editor").page
     code = page.locator(".yasqe .CodeMirror-code")
     code.click()
@@ -125,7 +125,7 @@ def test_terms_of_the_ontology_are_completed(visit: Open) -> None:
     expect(hints).to_have_text(["st:cacheSets", "st:cacheSize"])
 
 
-def test_the_keyboard_leaves_the_field(visit: Open) -> None:
+def test_keyboard_can_leave_the_field(visit: Open) -> None:
     page = visit("/editor").page
     page.locator(".yasqe .CodeMirror-code").click()
     inside = "document.activeElement.closest('.CodeMirror') !== null"
@@ -137,7 +137,7 @@ def test_the_keyboard_leaves_the_field(visit: Open) -> None:
     expect(page.locator(".keys")).to_contain_text("Esc leaves the field")
 
 
-def test_a_link_holds_the_text(visit: Open, site: Site) -> None:
+def test_link_contains_the_query(visit: Open, site: Site) -> None:
     page = open_with(visit, HOSTS)
     page.locator(".yasqe .CodeMirror-code").click()
     page.keyboard.press("Control+End")
@@ -165,7 +165,7 @@ def test_hostile_values_are_text(visit: Open) -> None:
     watched.errors.clear()
 
 
-def test_a_text_in_the_address_stays_text(visit: Open) -> None:
+def test_text_in_the_url_stays_text(visit: Open) -> None:
     text = "# </script><script>window.hacked=1</script><img src=x onerror=hacked=1>"
     page = open_with(visit, text)
     assert page.evaluate("window.hacked") is None

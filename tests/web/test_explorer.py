@@ -18,7 +18,7 @@ def current(page: Page) -> str | None:
     return page.locator("#tree [aria-current=page] > .row > a").text_content()
 
 
-def test_from_the_host_down_to_a_thread(visit: Open) -> None:
+def test_thread_is_reached_from_the_host(visit: Open) -> None:
     page = visit(f"/twin/{BIG}").page
     expect(page.locator("h1")).to_have_text(BIG)
     expect(page.locator("#parts")).to_contain_text("2 sockets, 64 cores, 128 threads")
@@ -38,7 +38,7 @@ def test_from_the_host_down_to_a_thread(visit: Open) -> None:
     expect(page.locator("h1")).to_have_text(BIG)
 
 
-def test_threads_that_share_each_cache(visit: Open) -> None:
+def test_threads_sharing_each_cache_are_listed(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/thread/97").page
     row = page.locator(".sharing tr")
     expect(row.filter(has=page.get_by_text("L1d", exact=True))).to_contain_text(
@@ -54,7 +54,7 @@ def test_threads_that_share_each_cache(visit: Open) -> None:
     assert threads == ["32", "33", "34", "35", "96", "97", "98", "99"]
 
 
-def test_facts_in_readable_form(visit: Open, site: Site) -> None:
+def test_facts_are_shown_readably(visit: Open, site: Site) -> None:
     page = visit(f"/twin/{BIG}/cache/l2-3").page
     size = page.locator(".facts tr", has_text="cache size").locator("td span")
     expect(size).to_have_text(re.compile(r"^\d+(\.\d+)? [KM]iB$"))
@@ -67,7 +67,7 @@ def test_facts_in_readable_form(visit: Open, site: Site) -> None:
     expect(memory).to_contain_text("512 GiB")
 
 
-def test_series_are_live_with_value_age_and_chart(visit: Open) -> None:
+def test_series_show_live_value_age_and_chart(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/thread/97").page
     row = page.locator("#series tr", has_text="kernel.percpu.cpu.idle")
     expect(row.locator("[data-cell=value]")).to_have_text(re.compile(r"\d.* [kM]?s$"))
@@ -87,7 +87,7 @@ def test_series_are_live_with_value_age_and_chart(visit: Open) -> None:
     expect(page.locator(".facts")).to_contain_text("selector")
 
 
-def test_why_a_series_has_no_data(visit: Open) -> None:
+def test_reason_of_missing_data_is_shown(visit: Open) -> None:
     page = visit(f"/twin/{QUIET}").page
     why = page.locator("#series .why").first
     expect(why).to_have_text(re.compile(r"^[a-zA-Z ]+: .+\.?$"))
@@ -126,7 +126,7 @@ def test_series_that_no_plan_samples_are_listed(visit: Open, unsampled: str) -> 
     assert unsampled not in page.locator("#series").inner_text()
 
 
-def test_the_tree_opens_and_is_walked_by_arrow_keys(visit: Open) -> None:
+def test_tree_is_used_by_arrow_keys(visit: Open) -> None:
     page = visit(f"/twin/{BIG}").page
     root = page.locator("#tree [role=tree] > [role=treeitem]")
     expect(root).to_have_attribute("aria-expanded", "true")
@@ -163,7 +163,7 @@ def test_hostile_names_are_text(visit: Open, site: Site) -> None:
     assert page.evaluate("window.hacked") is None
 
 
-def test_the_same_iri_in_other_forms(visit: Open, site: Site) -> None:
+def test_other_formats_are_linked(visit: Open, site: Site) -> None:
     page = visit(f"/twin/{BIG}/thread/97").page
     for name, media_type in (("JSON-LD", "application/ld+json"), ("Turtle", "turtle")):
         link = page.get_by_role("link", name=name, exact=True)
@@ -174,7 +174,7 @@ def test_the_same_iri_in_other_forms(visit: Open, site: Site) -> None:
     assert refused.status_code == 406 and "turtle" in refused.json()["detail"]
 
 
-def test_what_is_not_there_is_said_on_a_page(browser: Browser, site: Site) -> None:
+def test_missing_page_names_what_is_unknown(browser: Browser, site: Site) -> None:
     for path, said in (
         ("/twin/nope", "the twin says nothing about"),
         ("/dashboards/nope", "nope"),
@@ -190,7 +190,7 @@ def test_what_is_not_there_is_said_on_a_page(browser: Browser, site: Site) -> No
             watched.page.wait_for_url("**/dashboards")
 
 
-def test_all_triples_remain(visit: Open) -> None:
+def test_all_triples_are_available(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/thread/97").page
     triples = page.locator(".triples")
     expect(triples.get_by_text("st:usesCache").first).to_be_hidden()
@@ -199,7 +199,7 @@ def test_all_triples_remain(visit: Open) -> None:
         expect(triples.get_by_text(link, exact=True).first).to_be_visible()
 
 
-def test_what_stands_in_no_hierarchy_has_its_facts(visit: Open) -> None:
+def test_node_outside_the_hierarchy_shows_its_facts(visit: Open) -> None:
     page = visit("/metric/kernel.percpu.cpu.idle").page
     expect(page.locator(".facts")).to_contain_text("counter")
     assert page.locator("#tree").count() == 0
@@ -216,7 +216,7 @@ def test_what_stands_in_no_hierarchy_has_its_facts(visit: Open) -> None:
         ("parts", 422, "iri"),
     ],
 )
-def test_an_invalid_component_is_refused(
+def test_invalid_component_is_refused(
     site: Site, path: str, status: int, said: str
 ) -> None:
     answer = site.get(f"/explorer/{path.replace('{url}', site.url)}")
@@ -224,7 +224,7 @@ def test_an_invalid_component_is_refused(
     assert said in answer.json()["detail"]
 
 
-def test_parts_of_an_unknown_host_name_the_known_ones(site: Site) -> None:
+def test_unknown_host_lists_the_known_ones(site: Site) -> None:
     for kind in ("parts", "telemetry"):
         answer = site.get(f"/explorer/{kind}?iri={site.url}/twin/nobody")
         assert answer.status_code == 404
@@ -233,7 +233,7 @@ def test_parts_of_an_unknown_host_name_the_known_ones(site: Site) -> None:
     assert empty.json() == {"parts": []}
 
 
-def test_a_store_that_is_away_is_said_and_comes_back(visit: Open, site: Site) -> None:
+def test_unreachable_store_is_shown_until_it_returns(visit: Open, site: Site) -> None:
     page = visit(f"/twin/{BIG}/thread/97").page
     value = page.locator("#series [data-cell=value]").first
     expect(value).to_have_text(re.compile(r"\d"))

@@ -13,12 +13,12 @@ from tests.web.site import BIG, QUIET, Site
 _SOON_MS = 150_000
 
 
-def test_without_a_host_it_says_how_to_get_one(site: Site) -> None:
+def test_empty_page_explains_how_to_add_a_host(site: Site) -> None:
     assert "No host yet" in site.before and "supertwin ingest" in site.before
     assert "data-host" not in site.before
 
 
-def test_hosts_with_what_they_are(visit: Open) -> None:
+def test_hosts_are_shown_with_their_hardware(visit: Open) -> None:
     page = visit("/").page
     card = page.locator(f"[data-host={BIG}]")
     expect(card).to_contain_text("2 sockets · 64 cores · 128 threads · 512 GiB")
@@ -28,7 +28,7 @@ def test_hosts_with_what_they_are(visit: Open) -> None:
     expect(card).to_contain_text("All 6 sources could be read")
 
 
-def test_how_busy_each_host_is(visit: Open) -> None:
+def test_load_of_each_host_is_shown(visit: Open) -> None:
     page = visit("/").page
     busy = page.locator(f"[data-host={BIG}] .share")
     expect(busy).to_have_text(re.compile(r"^\d+ %$"))
@@ -39,7 +39,7 @@ def test_how_busy_each_host_is(visit: Open) -> None:
     expect(quiet.locator(".share")).to_have_text("–")
 
 
-def test_every_link_leads_somewhere(visit: Open, site: Site) -> None:
+def test_every_link_works(visit: Open, site: Site) -> None:
     page = visit("/").page
     hrefs = page.eval_on_selector_all(
         "main a[href], nav a[href]", "all => all.map(a => a.href)"
@@ -51,7 +51,7 @@ def test_every_link_leads_somewhere(visit: Open, site: Site) -> None:
         assert answer.status_code == 200, href
 
 
-def test_the_table_of_hosts_is_sorted_and_searched(visit: Open) -> None:
+def test_table_of_hosts_is_sorted_and_searched(visit: Open) -> None:
     page = visit("/").page
     page.get_by_role("link", name="Table").click()
     names = page.locator("tr[data-host]:visible th")
@@ -66,7 +66,7 @@ def test_the_table_of_hosts_is_sorted_and_searched(visit: Open) -> None:
     expect(names).to_have_text([BIG])
 
 
-def test_a_dashboard_is_opened_for_the_host_that_is_picked(visit: Open) -> None:
+def test_dashboard_opens_for_the_chosen_host(visit: Open) -> None:
     page = visit("/dashboards").page
     picker = page.get_by_label("Host", exact=True)
     expect(picker).to_have_value(BIG)
@@ -75,7 +75,7 @@ def test_a_dashboard_is_opened_for_the_host_that_is_picked(visit: Open) -> None:
     page.wait_for_url(f"**/dashboards/inventory?host={QUIET}")
 
 
-def test_services_that_run_and_that_do_not(visit: Open) -> None:
+def test_running_and_failed_services_are_shown(visit: Open) -> None:
     page = visit("/").page
     graph = page.locator("[data-service=fuseki]")
     expect(graph.locator(".state.good")).to_be_visible()
@@ -86,7 +86,7 @@ def test_services_that_run_and_that_do_not(visit: Open) -> None:
     expect(bridge).to_contain_text("it never wrote its status")
 
 
-def test_a_dead_store_is_named_and_its_return_is_seen(visit: Open, site: Site) -> None:
+def test_dead_store_is_named_until_it_returns(visit: Open, site: Site) -> None:
     page = visit("/").page
     store = page.locator("[data-service=store]")
     expect(store.locator(".state.good")).to_be_visible()
@@ -106,7 +106,7 @@ def test_a_dead_store_is_named_and_its_return_is_seen(visit: Open, site: Site) -
     expect(busy).to_have_text(re.compile(r"^\d+ %$"), timeout=_SOON_MS)
 
 
-def test_hosts_come_back_with_the_graph(visit: Open, site: Site) -> None:
+def test_hosts_return_with_the_graph_store(visit: Open, site: Site) -> None:
     site.fuseki.end(signal.SIGTERM)
     try:
         page = visit("/").page

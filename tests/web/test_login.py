@@ -33,7 +33,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory, site: Site) -> Iterator[Clo
         yield Closed(server.url, home, client)
 
 
-def test_a_dashboard_by_token_and_out_again(browser: Browser, closed: Closed) -> None:
+def test_dashboard_by_token_and_logout(browser: Browser, closed: Closed) -> None:
     token = closed.add("person", TokenRole.READER)
     with watched_page(browser, closed.url) as watched:
         page = watched.page
@@ -57,7 +57,7 @@ def test_a_dashboard_by_token_and_out_again(browser: Browser, closed: Closed) ->
         watched.check()
 
 
-def test_a_wrong_token_is_said(browser: Browser, closed: Closed) -> None:
+def test_wrong_token_is_reported(browser: Browser, closed: Closed) -> None:
     with watched_page(browser, closed.url) as watched:
         page = watched.page
         page.goto(f"{closed.url}/login?next=/queries")

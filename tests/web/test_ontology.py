@@ -14,7 +14,7 @@ from tests.web.site import BIG
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_from_a_component_to_its_class(visit: Open, scheme: str) -> None:
+def test_component_links_to_its_class(visit: Open, scheme: str) -> None:
     page = visit(f"/twin/{BIG}/thread/97", scheme).page
     page.locator("a.class").click()
     page.wait_for_url("**/ontology#HardwareThread")
@@ -28,7 +28,7 @@ def test_from_a_component_to_its_class(visit: Open, scheme: str) -> None:
     assert page.url.endswith("/queries/cache/sharing")
 
 
-def test_the_navigation_leads_to_it_and_nothing_overflows(visit: Open) -> None:
+def test_navigation_links_to_the_ontology_without_overflow(visit: Open) -> None:
     page = visit("/queries").page
     page.get_by_role("navigation").get_by_role("link", name="Ontology").click()
     expect(page.locator("h1")).to_have_text("The SuperTwin ontology")
@@ -39,7 +39,7 @@ def test_the_navigation_leads_to_it_and_nothing_overflows(visit: Open) -> None:
     expect(page.locator("#cacheLevel")).to_be_in_viewport()
 
 
-def test_the_file_needs_no_server(browser: Browser, tmp_path: Path) -> None:
+def test_exported_page_needs_no_server(browser: Browser, tmp_path: Path) -> None:
     written = CliRunner().invoke(main, ["export", "ontology", "--out", str(tmp_path)])
     assert written.exit_code == 0, written.output
     with watched_page(browser, "file://") as watched:

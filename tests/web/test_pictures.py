@@ -25,7 +25,7 @@ def page(browser: Browser, handmade: str) -> Iterator[Page]:
         watched.check()
 
 
-def test_single_values(page: Page) -> None:
+def test_single_values_are_shown(page: Page) -> None:
     tiles = page.locator("#panel-stats li")
     expect(tiles).to_have_count(3)
     for tile in tiles.all():
@@ -45,7 +45,7 @@ def test_bars_are_as_long_as_their_values(page: Page) -> None:
         assert drawn["width"] / track["width"] == pytest.approx(share, abs=0.01)
 
 
-def test_a_stack_adds_up(page: Page) -> None:
+def test_stack_adds_up(page: Page) -> None:
     sums = """element => {
       const { frame, picture } = element.panel;
       if (!picture?.drawn) return null;
@@ -59,7 +59,7 @@ def test_a_stack_adds_up(page: Page) -> None:
     assert drawn == pytest.approx(expected)
 
 
-def test_the_value_axis_follows_the_values(page: Page) -> None:
+def test_value_axis_follows_the_values(page: Page) -> None:
     tops = """async element => {
       const { picture, frame } = element.panel;
       if (!picture?.chart) return null;
@@ -87,7 +87,7 @@ def test_the_value_axis_follows_the_values(page: Page) -> None:
     assert fallen == pytest.approx(before, rel=0.5)
 
 
-def test_many_lines_begin_as_a_band(page: Page) -> None:
+def test_many_lines_start_as_a_band(page: Page) -> None:
     panel = page.locator("#panel-many")
     expect(panel.locator(".legend summary")).to_have_text("64 series")
     kind = "element => [element.panel.picture.drawn.arrays.length]"
@@ -107,7 +107,7 @@ def test_many_lines_begin_as_a_band(page: Page) -> None:
     expect(panel.locator(".legend li")).to_have_count(8)
 
 
-def test_a_partial_reason_is_a_note(page: Page) -> None:
+def test_partial_reason_is_shown_as_a_note(page: Page) -> None:
     note = page.locator("#panel-many .notes")
     expect(note.locator("summary")).to_have_text("1 note")
     expect(note.locator("li")).to_be_hidden()
@@ -118,7 +118,7 @@ def test_a_partial_reason_is_a_note(page: Page) -> None:
 @pytest.mark.parametrize(
     ("panel", "said"), [("broken", BROKEN), ("absent", ABSENT), ("dead", DEAD)]
 )
-def test_a_panel_without_content_says_why(page: Page, panel: str, said: str) -> None:
+def test_empty_panel_shows_its_reason(page: Page, panel: str, said: str) -> None:
     message = page.locator(f"#panel-{panel} .panel-message")
     message.scroll_into_view_if_needed()
     expect(message).to_have_text(said)
@@ -152,7 +152,7 @@ def test_missing_values_of_a_heat_map_are_hatched(page: Page) -> None:
     assert 0.3 < holed < 0.7
 
 
-def test_a_table_sorts_numbers_by_value_and_what_is_empty_last(page: Page) -> None:
+def test_table_sorts_numbers_by_value_and_empty_cells_last(page: Page) -> None:
     table = page.locator("#panel-table")
     table.scroll_into_view_if_needed()
     header = table.get_by_role("button", name="Memory size")
@@ -170,7 +170,7 @@ def test_a_table_sorts_numbers_by_value_and_what_is_empty_last(page: Page) -> No
     assert column(0) == ["b1", "b9", "b10"]
 
 
-def test_what_is_bounded_is_marked_with_what_was_measured(page: Page) -> None:
+def test_bounded_value_is_marked_with_its_measurement(page: Page) -> None:
     wait_until(
         lambda: page.evaluate("document.querySelector('#panel-many').panel.loaded")
     )

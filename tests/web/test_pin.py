@@ -8,7 +8,7 @@ from tests.web.site import BIG
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_form_leads_to_marked_cpus_and_commands(visit: Open, scheme: str) -> None:
+def test_form_shows_marked_cpus_and_commands(visit: Open, scheme: str) -> None:
     page = visit("/pin", scheme).page
     page.get_by_label("host").fill(BIG)
     page.get_by_label("threads", exact=True).fill("4")
@@ -25,7 +25,7 @@ def test_the_form_leads_to_marked_cpus_and_commands(visit: Open, scheme: str) ->
     page.wait_for_url("**/queries/pinning/threads?host=*")
 
 
-def test_ranks_are_placed_by_the_same_form(visit: Open) -> None:
+def test_form_places_ranks(visit: Open) -> None:
     page = visit(f"/pin?host={BIG}&threads=2&policy=").page
     page.get_by_text("Ranks with threads").click()
     page.get_by_label("ranks").fill("4")

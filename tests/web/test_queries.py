@@ -23,7 +23,7 @@ def forgive_the_status(watched: Watched) -> None:
     watched.errors.clear()
 
 
-def test_the_list_is_grouped_and_searched(visit: Open) -> None:
+def test_list_is_grouped_and_searched(visit: Open) -> None:
     page = visit("/queries").page
     queries = page.locator(".query")
     assert queries.count() == len(load_catalogue())
@@ -40,7 +40,7 @@ def test_the_list_is_grouped_and_searched(visit: Open) -> None:
     page.wait_for_url("**/queries/cache/sharing")
 
 
-def test_every_parameter_has_the_input_that_fits(visit: Open) -> None:
+def test_every_parameter_has_a_suitable_input(visit: Open) -> None:
     page = visit("/queries/cache/sharing").page
     hosts = page.get_by_label("host", exact=True).locator("option")
     assert hosts.all_text_contents() == ["any", BIG, QUIET]
@@ -57,7 +57,7 @@ def test_every_parameter_has_the_input_that_fits(visit: Open) -> None:
     assert any(value.endswith(f"/twin/{QUIET}/core/core-0") for value in values)
 
 
-def test_a_form_runs_and_its_rows_are_sorted(visit: Open) -> None:
+def test_form_runs_and_its_rows_are_sorted(visit: Open) -> None:
     page = visit("/queries/cache/sharing").page
     page.get_by_label("host", exact=True).select_option(BIG)
     page.get_by_label("cpu").fill("97")
@@ -78,7 +78,7 @@ def test_a_form_runs_and_its_rows_are_sorted(visit: Open) -> None:
     page.wait_for_url(f"**/twin/{BIG}/thread/99")
 
 
-def test_the_same_rows_as_csv_json_and_json_ld(visit: Open, site: Site) -> None:
+def test_rows_are_offered_as_csv_json_and_json_ld(visit: Open, site: Site) -> None:
     page = visit(GROUPS).page
     count = page.locator("#rows tbody tr").count()
     assert count == 16
@@ -101,7 +101,7 @@ def test_the_same_rows_as_csv_json_and_json_ld(visit: Open, site: Site) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph:DeprecationWarning")
-def test_json_ld_of_rows_is_rdf_of_the_same_values(site: Site) -> None:
+def test_json_ld_rows_have_the_same_values(site: Site) -> None:
     answer = site.get(GROUPS, "application/ld+json")
     graph = Graph().parse(data=answer.text, format="json-ld")
     columns = f"{site.url}/queries/cache/groups#"
@@ -120,11 +120,13 @@ def test_json_ld_of_rows_is_rdf_of_the_same_values(site: Site) -> None:
 @pytest.mark.parametrize(
     ("ending", "status"), [("ttl", 406), ("nt", 404), ("csv", 200), ("rq", 200)]
 )
-def test_endings_that_a_table_has(site: Site, ending: str, status: int) -> None:
+def test_file_extensions_select_the_format(
+    site: Site, ending: str, status: int
+) -> None:
     assert site.get(f"/queries/cache/groups.{ending}").status_code == status
 
 
-def test_an_invalid_value_is_reported_next_to_its_field(visit: Open) -> None:
+def test_invalid_value_is_reported_next_to_its_field(visit: Open) -> None:
     watched = visit("/queries/cache/sharing?host=big&cpu=abc&level=2.5")
     page = watched.page
     for name, given in (("cpu", "abc"), ("level", "2.5")):
@@ -150,9 +152,7 @@ def test_an_invalid_value_is_reported_next_to_its_field(visit: Open) -> None:
         ("type=both", "expected one of data, instruction"),
     ],
 )
-def test_what_is_wrong_with_the_address_is_said(
-    site: Site, query: str, said: str
-) -> None:
+def test_invalid_url_parameter_is_reported(site: Site, query: str, said: str) -> None:
     answer = site.get(f"/queries/cache/sharing?{query}", "text/html")
     assert answer.status_code == 400
     assert said in answer.text.replace("&#39;", "'")
@@ -171,13 +171,13 @@ def test_hostile_values_are_text(visit: Open) -> None:
 
 
 @pytest.mark.parametrize("host", ["..", "a/b", "é", "x" * 5000, "\x01"])
-def test_a_host_that_none_can_be_called_has_no_rows(site: Site, host: str) -> None:
+def test_impossible_host_name_gives_no_rows(site: Site, host: str) -> None:
     query = urlencode({"host": host})
     answer = site.get(f"/queries/telemetry/metrics?{query}", "text/html")
     assert answer.status_code == 200 and "0 rows" in answer.text
 
 
-def test_it_opens_in_the_editor(visit: Open) -> None:
+def test_query_opens_in_the_editor(visit: Open) -> None:
     page = visit(GROUPS).page
     link = page.get_by_role("link", name="Open in the editor")
     href = link.get_attribute("href") or ""
@@ -188,7 +188,7 @@ def test_it_opens_in_the_editor(visit: Open) -> None:
     expect(page.locator(".yasqe .CodeMirror-code")).to_contain_text("GROUP_CONCAT")
 
 
-def test_without_javascript_a_form_still_runs(browser: Browser, site: Site) -> None:
+def test_form_works_without_javascript(browser: Browser, site: Site) -> None:
     context = browser.new_context(java_script_enabled=False)
     try:
         page = context.new_page()
@@ -200,7 +200,9 @@ def test_without_javascript_a_form_still_runs(browser: Browser, site: Site) -> N
         context.close()
 
 
-def test_the_graph_store_away_is_said_above_the_form(visit: Open, site: Site) -> None:
+def test_unreachable_graph_store_is_reported_above_the_form(
+    visit: Open, site: Site
+) -> None:
     watched = visit(GROUPS)
     site.fuseki.end()
     try:
@@ -218,12 +220,12 @@ def test_the_graph_store_away_is_said_above_the_form(visit: Open, site: Site) ->
     expect(watched.page.locator("#rows")).to_be_visible()
 
 
-def test_the_list_says_where_each_query_is(site: Site) -> None:
+def test_list_has_every_query(site: Site) -> None:
     listed = json.loads(site.get("/queries").text)
     assert {query["name"] for query in listed} == load_catalogue().keys()
 
 
-def test_no_rows_say_what_may_be_meant(visit: Open) -> None:
+def test_empty_result_shows_a_hint(visit: Open) -> None:
     page = visit("/queries/cache/sharing?host=nobody").page
     expect(page.locator("p[role=status]")).to_have_text("0 rows.")
     expect(page.locator("#none")).to_contain_text("is the host known?")

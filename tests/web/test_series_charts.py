@@ -22,7 +22,7 @@ def drawn(page: Page) -> list[str]:
     return found
 
 
-def test_a_series_is_followed_live_on_its_page(visit: Open) -> None:
+def test_series_page_is_live(visit: Open) -> None:
     page = visit(SERIES).page
     first = wait_for_points(page, PANEL)
     assert drawn(page) == ["cpu3"]
@@ -41,7 +41,7 @@ def test_a_series_is_followed_live_on_its_page(visit: Open) -> None:
     )
 
 
-def test_a_series_in_a_fixed_range(visit: Open) -> None:
+def test_series_page_takes_a_fixed_range(visit: Open) -> None:
     page = visit(f"{SERIES}?from=2026-03-01T00:00:00Z&to=2026-03-01T01:00:00Z").page
     expect(state(page)).to_have_attribute("data-state", "range")
     message = page.locator(f"{PANEL} .panel-message")
@@ -50,13 +50,13 @@ def test_a_series_in_a_fixed_range(visit: Open) -> None:
     )
 
 
-def test_a_series_without_instances_has_a_chart(visit: Open) -> None:
+def test_series_without_instances_has_a_chart(visit: Open) -> None:
     page = visit(f"/twin/{BIG}/telemetry/kernel.all.nprocs/~").page
     wait_for_points(page, PANEL)
     assert drawn(page) == ["kernel.all.nprocs"]
 
 
-def test_all_series_of_a_metric_on_the_host_that_is_picked(visit: Open) -> None:
+def test_metric_page_shows_all_series_of_the_chosen_host(visit: Open) -> None:
     page = visit(f"/metric/{METRIC}").page
     wait_for_points(page, PANEL)
     assert len(drawn(page)) == 128

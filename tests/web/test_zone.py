@@ -67,7 +67,7 @@ def test_all_times_follow_the_switch(away: Away, path: str) -> None:
     assert_times(page, ZONE)
 
 
-def test_the_zone_that_was_chosen_stays_on_all_pages(away: Away, site: Site) -> None:
+def test_chosen_zone_is_kept_on_all_pages(away: Away, site: Site) -> None:
     page = away("/")
     choose(page, "UTC")
     page.reload()
@@ -80,7 +80,7 @@ def test_the_zone_that_was_chosen_stays_on_all_pages(away: Away, site: Site) -> 
     assert_times(page, "UTC")
 
 
-def test_without_javascript_times_are_in_utc_and_say_so(away: Away) -> None:
+def test_times_without_javascript_are_in_utc_and_labelled(away: Away) -> None:
     page = away(f"/history/{BIG}", java_script_enabled=False)
     expect(page.locator("#zone")).to_have_text("UTC")
     for each in page.locator("time").all():
@@ -114,7 +114,7 @@ def test_charts_and_their_range_follow_the_switch(away: Away) -> None:
     expect(state(page)).to_contain_text(f"Live · {hour}")
 
 
-def test_fields_of_a_range_are_in_the_zone(away: Away) -> None:
+def test_range_fields_are_in_the_zone(away: Away) -> None:
     page = away(f"/dashboards/monitor?host={BIG}&{DAY}")
     page.get_by_text("From – to", exact=True).click()
     start = page.locator("[data-control=from]")
@@ -129,7 +129,7 @@ def test_fields_of_a_range_are_in_the_zone(away: Away) -> None:
 
 
 @pytest.mark.parametrize("path", ["/observations", "/queries/observations/runs"])
-def test_times_that_are_asked_for_are_in_the_zone(away: Away, path: str) -> None:
+def test_requested_times_are_in_the_zone(away: Away, path: str) -> None:
     page = away(f"{path}?since=2026-11-20T13:30&until=2026-12")
     since, until = (page.locator(f"input[name={name}]") for name in ("since", "until"))
     about = page.locator("#about-since [data-zone]")

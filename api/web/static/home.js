@@ -13,7 +13,7 @@ const NO_ANSWER = "SuperTwin itself does not answer; this page tries again";
 
 let last = null;
 
-/** Ask for the state, show it, and ask again a little later. */
+/** Poll the state and show it. */
 async function refresh() {
   if (!document.hidden) {
     const found = await ask();
@@ -51,14 +51,14 @@ function showAway() {
 
 function mark(item, state, text) {
   item.querySelector(".state").className = `state ${state}`;
-  const said = item.querySelector(".said");
-  said.classList.toggle("failed", state === "bad");
-  showProse(said, text);
+  const reason = item.querySelector(".reason");
+  reason.classList.toggle("failed", state === "bad");
+  showProse(reason, text);
 }
 
 function well({ ms, age_s: age }) {
   if (typeof ms === "number") return `answers in ${figures(ms, 2)} ms`;
-  return typeof age === "number" ? `last sign ${formatAge(age)} ago` : "runs";
+  return typeof age === "number" ? `last status ${formatAge(age)} ago` : "runs";
 }
 
 function showHosts({ hosts, problem }) {
@@ -108,14 +108,14 @@ async function recover(services) {
   if (last) showHosts(last);
 }
 
-/** Show the hosts whose card contains every word that is looked for. */
+/** Show the hosts whose card contains every search word. */
 function find(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const cards = [...document.querySelectorAll("[data-host]")];
   for (const card of cards) {
     const about = card.dataset.words ?? card.firstElementChild.textContent;
-    const said = `${card.dataset.host} ${about}`.toLowerCase();
-    card.hidden = !words.every((word) => said.includes(word));
+    const searched = `${card.dataset.host} ${about}`.toLowerCase();
+    card.hidden = !words.every((word) => searched.includes(word));
   }
   const shown = cards.filter((card) => !card.hidden).length;
   const all = shown === cards.length;

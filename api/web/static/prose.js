@@ -1,4 +1,4 @@
-// Messages of the API as HTML: what stands between backticks is code.
+// Messages of the API as HTML: text between backticks is code.
 
 /**
  * Show a text in place of what an element holds; the same text again changes nothing,

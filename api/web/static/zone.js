@@ -26,7 +26,7 @@ function change(zone) {
   fillFields(times);
 }
 
-/** Seconds since 1970 of the time in a field; NaN for what is not a whole time, which stays as it is. */
+/** Seconds since 1970 of the time in a field; NaN for an incomplete time, which stays as it is. */
 function secondsOf(field, zone = chosenZone()) {
   const [, day, clock = "00:00"] = WHOLE.exec(field.value.trim()) ?? [];
   return day ? ofField(`${day}T${clock}`, zone) : NaN;

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.sampling.busy import LOOPS, Kept, measure_kept
-from bench.sampling.forms import Form
 from bench.sampling.ground import Ground
 from bench.sampling.part import Part
+from bench.sampling.profiles import Profile
 from bench.sampling.tables import markdown
 from bench.sampling.ticks import may_be_first
 from bench.table import Figure
@@ -22,21 +22,21 @@ class BusyPart(Part[Kept]):
     title = f"Sampling: ticks kept next to {LOOPS} busy loops"
     gives = Kept
 
-    def steps(self, form: Form) -> list[str]:
+    def steps(self, profile: Profile) -> list[str]:
         priorities = (NORMAL, REALTIME) if may_be_first() else (NORMAL,)
         return [
             f"{period} ms, {priority}, run {run}"
             for period in GOALS
-            for run in range(1, form.busy.runs + 1)
+            for run in range(1, profile.busy.runs + 1)
             for priority in priorities
         ]
 
     def measure(
-        self, ground: Ground, form: Form, steps: Sequence[str]
+        self, ground: Ground, profile: Profile, steps: Sequence[str]
     ) -> Iterator[tuple[str, Kept]]:
         for step in steps:
             period, priority = _parts_of(step)
-            yield step, measure_kept(ground, form.busy.seconds, period, priority)
+            yield step, measure_kept(ground, profile.busy.seconds, period, priority)
 
     def tables(self, found: Mapping[str, Kept]) -> dict[str, str]:
         header = ["run", "due", "arrived", "kept", "% of due"]

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.sampling.disk import OnDisk, measure_disk
-from bench.sampling.forms import Form
 from bench.sampling.ground import Ground
 from bench.sampling.part import Part
 from bench.sampling.predicted import Predicted
+from bench.sampling.profiles import Profile
 from bench.sampling.tables import markdown
 from bench.table import Figure
 from sampling.cost.wording import as_number
@@ -21,14 +21,14 @@ class DiskPart(Part[OnDisk]):
     title = "Sampling: bytes a point on disk"
     gives = OnDisk
 
-    def steps(self, form: Form) -> list[str]:
+    def steps(self, profile: Profile) -> list[str]:
         return [_STEP]
 
     def measure(
-        self, ground: Ground, form: Form, steps: Sequence[str]
+        self, ground: Ground, profile: Profile, steps: Sequence[str]
     ) -> Iterator[tuple[str, OnDisk]]:
         for step in steps:
-            wanted = form.disk
+            wanted = profile.disk
             yield step, measure_disk(ground, wanted.seconds, wanted.period_ms)
 
     def tables(self, found: Mapping[str, OnDisk]) -> dict[str, str]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bench.sampling.forms import Form
 from bench.sampling.ground import Ground
 from bench.sampling.hosts import ManyHosts, measure_hosts
 from bench.sampling.part import Part
+from bench.sampling.profiles import Profile
 from bench.sampling.tables import markdown
 from bench.sampling.usage import of_pcp
 
@@ -17,13 +17,13 @@ class HostsPart(Part[ManyHosts]):
     title = "Sampling: many hosts in one bridge"
     gives = ManyHosts
 
-    def steps(self, form: Form) -> list[str]:
-        return [str(number) for number in form.hosts.hosts]
+    def steps(self, profile: Profile) -> list[str]:
+        return [str(number) for number in profile.hosts.hosts]
 
     def measure(
-        self, ground: Ground, form: Form, steps: Sequence[str]
+        self, ground: Ground, profile: Profile, steps: Sequence[str]
     ) -> Iterator[tuple[str, ManyHosts]]:
-        wanted = form.hosts
+        wanted = profile.hosts
         for step in steps:
             yield (
                 step,

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from bench.sampling import forms
+from bench.sampling import profiles
 from bench.sampling.applications import applications, lacking
-from bench.sampling.forms import Form
 from bench.sampling.ground import Ground
 from bench.sampling.overhead import (
     AGAIN,
@@ -21,6 +20,7 @@ from bench.sampling.overhead import (
     step_names,
 )
 from bench.sampling.part import Part
+from bench.sampling.profiles import Profile
 from bench.sampling.stats import Estimate, changes, mean, typical
 from bench.sampling.tables import markdown
 from bench.sampling.usage import of_pcp
@@ -36,23 +36,23 @@ class StretchPart(Part[Stretch]):
     gives = Stretch
 
     @abstractmethod
-    def cells(self, form: Form) -> list[Cell | None]:
+    def cells(self, profile: Profile) -> list[Cell | None]:
         """Every cell; None is the second run without sampling."""
 
-    def applications(self, form: Form) -> Sequence[str]:
+    def applications(self, profile: Profile) -> Sequence[str]:
         """The applications that run in each cell."""
-        names: Sequence[str] = self.wanted(form).applications
+        names: Sequence[str] = self.wanted(profile).applications
         return names
 
-    def steps(self, form: Form) -> list[str]:
-        wanted = self.wanted(form)
-        return step_names(self.cells(form), wanted.stretch, wanted.runs)
+    def steps(self, profile: Profile) -> list[str]:
+        wanted = self.wanted(profile)
+        return step_names(self.cells(profile), wanted.stretch, wanted.runs)
 
     def measure(
-        self, ground: Ground, form: Form, steps: Sequence[str]
+        self, ground: Ground, profile: Profile, steps: Sequence[str]
     ) -> Iterator[tuple[str, Stretch]]:
-        work = applications(self.applications(form), ground.folder / "applications")
-        cells, size = self.cells(form), self.wanted(form).stretch
+        work = applications(self.applications(profile), ground.folder / "applications")
+        cells, size = self.cells(profile), self.wanted(profile).stretch
         yield from measure_stretches(ground, cells, size, work, steps)
 
 
@@ -62,8 +62,8 @@ class OverheadPart(StretchPart):
     name = "overhead"
     title = "Sampling: what applications lose"
 
-    def cells(self, form: Form) -> list[Cell | None]:
-        return cells_of(form.overhead)
+    def cells(self, profile: Profile) -> list[Cell | None]:
+        return cells_of(profile.overhead)
 
     def tables(self, found: Mapping[str, Stretch]) -> dict[str, str]:
         stretches = list(found.values())
@@ -96,7 +96,7 @@ class OverheadPart(StretchPart):
         return rows
 
 
-def cells_of(wanted: forms.Overhead) -> list[Cell | None]:
+def cells_of(wanted: profiles.Overhead) -> list[Cell | None]:
     """Every cell; None is the second run without sampling."""
     ways = (True, False) if wanted.both_ways else (True,)
     cells: list[Cell | None] = [
@@ -159,7 +159,7 @@ def _order(label: str) -> tuple[int, int, int, str]:
 def table_overhead(stretches: Sequence[Stretch]) -> str:
     """One row a cell; the last columns give the usage of the sampling processes."""
     names = list(stretches[0].runs[0].seconds)
-    names = sorted(names, key=list(forms.FULL.overhead.applications).index)
+    names = sorted(names, key=list(profiles.FULL.overhead.applications).index)
     header = ["sampled", "runs", *names, "all", "all, mean"]
     header += ["bridge: CPU %", "PMCD and agents", "store", "values fetched %"]
     rows = [_row(stretches, cell, names) for cell in labels(stretches)]
@@ -182,7 +182,7 @@ def _row(stretches: Sequence[Stretch], cell: str, names: Sequence[str]) -> list[
 
 def _left_out(stretches: Sequence[Stretch]) -> str:
     there = {name for stretch in stretches for name in stretch.runs[0].seconds}
-    gone = lacking([n for n in forms.FULL.overhead.applications if n not in there])
+    gone = lacking([n for n in profiles.FULL.overhead.applications if n not in there])
     return "\n".join(f"- {name}: there is no {what}" for name, what in gone.items())
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bench.sampling.forms import PROCESSES, Form
 from bench.sampling.ground import Ground
 from bench.sampling.idle import idle_processes
 from bench.sampling.part import Part
+from bench.sampling.profiles import PROCESSES, Profile
 from bench.sampling.resources import Taken, measure_resources
 from bench.sampling.tables import markdown
 
@@ -20,16 +20,16 @@ class ResourcesPart(Part[Taken]):
     title = "Sampling: CPU, memory and network of PMCD and its agents"
     gives = Taken
 
-    def steps(self, form: Form) -> list[str]:
-        wanted = form.resources
+    def steps(self, profile: Profile) -> list[str]:
+        wanted = profile.resources
         return [f"{hertz}x{n}" for n in wanted.metrics for hertz in wanted.hertz]
 
     def measure(
-        self, ground: Ground, form: Form, steps: Sequence[str]
+        self, ground: Ground, profile: Profile, steps: Sequence[str]
     ) -> Iterator[tuple[str, Taken]]:
         cells = [(int(h), int(n)) for h, n in (step.split("x") for step in steps)]
         with idle_processes(PROCESSES):
-            found = measure_resources(ground, cells, form.resources.seconds)
+            found = measure_resources(ground, cells, profile.resources.seconds)
             yield from zip(steps, found, strict=True)
 
     def tables(self, found: Mapping[str, Taken]) -> dict[str, str]:

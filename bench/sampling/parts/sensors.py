@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench.sampling import forms
+from bench.sampling import profiles
 from bench.sampling.applications import lacking
-from bench.sampling.forms import Form
 from bench.sampling.overhead import AGAIN, Cell, Run, Stretch
 from bench.sampling.parts.overhead import StretchPart, labels, overall, pairs
+from bench.sampling.profiles import Profile
 from bench.sampling.stats import mean, typical
 from bench.sampling.tables import markdown
 from bench.sampling.usage import of_pcp
@@ -22,11 +22,11 @@ class SensorsPart(StretchPart):
     name = "sensors"
     title = "Sampling: sensors and intervals, as DCDB measured them"
 
-    def cells(self, form: Form) -> list[Cell | None]:
-        return cells_of(form.sensors)
+    def cells(self, profile: Profile) -> list[Cell | None]:
+        return cells_of(profile.sensors)
 
-    def applications(self, form: Form) -> Sequence[str]:
-        names = super().applications(form)
+    def applications(self, profile: Profile) -> Sequence[str]:
+        names = super().applications(profile)
         return _INSTEAD if lacking(names) else names
 
     def tables(self, found: Mapping[str, Stretch]) -> dict[str, str]:
@@ -54,7 +54,7 @@ class SensorsPart(StretchPart):
         return {"sensors.svg": lambda path: plot_grid(grid, path)}
 
 
-def cells_of(wanted: forms.Sensors) -> list[Cell | None]:
+def cells_of(wanted: profiles.Sensors) -> list[Cell | None]:
     """Every cell, and the second run without sampling."""
     return [
         *(Cell(p, series=n) for p in wanted.periods for n in wanted.series),

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bench.sampling.forms import PROCESSES, Form
 from bench.sampling.ground import Ground
 from bench.sampling.idle import idle_processes
 from bench.sampling.part import Part
+from bench.sampling.profiles import PROCESSES, Profile
 from bench.sampling.soak import PACE, PERIOD_MS, Soaked, measure_soak
 from bench.sampling.tables import markdown
 from bench.table import Figure
@@ -25,15 +25,15 @@ class SoakPart(Part[Soaked]):
     title = "Sampling: a soak, with servers killed"
     gives = Soaked
 
-    def steps(self, form: Form) -> list[str]:
+    def steps(self, profile: Profile) -> list[str]:
         return [_STEP]
 
     def measure(
-        self, ground: Ground, form: Form, steps: Sequence[str]
+        self, ground: Ground, profile: Profile, steps: Sequence[str]
     ) -> Iterator[tuple[str, Soaked]]:
         for step in steps:
             with idle_processes(PROCESSES):
-                yield step, measure_soak(ground, PROCESSES, form.soak, print)
+                yield step, measure_soak(ground, PROCESSES, profile.soak, print)
 
     def tables(self, found: Mapping[str, Soaked]) -> dict[str, str]:
         run = found[_STEP]

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.sampling import thesis
-from bench.sampling.forms import PROCESSES, Form
 from bench.sampling.ground import Ground
 from bench.sampling.idle import idle_processes
 from bench.sampling.part import Part
+from bench.sampling.profiles import PROCESSES, Profile
 from bench.sampling.tables import markdown
 from bench.sampling.throughput import Cell, Race, Side
 from bench.table import Figure
@@ -22,14 +22,14 @@ class ThroughputPart(Part[Cell]):
     title = "Sampling: points that arrive, and false zeros"
     gives = Cell
 
-    def steps(self, form: Form) -> list[str]:
-        return ["x".join(map(str, row)) for row in form.throughput.rows]
+    def steps(self, profile: Profile) -> list[str]:
+        return ["x".join(map(str, row)) for row in profile.throughput.rows]
 
     def measure(
-        self, ground: Ground, form: Form, steps: Sequence[str]
+        self, ground: Ground, profile: Profile, steps: Sequence[str]
     ) -> Iterator[tuple[str, Cell]]:
         with idle_processes(PROCESSES) as pids:
-            race = Race(ground, pids, form.throughput.seconds)
+            race = Race(ground, pids, profile.throughput.seconds)
             for step in steps:
                 hertz, number, files = map(int, step.split("x"))
                 yield step, race.cell(hertz, number, files)
@@ -44,7 +44,7 @@ class ThroughputPart(Part[Cell]):
         }
 
     def plots(self, found: Mapping[str, Cell]) -> dict[str, Callable[[Path], None]]:
-        # Imported here because the quick form runs without matplotlib.
+        # Imported here because the quick profile runs without matplotlib.
         from bench.sampling.plots import plot_throughput
 
         cells = list(found.values())

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bench.sampling.forms import Form
 from bench.sampling.ground import Ground
 from bench.sampling.part import Part
+from bench.sampling.profiles import Profile
 from bench.sampling.tables import markdown
 from bench.sampling.ticks import Ticks, may_be_first, measure_ticks
 from bench.table import Figure
@@ -25,14 +25,14 @@ class TicksPart(Part[Ticks]):
     title = "Sampling: a period of 1 ms"
     gives = Ticks
 
-    def steps(self, form: Form) -> list[str]:
+    def steps(self, profile: Profile) -> list[str]:
         return list(WHO) if may_be_first() else ["nobody"]
 
     def measure(
-        self, ground: Ground, form: Form, steps: Sequence[str]
+        self, ground: Ground, profile: Profile, steps: Sequence[str]
     ) -> Iterator[tuple[str, Ticks]]:
         for step in steps:
-            yield step, measure_ticks(ground, form.ticks.seconds, step)
+            yield step, measure_ticks(ground, profile.ticks.seconds, step)
 
     def tables(self, found: Mapping[str, Ticks]) -> dict[str, str]:
         header = ["run", "due", "arrived", "within 1 ms", "% of due"]

@@ -4,4 +4,4 @@ from core.errors import SuperTwinError
 
 
 class CgroupError(SuperTwinError):
-    """The only error of this folder; its text names the thing and the cure."""
+    """The only error of this folder; its text names the thing and the fix."""

@@ -60,7 +60,7 @@ def _root(text: str) -> CgroupRoot:
             "such as slurm or system.slice/slurmstepd.scope/job_*"
         )
     if any("**" in name for name in names):
-        raise CgroupError(f"cgroup root {text[:80]!r}: ** can stand at the end only")
+        raise CgroupError(f"cgroup root {text[:80]!r}: ** is allowed only at the end")
     plain = not any(_WILD.search(name) for name in names)
     return CgroupRoot(text, tuple(names), below or plain)
 

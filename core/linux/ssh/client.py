@@ -161,7 +161,7 @@ class Ssh:
 
     def _send(self, program: bytes) -> None:
         assert self.process.stdin  # noqa: S101
-        # If the host hangs up, the reader of its output notices.
+        # If the host closes the connection, the reader of its output notices.
         with suppress(BrokenPipeError):
             self.process.stdin.write(program)
             self.process.stdin.flush()

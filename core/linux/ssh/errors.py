@@ -1,4 +1,4 @@
-"""The exception tree of ssh; every message names the thing and the cure.
+"""The exception tree of ssh; every message names the thing and the fix.
 
 RemoteLoginError
 ├── AddressError        not an ssh:// address of a host

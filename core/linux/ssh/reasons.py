@@ -1,4 +1,4 @@
-"""Explain a failed ssh login in one line with its cure.
+"""Explain a failed ssh login in one line, with the fix.
 
 The texts are those of OpenSSH's client (sshconnect.c, sshconnect2.c, packet.c), which
 prints them in English in every locale.
@@ -28,8 +28,8 @@ _REASONS = (
     ),
     (
         r"Permission denied|Too many authentication failures|No supported authen",
-        "{0} refuses our keys ({1}): add a key to ssh-agent or ~/.ssh/config that lets "
-        "`ssh -o BatchMode=yes {0}` in without a password",
+        "{0} refuses our keys ({1}): add a key to ssh-agent or ~/.ssh/config with "
+        "which `ssh -o BatchMode=yes {0}` works without a password",
     ),
     (
         r"Could not resolve hostname",
@@ -45,7 +45,7 @@ _REASONS = (
     ),
     (
         r"closed by remote host|Connection closed by|Connection reset by",
-        "{0} ended the connection ({1}): see whether its sshd runs, and what it logged",
+        "{0} ended the connection ({1}): check whether its sshd runs, and its log",
     ),
     (
         r"[Bb]ad owner or permissions|Bad configuration option|Can't open user config|"

@@ -16,7 +16,7 @@ def plain_socket(path: str) -> str:
     """
     if not _PLAIN.fullmatch(path):
         raise SocketNameError(
-            f"{printable(path)!r} is not a socket that ssh can lead to: its whole path "
-            "has to be of letters, digits and . _ @ + = , ~ - alone, 107 at most"
+            f"{printable(path)!r} is not a socket that ssh can lead to: use an "
+            "absolute path of letters, digits and . _ @ + = , ~ - only, 107 at most"
         )
     return path

@@ -89,7 +89,7 @@ class CgroupWatch(Worker):
         self._looked: set[str] = set()
         self._look_after = 0.0
         self._written: Ledger | None = None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -161,13 +161,13 @@ class CgroupWatch(Worker):
             if self._mounts is None:
                 self._mounts = self._read_mounts()
         except OSError as error:
-            self._tell((f"cgroups are not watched: {error}",))
+            self._report((f"cgroups are not watched: {error}",))
             return
         mounts = self._mounts
         found = find_groups([mount.path for mount in mounts], self._roots)
         self._looked = found.looked
         unwatched = (self._folders.problem,) if self._folders.problem else ()
-        self._tell((*_problems(found, self._roots, mounts), *unwatched))
+        self._report((*_problems(found, self._roots, mounts), *unwatched))
         self._take(with_hidden(found, self._numbers()), mounts)
 
     def _numbers(self) -> dict[str, Mapping[str, int]]:
@@ -246,12 +246,12 @@ class CgroupWatch(Worker):
         young = now_ms - life.began < _YOUNG_MS
         return young or now_ms - self._asked.get(life.path, 0) >= _SELDOM_MS
 
-    def _tell(self, problems: tuple[str, ...]) -> None:
+    def _report(self, problems: tuple[str, ...]) -> None:
         """Log each problem once, and keep the problems in the list."""
         for problem in problems:
-            if problem not in self._told:
+            if problem not in self._reported:
                 _LOG.warning("%s", problem)
-        self._told = {*problems}
+        self._reported = {*problems}
         if problems != tuple(self._ledger.problems):
             self._ledger = replace(self._ledger, problems=problems)
 
@@ -279,7 +279,7 @@ def _kept(path: Path) -> Ledger | None:
     except FileNotFoundError:
         pass
     except (OSError, ValueError, CgroupError) as error:
-        _LOG.warning("%s is not read (%s): its list begins again", path, error)
+        _LOG.warning("%s cannot be read (%s): starting a new list", path, error)
     return None
 
 
@@ -295,23 +295,23 @@ def _problems(
     found: RootMatches, roots: tuple[CgroupRoot, ...], mounts: Sequence[Mount]
 ) -> tuple[str, ...]:
     where = ", ".join(mount.path for mount in mounts) or "anything: none is mounted"
-    said = [
+    problems = [
         f"cgroup root {root.text!r} is not below {where}; it is watched for"
         for root in roots
         if root.is_plain and not _is_there(root, mounts, found)
     ]
     if len(found.folders) > MOST:
-        said.append(f"more than {MOST} cgroups match: the others are left out")
-    said += [f"cgroup folder {path!a} has no printable name" for path in found.odd]
-    said += [_unread(path, number) for path, number in found.unread.items()]
-    return tuple(sorted(said)[:20])
+        problems.append(f"more than {MOST} cgroups match: the others are left out")
+    problems += [f"cgroup folder {path!a} has no printable name" for path in found.odd]
+    problems += [_unread(path, number) for path, number in found.unread.items()]
+    return tuple(sorted(problems)[:20])
 
 
 def _unread(path: str, number: int) -> str:
     cure = _CURES.get(number, "free what the system lacks")
     return (
-        f"cgroup folder {path} cannot be read ({os.strerror(number)}), what ran below "
-        f"it is taken to run: {cure}"
+        f"cgroup folder {path} cannot be read ({os.strerror(number)}), so the groups "
+        f"below it count as running: {cure}"
     )
 
 

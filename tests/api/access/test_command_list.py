@@ -41,7 +41,7 @@ LIST = parse_command_list(TEXT, "commands.txt")
         ["run"],
     ],
 )
-def test_allowed(argv: list[str]) -> None:
+def test_listed_commands_are_allowed(argv: list[str]) -> None:
     assert LIST.refusal(argv) == ""
 
 
@@ -66,7 +66,7 @@ def test_allowed(argv: list[str]) -> None:
         (["x\n" * 1000], "as a program"),
     ],
 )
-def test_refused_in_one_line(argv: list[str], words: str) -> None:
+def test_refusal_is_one_line(argv: list[str], words: str) -> None:
     refusal = LIST.refusal(argv)
     assert words in refusal
     assert "\n" not in refusal and len(refusal) < 300
@@ -82,7 +82,9 @@ def test_refused_in_one_line(argv: list[str], words: str) -> None:
         ({}, "/data/my runs"),
     ],
 )
-def test_variables_and_folders_that_are_listed(env: dict[str, str], cwd: str) -> None:
+def test_listed_variables_and_folders_are_allowed(
+    env: dict[str, str], cwd: str
+) -> None:
     assert LIST.refusal(["/usr/bin/true"], env, cwd) == ""
 
 
@@ -111,13 +113,15 @@ def test_variables_and_folders_that_are_listed(env: dict[str, str], cwd: str) ->
         ({}, ".", "the folder '.' is not allowed"),
     ],
 )
-def test_no_others(env: dict[str, str], cwd: str, words: str) -> None:
+def test_other_variables_and_folders_are_refused(
+    env: dict[str, str], cwd: str, words: str
+) -> None:
     refusal = LIST.refusal(["/usr/bin/true"], env, cwd)
     assert words in refusal
     assert "\n" not in refusal and len(refusal) < 300
 
 
-def test_links_of_a_folder_are_followed(tmp_path: Path) -> None:
+def test_links_in_a_folder_are_followed(tmp_path: Path) -> None:
     (tmp_path / "own" / "run").mkdir(parents=True)
     (tmp_path / "alias").symlink_to(tmp_path / "own")
     (tmp_path / "own" / "out").symlink_to("/etc")
@@ -136,7 +140,7 @@ def test_links_of_a_folder_are_followed(tmp_path: Path) -> None:
     )
 
 
-def test_an_empty_list_allows_nothing() -> None:
+def test_empty_list_allows_nothing() -> None:
     assert parse_command_list("# none\n\n", "x").refusal(["/usr/bin/true"])
 
 
@@ -156,13 +160,13 @@ def test_an_empty_list_allows_nothing() -> None:
         ("cwd: /scratch/../etc", "line 1: a folder is a path from /"),
     ],
 )
-def test_an_invalid_list_is_refused(text: str, words: str) -> None:
+def test_invalid_list_is_refused(text: str, words: str) -> None:
     with pytest.raises(CommandListError) as caught:
         parse_command_list(text, "x")
     assert str(caught.value).startswith("x, ") and words in str(caught.value)
 
 
-def test_a_list_comes_from_a_file(tmp_path: Path) -> None:
+def test_list_is_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "commands"
     path.write_text(TEXT)
     assert read_command_list(path).commands == LIST.commands

@@ -69,7 +69,7 @@ def test_processes_end_when_their_parent_is_killed(
     wait_until(lambda: not any(map(_runs, pids)), what="the end of the processes")
 
 
-def test_points_are_counted_in_their_stretch_alone(store: VictoriaMetrics) -> None:
+def test_points_are_counted_only_in_their_interval(store: VictoriaMetrics) -> None:
     now = time.time_ns() // 1_000_000 - 10_000
     ours = f'{{hostname="n1",instname="000042 {NAME}"}}'
     lines = [f"proc_psinfo_rss{ours} {ms % 3} {now + ms}" for ms in range(0, 90, 10)]
@@ -84,7 +84,7 @@ def test_points_are_counted_in_their_stretch_alone(store: VictoriaMetrics) -> No
     assert count(store, PEERS, now, now + 60).inserted == 0
 
 
-def test_points_of_the_peer_are_its_own(store: VictoriaMetrics) -> None:
+def test_points_of_the_peer_are_counted_separately(store: VictoriaMetrics) -> None:
     now = time.time_ns() // 1_000_000 - 10_000
     fields = f"_000042_{NAME}=5,_000043_{NAME}=0,_000044_sleep_1=1"
     _write(store, "/write?db=peer", [f"proc_psinfo_rss {fields} {now}000000"])
@@ -93,7 +93,7 @@ def test_points_of_the_peer_are_its_own(store: VictoriaMetrics) -> None:
     assert count(store, OURS, now, now + 1).inserted == 0
 
 
-def test_a_soak_counts_every_point_and_what_cannot_be(store: VictoriaMetrics) -> None:
+def test_soak_counts_points_and_impossible_values(store: VictoriaMetrics) -> None:
     now = (time.time_ns() // 60_000_000) * 60 - 60_000
     lines = [_point("proc_psinfo_rss", now + 60 * n) for n in range(10)]
     lines += lines[:3]  # sent twice, stored once
@@ -108,7 +108,7 @@ def test_a_soak_counts_every_point_and_what_cannot_be(store: VictoriaMetrics) ->
     assert found.impossible == 2 + 2  # and two ticks while there was no PMCD
 
 
-def test_a_soak_finds_the_ticks_that_idle_processes_lack(
+def test_soak_finds_missing_ticks_of_idle_processes(
     store: VictoriaMetrics,
 ) -> None:
     now = (time.time_ns() // 60_000_000) * 60 - 60_000
@@ -129,7 +129,7 @@ def _point(name: str, ms: int, pid: int = 42, command: str = NAME) -> str:
     return f'{name}{{hostname="{HOST}",instname="{pid:06} {command}"}} 1 {ms}'
 
 
-def test_some_metrics_are_above_zero_for_a_sleeping_process(tmp_path: Path) -> None:
+def test_chosen_metrics_are_above_zero_for_a_sleeping_process(tmp_path: Path) -> None:
     with Pmcd(tmp_path / "pmcd", sample=True) as pmcd, idle_processes(3) as pids:
         with Context(pmcd.address) as context:
             indom = context.describe(METRICS[0]).indom
@@ -148,7 +148,7 @@ def test_periods_are_whole_milliseconds_and_never_slower() -> None:
 
 
 @pytest.mark.parametrize("table", [thesis.TABLE_5_2, thesis.TABLE_5_3])
-def test_the_thesis_is_quoted_without_a_slip(
+def test_figures_of_the_thesis_are_quoted_correctly(
     table: dict[tuple[int, int], thesis.Row],
 ) -> None:
     """Expected, inserted and loss must agree with each other."""

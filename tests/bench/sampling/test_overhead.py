@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bench.sampling.applications import hpl_input, lacking
-from bench.sampling.forms import FULL, QUICK
 from bench.sampling.overhead import (
     AGAIN,
     NOTHING,
@@ -31,6 +30,7 @@ from bench.sampling.parts.overhead import (
     table_noise,
     table_overhead,
 )
+from bench.sampling.profiles import FULL, QUICK
 from bench.sampling.usage import Usage
 
 CELLS = cells_of(FULL.overhead)
@@ -59,7 +59,7 @@ FOUND = [
 ]
 
 
-def test_a_repetition_has_every_cell_once_and_nothing_in_each_stretch() -> None:
+def test_repetition_has_every_cell_and_a_baseline_in_each_part() -> None:
     drawn = stretches(CELLS, 4, 1)
     met = Counter(cell for stretch in drawn for cell in stretch)
     assert met.pop(NOTHING) == len(drawn) == 7
@@ -67,7 +67,7 @@ def test_a_repetition_has_every_cell_once_and_nothing_in_each_stretch() -> None:
     assert met == Counter(cell for cell in CELLS if cell)
 
 
-def test_the_order_is_random_and_reproducible() -> None:
+def test_order_is_random_and_reproducible() -> None:
     orders = [stretches(CELLS, 4, repetition) for repetition in range(1, 6)]
     assert stretches(CELLS, 4, 3) == orders[2]
     assert all(a != b for a, b in zip(orders, orders[1:], strict=False))
@@ -75,12 +75,12 @@ def test_the_order_is_random_and_reproducible() -> None:
     assert places == {0, 1, 2, 3, 4}  # NOTHING is not always first
 
 
-def test_steps_name_repetition_and_stretch() -> None:
+def test_steps_name_repetition_and_part() -> None:
     assert step_names(CELLS[:3], 2, 2) == ["1.1", "1.2", "2.1", "2.2"]
     assert len(OverheadPart().steps(FULL)) == 7 * 30
 
 
-def test_more_runs_do_not_change_the_settings() -> None:
+def test_number_of_runs_is_not_part_of_the_settings() -> None:
     part = OverheadPart()
     assert part.settings(FULL.with_runs(3)) == part.settings(FULL)
     assert part.settings(QUICK) != part.settings(FULL)
@@ -93,7 +93,7 @@ def test_cells_are_those_of_the_issue() -> None:
     assert len([cell for cell in grid if cell]) == 25
 
 
-def test_a_cell_is_set_against_the_run_of_its_own_stretch() -> None:
+def test_cell_is_compared_with_the_baseline_of_its_part() -> None:
     triad = longer(FOUND, SLOW.label, "triad")
     assert triad and triad.value == pytest.approx(1.0) and triad.number == 2
     both = overall(FOUND, SLOW.label)
@@ -101,7 +101,7 @@ def test_a_cell_is_set_against_the_run_of_its_own_stretch() -> None:
     assert overall(FOUND, "4 metrics every 7 ms") is None
 
 
-def test_the_table_has_a_row_a_cell_the_slowest_first() -> None:
+def test_table_has_one_row_per_cell_slowest_first() -> None:
     assert labels(FOUND) == [AGAIN, SLOW.label, FAST.label]
     lines = table_overhead(FOUND).splitlines()
     assert "triad" in lines[0] and "0.50 ± 0.00" in lines[3]
@@ -117,21 +117,21 @@ def test_noise_is_counted_over_all_runs() -> None:
     assert quantile({1: 50, 2: 49, 9: 1}, 0.99) == 2
 
 
-def test_a_run_of_noise_is_set_against_its_own_quickest_piece() -> None:
+def test_noise_run_is_compared_with_its_quickest_piece() -> None:
     """A run on a processor half as fast loses no more than the other."""
     runs = [replace(FOUND[0].runs[1], noise=noise) for noise in ({100: 9}, {200: 7})]
     line = table_noise([Stretch([run]) for run in runs]).splitlines()[2]
     assert line.split("|")[-2].strip() == "0.00"
 
 
-def test_pictures_are_drawn(tmp_path: Path) -> None:
+def test_plots_are_written(tmp_path: Path) -> None:
     found = {str(n): stretch for n, stretch in enumerate(FOUND)}
     for name, draw in OverheadPart().plots(found).items():
         draw(tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000
 
 
-def test_a_grid_has_a_row_a_number_of_series(tmp_path: Path) -> None:
+def test_grid_has_one_row_per_number_of_series(tmp_path: Path) -> None:
     some = [
         Cell(period_ms, series=n) for period_ms in (1000, 100) for n in (10, 10_000)
     ]
@@ -146,7 +146,7 @@ def test_a_grid_has_a_row_a_number_of_series(tmp_path: Path) -> None:
     part.plots(found)["sensors.svg"](tmp_path / "sensors.svg")
 
 
-def test_what_cannot_run_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_programs_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert lacking(["triad", "hpl", "ep"]) == {
         **{"triad": "likwid-bench", "hpl": "hpcc and mpirun", "ep": "gcc"}

@@ -13,11 +13,11 @@ from bench.sampling import __main__ as command
 from bench.sampling.__main__ import main
 from bench.sampling.busy import kept
 from bench.sampling.disk import OnDisk
-from bench.sampling.forms import FULL, QUICK
 from bench.sampling.overhead import Run, Stretch
 from bench.sampling.parts.disk import DiskPart
 from bench.sampling.parts.overhead import OverheadPart
 from bench.sampling.parts.ticks import TicksPart
+from bench.sampling.profiles import FULL, QUICK
 from bench.sampling.report import Report
 from bench.sampling.results import Results
 from bench.sampling.stats import Estimate, changes, mean, slope, t_975, typical
@@ -32,7 +32,7 @@ STRETCH = Stretch(
 )
 
 
-def test_steps_that_were_measured_are_taken_up_again(tmp_path: Path) -> None:
+def test_measured_steps_are_resumed(tmp_path: Path) -> None:
     path = tmp_path / "overhead.json"
     Results(OverheadPart(), FULL, path).keep("1.1", STRETCH)
     again = Results(OverheadPart(), FULL.with_runs(40), path)
@@ -57,7 +57,7 @@ def test_without_resume_a_part_starts_from_the_beginning(tmp_path: Path) -> None
     assert list(kept.found) == ["bridge"]
 
 
-def test_other_settings_start_another_run(
+def test_changed_settings_start_a_new_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Report(tmp_path).results(TicksPart(), FULL).keep("nobody", TICKS)
@@ -69,7 +69,7 @@ def test_other_settings_start_another_run(
     assert said.count("\n") == 1
 
 
-def test_a_damaged_file_cannot_be_resumed(tmp_path: Path) -> None:
+def test_damaged_file_cannot_be_resumed(tmp_path: Path) -> None:
     path = tmp_path / "ticks.json"
     Results(TicksPart(), QUICK, path).keep("nobody", TICKS)
     text = path.read_text()
@@ -80,13 +80,13 @@ def test_a_damaged_file_cannot_be_resumed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["--runs", "0"], ["--only", "everything"]])
-def test_bad_words_are_refused(words: list[str]) -> None:
+def test_invalid_arguments_are_refused(words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == 2
 
 
-def test_a_part_that_is_whole_is_told_without_measuring(tmp_path: Path) -> None:
+def test_complete_part_is_reported_without_measuring(tmp_path: Path) -> None:
     """Nothing is started: the saved steps become tables again."""
     first, *others = TicksPart().steps(QUICK)
     Report(tmp_path).results(TicksPart(), QUICK).keep(first, TICKS)
@@ -104,7 +104,7 @@ def test_a_part_that_is_whole_is_told_without_measuring(tmp_path: Path) -> None:
     assert "99.9" in (tmp_path / "sampling.md").read_text()
 
 
-def test_goals_of_a_part_that_was_measured_otherwise_are_left_out_and_named(
+def test_goals_of_a_part_with_other_settings_are_omitted_and_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = Report(tmp_path)
@@ -129,7 +129,7 @@ class Broken(TicksPart):
         raise RuntimeError("it broke")
 
 
-def test_a_part_that_breaks_keeps_its_steps_and_costs_no_other_part(
+def test_failed_part_keeps_its_steps_and_affects_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = Report(tmp_path).results(DiskPart(), QUICK)
@@ -154,7 +154,7 @@ def test_every_part_is_documented() -> None:
     sorted((ROOT / "docs/benchmarks").glob("*.json")),
     ids=lambda path: path.stem,
 )
-def test_every_table_that_is_kept_has_its_commit_and_date(path: Path) -> None:
+def test_every_saved_table_has_commit_and_date(path: Path) -> None:
     page = (ROOT / "docs/benchmarks.md").read_text()
     for run in json.loads(path.read_text())["machines"]:
         link = f"[{path.stem}](benchmarks/{path.stem}.md)"
@@ -173,13 +173,13 @@ def test_students_t_is_that_of_the_tables() -> None:
         assert t_975(freedom) == pytest.approx(value, abs=0.001)
 
 
-def test_a_mean_has_its_interval() -> None:
+def test_mean_has_its_interval() -> None:
     found = mean([9.0, 10.0, 11.0])
     assert found.value == 10 and found.within == pytest.approx(4.303 / math.sqrt(3))
     assert math.isnan(mean([1.0]).within) and str(mean([1.0])) == "1.00"
 
 
-def test_a_pseudo_median_has_wilcoxons_interval() -> None:
+def test_pseudo_median_has_wilcoxons_interval() -> None:
     assert typical([1.0, 2.0, 4.0]).value == pytest.approx(2.25)  # of 1 1.5 2 2.5 3 4
     assert math.isnan(typical([1.0, 2.0, 3.0, 4.0, 5.0]).within)
     # Published critical values of the signed-rank test, two-sided 5 %: 0, 8, 137.
@@ -191,7 +191,7 @@ def test_a_pseudo_median_has_wilcoxons_interval() -> None:
     assert str(typical([2.0**n for n in range(6)])) == "8.50 (1.00 to 32.00)"
 
 
-def test_a_few_values_far_away_hide_nothing() -> None:
+def test_outliers_do_not_hide_a_change() -> None:
     quiet = np.random.default_rng(6).normal(1.0, 0.1, 30).tolist()
     found = typical([*quiet[:27], 60.0, 70.0, -50.0])
     assert found.low < 1.0 < found.high < found.low + 0.2
@@ -199,7 +199,7 @@ def test_a_few_values_far_away_hide_nothing() -> None:
 
 
 @pytest.mark.parametrize(("of", "number"), [(mean, 5), (typical, 10)])
-def test_intervals_hold_the_truth_as_often_as_they_say(
+def test_intervals_cover_the_truth_at_their_confidence(
     of: Callable[[Sequence[float]], Estimate], number: int
 ) -> None:
     drawn = np.random.default_rng(5)
@@ -216,7 +216,7 @@ def test_noise_is_not_a_change() -> None:
     assert changes([math.log(1.01)] * 3).value == pytest.approx(1.0)
 
 
-def test_a_slope_has_its_interval() -> None:
+def test_slope_has_its_interval() -> None:
     times = np.arange(0.0, 1.0, 0.001)
     drawn = np.random.default_rng(1).normal(0.0, 1.0, 1000)
     flat, steep = slope(times, drawn), slope(times, 5 * times + drawn)
@@ -225,14 +225,14 @@ def test_a_slope_has_its_interval() -> None:
     assert steep.number == 30
 
 
-def test_ticks_are_in_time_within_a_millisecond_either_side() -> None:
+def test_tick_is_in_time_within_one_millisecond() -> None:
     found = told(5, np.array([0.2, -1.0, 1.01, 0.0]))
     assert (found.due, found.arrived, found.within) == (5, 4, 3)
     assert found.in_time == 60 and found.off[-1] == 1.01
     assert told(5, np.zeros(0)).in_time == 0
 
 
-def test_ticks_are_kept_within_half_a_period_either_side() -> None:
+def test_tick_is_kept_within_half_a_period() -> None:
     found = kept(5, np.array([0.2, -5.0, 5.01, 0.0]), 10)
     assert (found.due, found.arrived, found.kept, found.share) == (5, 4, 3, 60)
     assert kept(5, np.zeros(0), 10).share == 0

@@ -9,7 +9,6 @@ import pytest
 from bench.sampling.busy import Kept
 from bench.sampling.counting import Counted
 from bench.sampling.disk import OnDisk
-from bench.sampling.forms import QUICK
 from bench.sampling.hosts import ManyHosts
 from bench.sampling.part import Part
 from bench.sampling.parts.busy import BusyPart
@@ -25,6 +24,7 @@ from bench.sampling.parts.throughput import (
 )
 from bench.sampling.parts.ticks import TicksPart
 from bench.sampling.predicted import Comparison, Predicted, Spent, compared
+from bench.sampling.profiles import QUICK
 from bench.sampling.report import PAGE, Report
 from bench.sampling.resources import LINUX, Taken, metrics_of
 from bench.sampling.soak import Moment, Soaked
@@ -98,7 +98,7 @@ def _goals(part: Part[Any], found: dict[str, Any]) -> dict[str, list[str]]:
     return {row[0]: list(row[1:4]) for row in rows}
 
 
-def test_table_5_2_sets_three_side_by_side() -> None:
+def test_table_5_2_compares_three_samplers() -> None:
     header, _, calm, full = _cells_of(table_5_2(list(CELLS.values())))
     assert len(header) == len(calm) == len(full)
     found = dict(zip(header[:7], full[:7], strict=True))
@@ -116,13 +116,13 @@ def test_false_zeros_are_a_share_of_what_cannot_be_zero() -> None:
     assert len(header) == len(full)
 
 
-def test_what_is_missing_has_its_reason() -> None:
+def test_missing_points_have_their_reason() -> None:
     cells = list(CELLS.values())
     assert _cells_of(table_missing(cells))[2:] == [["64", "6", "3", "100", "late"]]
     assert table_missing(cells[:1]) == ""
 
 
-def test_goals_are_met_or_not_in_the_form_of_the_other_benchmark() -> None:
+def test_goals_have_the_format_of_the_other_benchmark() -> None:
     goals = {name: row for one in FOUND for name, row in _goals(*one).items()}
     assert goals["lost below 64 Hz, worst row, 1 file a process"] == ["0", "%", "≤ 0"]
     assert goals["points at 64 Hz x 6, 3 files a process"] == ["90", "/s", "≥ 87.5"]
@@ -136,7 +136,7 @@ def test_goals_are_met_or_not_in_the_form_of_the_other_benchmark() -> None:
     assert goals[busy] == ["75", "%", "≥ 99.9"]
 
 
-def test_the_soak_says_what_does_not_add_up() -> None:
+def test_soak_reports_points_that_do_not_add_up() -> None:
     rows = dict(_cells_of(table_account(SOAK))[2:])
     assert rows["neither written nor missing nor left"] == "1"  # 100 - 80 - 14 - 5
     goals = _goals(SoakPart(), {"soak": SOAK})
@@ -160,7 +160,7 @@ def test_points_of_series_without_a_name_do_not_add_up_to_a_tick() -> None:
     assert found == [*[(n, n) for n in range(1, 8)], *[(8, 8)] * 5]
 
 
-def test_memory_is_flat_or_not_by_a_bound_of_its_own() -> None:
+def test_memory_growth_is_judged_by_its_confidence_bound() -> None:
     """A noisy run does not get an easier goal, and a short run has none."""
     name = "bridge: growth of memory, at most (95 %)"
     assert _goals(SoakPart(), {"soak": SOAK})[name] == ["0", "MB/h", ""]
@@ -172,7 +172,7 @@ def test_memory_is_flat_or_not_by_a_bound_of_its_own() -> None:
     assert growth.number == 17  # moments that are not calm are left out
 
 
-def test_each_kill_says_what_waited_and_when_all_was_as_before() -> None:
+def test_each_kill_reports_waiting_points_and_recovery_time() -> None:
     rows = _cells_of(table_kills(SOAK))[2:]
     assert rows == [
         ["PMCD", "0.4", "63", "9", "1"],  # not calm after 5 s, calm after 6
@@ -180,7 +180,7 @@ def test_each_kill_says_what_waited_and_when_all_was_as_before() -> None:
     ]
 
 
-def test_cpu_is_of_calm_stretches_and_says_when_it_is_scaled() -> None:
+def test_cpu_is_from_calm_intervals_and_marked_when_scaled() -> None:
     assert SOAK.calm() == pytest.approx((5.0, 100_000.0))
     (measured,) = cpu_at_pace(5.0, 100_000.0)
     assert (measured.value, "SCALED" in measured.what) == (5.0, False)
@@ -199,7 +199,7 @@ def test_predictions_are_listed_next_to_measurements() -> None:
 
 
 @pytest.mark.parametrize(("times", "within"), [(1, True), (2, False)])
-def test_a_run_that_takes_what_was_calibrated_is_within(
+def test_run_with_calibrated_cost_is_within_prediction(
     times: float, within: bool
 ) -> None:
     """The calibration's machine has no noise, and exactly these coefficients."""
@@ -228,7 +228,7 @@ def _spent(usage: dict[str, Usage], times: float) -> Spent:
     return Spent(points, 2000, DAY, int(bytes_of_points), labels, usage)
 
 
-def test_hosts_are_told_with_what_they_lost() -> None:
+def test_table_of_hosts_shows_their_losses() -> None:
     (part, found) = next(one for one in FOUND if one[0].name == "hosts")
     (table,) = part.tables(found).values()
     assert _cells_of(table)[2] == [
@@ -237,7 +237,7 @@ def test_hosts_are_told_with_what_they_lost() -> None:
     ]
 
 
-def test_every_ten_metrics_hold_some_of_processes() -> None:
+def test_every_ten_metrics_include_process_metrics() -> None:
     assert [len(metrics_of(n)) for n in (10, 20, 50)] == [10, 20, 50]
     proc = [sum(m.startswith("proc.") for m in metrics_of(n)) for n in (10, 40, 50)]
     assert proc == [1, 4, 6]
@@ -260,7 +260,7 @@ def test_pages_and_plots_are_written_part_by_part(tmp_path: Path) -> None:
         assert f"({part.name}.md)" in (tmp_path / "out" / PAGE).read_text()
 
 
-def test_a_plot_of_the_same_figures_is_the_same_file(tmp_path: Path) -> None:
+def test_equal_figures_give_equal_plot_files(tmp_path: Path) -> None:
     draw = ThroughputPart().plots(CELLS)["throughput.svg"]
     for name in ("a.svg", "b.svg"):
         draw(tmp_path / name)

@@ -18,7 +18,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+def test_written_document_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "status.json"
     for number in range(5):
         for length in (1, 40_000, 100, 90_000):
@@ -30,7 +30,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     }
 
 
-def test_a_full_disk_takes_a_text_again_and_again(disk: Path) -> None:
+def test_full_disk_accepts_repeated_writes_of_reserved_size(disk: Path) -> None:
     path = disk / "status.json"
     for number in (1, 2):
         write_reserved(path, json.dumps({"number": number}))
@@ -41,7 +41,7 @@ def test_a_full_disk_takes_a_text_again_and_again(disk: Path) -> None:
     assert filler.stat().st_size > 300_000
 
 
-def test_a_text_too_long_for_a_full_disk_leaves_the_old_one(disk: Path) -> None:
+def test_too_long_text_on_a_full_disk_keeps_the_old_one(disk: Path) -> None:
     path = disk / "status.json"
     for number in (1, 2, 3):
         write_reserved(path, json.dumps({"number": number}))
@@ -56,7 +56,7 @@ def test_a_text_too_long_for_a_full_disk_leaves_the_old_one(disk: Path) -> None:
     assert read_json(path) == {"text": "x" * 100_000}
 
 
-def test_a_draft_that_did_not_fit_takes_no_room(disk: Path) -> None:
+def test_failed_draft_is_removed(disk: Path) -> None:
     path = disk / "plan.json"
     write_whole(path, "old")
     with pytest.raises(OSError, match="No space left"):
@@ -65,7 +65,7 @@ def test_a_draft_that_did_not_fit_takes_no_room(disk: Path) -> None:
     assert [p.name for p in disk.iterdir()] == ["plan.json"]
 
 
-def test_a_reader_never_sees_half_a_text(tmp_path: Path) -> None:
+def test_reader_never_sees_a_partial_text(tmp_path: Path) -> None:
     path = tmp_path / "status.json"
     write_reserved(path, "{}")
     ended = threading.Event()
@@ -89,7 +89,7 @@ def test_a_reader_never_sees_half_a_text(tmp_path: Path) -> None:
         writer.join()
 
 
-def test_an_ordinary_file_of_that_name_is_replaced(tmp_path: Path) -> None:
+def test_ordinary_file_of_the_same_name_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "status.json"
     path.write_text("old")
     (tmp_path / "status.json.new").write_text("left over")
@@ -97,7 +97,7 @@ def test_an_ordinary_file_of_that_name_is_replaced(tmp_path: Path) -> None:
     assert read_json(path) == {}
 
 
-def test_a_place_without_links_is_written_all_the_same(tmp_path: Path) -> None:
+def test_filesystem_without_links_is_written_too(tmp_path: Path) -> None:
     path = tmp_path / "status.json"
     for name in ("a", "b"):
         (tmp_path / f"status.json.{name}").mkdir()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.linux.signals import StopSignal, ended_in_order, ends_with_us
+from core.linux.signals import StopSignal, ends_with_us, signals_as_interrupt
 from tests.servers import wait_until
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -44,41 +44,41 @@ def handled() -> list[object]:
 
 
 @pytest.mark.usefixtures("handlers")
-def test_a_signal_is_an_interrupt_and_later_ones_are_ignored() -> None:
-    with pytest.raises(KeyboardInterrupt), ended_in_order():
+def test_signal_is_an_interrupt_and_later_ones_are_ignored() -> None:
+    with pytest.raises(KeyboardInterrupt), signals_as_interrupt():
         os.kill(os.getpid(), signal.SIGTERM)
     assert handled() == [signal.SIG_IGN] * 3
 
 
 def test_without_a_signal_the_handlers_are_restored() -> None:
     before = handled()
-    with ended_in_order():
+    with signals_as_interrupt():
         assert handled() != before
     assert handled() == before
 
 
-def test_other_threads_leave_signals_alone() -> None:
+def test_other_threads_do_not_handle_signals() -> None:
     before = handled()
 
     def work() -> list[object]:
-        with ended_in_order():
+        with signals_as_interrupt():
             return handled()
 
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(work).result() == before
 
 
-def test_what_was_ignored_is_ignored() -> None:
+def test_ignored_signals_stay_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with ended_in_order():
+        with signals_as_interrupt():
             os.kill(os.getpid(), signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_child_ends_with_a_parent_that_is_killed_at_once() -> None:
+def test_child_ends_if_its_parent_is_killed_immediately() -> None:
     command = [sys.executable, "-c", _KILLED]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     assert done.returncode == -signal.SIGKILL
@@ -86,17 +86,17 @@ def test_a_child_ends_with_a_parent_that_is_killed_at_once() -> None:
     wait_until(lambda: not child.exists(), what="the end of the child")
 
 
-def test_a_command_is_not_started_without_its_parent() -> None:
+def test_command_is_not_started_without_its_parent() -> None:
     other = ["sh", "-c", '"$@"; exit $?', "sh", *ends_with_us(), "true"]
     assert subprocess.run(other, check=False).returncode == 1
     assert subprocess.run([*ends_with_us(), "true"], check=False).returncode == 0
 
 
-def test_a_signal_at_any_moment_of_a_wait_ends_it() -> None:
+def test_signal_at_any_moment_of_a_wait_ends_it() -> None:
     subprocess.run([sys.executable, "-c", _STOPPED], check=True, timeout=120)
 
 
-def test_what_is_set_too_often_stays_set() -> None:
+def test_stop_signal_may_be_set_often() -> None:
     stop = StopSignal()
     assert not stop.wait(0)
     for _ in range(100_000):

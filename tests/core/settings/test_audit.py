@@ -68,7 +68,7 @@ def test_concurrent_writers_lose_no_line(tmp_path: Path) -> None:
     assert (tmp_path / "log" / "audit.jsonl.1").exists()
 
 
-def test_old_events_leave_and_new_ones_stay(
+def test_old_events_are_removed_and_new_ones_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit, "_MAX_BYTES", 1000)
@@ -142,7 +142,7 @@ def test_log_without_events_is_empty(tmp_path: Path) -> None:
     assert log(tmp_path) == []
 
 
-def test_log_refuses_another_form_of_age(tmp_path: Path) -> None:
+def test_log_refuses_an_invalid_age(tmp_path: Path) -> None:
     done = supertwin({"HOME": str(tmp_path)}, "log", "--since", "yesterday")
     assert done.exit_code == 2
     assert "--since 'yesterday': expected 2h, 7d, 4w or 1y" in done.output
@@ -166,7 +166,7 @@ def following(home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_follow_prints_what_comes_over_all_rotations_until_it_is_interrupted(
+def test_follow_prints_new_events_over_rotations_until_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit, "_MAX_BYTES", 1000)
@@ -187,7 +187,7 @@ def test_follow_prints_what_comes_over_all_rotations_until_it_is_interrupted(
     ("output", "printed"),
     [("table", "  root  host.added  n 1  done  1"), ("csv", ",root,host.added,n 1,")],
 )
-def test_follow_begins_with_what_is_asked_for(
+def test_follow_starts_with_the_requested_events(
     tmp_path: Path, output: str, printed: str
 ) -> None:
     audit.record(tmp_path, "root", "host.added", "n 1")
@@ -196,7 +196,7 @@ def test_follow_begins_with_what_is_asked_for(
         assert printed in process.stdout.readline()
 
 
-def test_readers_miss_no_event_of_files_that_were_rotated(
+def test_readers_miss_no_event_of_rotated_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit, "_MAX_BYTES", 1000)

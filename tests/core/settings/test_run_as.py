@@ -10,7 +10,7 @@ from core.settings.run_as import other_user
 from core.settings.settings import Settings
 
 
-def test_the_own_user_is_not_another_user() -> None:
+def test_own_user_is_not_another_user() -> None:
     assert other_user(Settings()) == ""
     assert other_user(Settings(run_as=getpass.getuser())) == ""
 

@@ -17,14 +17,14 @@ def test_every_setting_is_documented(name: str) -> None:
     assert f"`SUPERTWIN_{name.upper()}`" in PAGE.read_text(encoding="utf-8")
 
 
-def test_a_child_reads_the_same_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_child_reads_the_same_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(home=Path("here"), retention="2w", query_timeout=1.5)
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
     assert Settings() == settings
 
 
-def test_the_environment_is_read_where_no_argument_is_given(
+def test_environment_is_read_for_missing_arguments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SUPERTWIN_API_PORT", "8001")
@@ -34,12 +34,12 @@ def test_the_environment_is_read_where_no_argument_is_given(
     assert Settings(api_port=8002).api_port == 8002
 
 
-def test_an_argument_that_is_not_a_setting_is_refused() -> None:
+def test_unknown_setting_is_refused() -> None:
     with pytest.raises(SettingsError, match="no_such_setting"):
         Settings(no_such_setting=1)  # type: ignore[call-arg]
 
 
-def test_the_state_is_the_checkout_s_wherever_one_stands(
+def test_default_state_folder_does_not_depend_on_the_working_directory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("SUPERTWIN_HOME", raising=False)
@@ -48,11 +48,11 @@ def test_the_state_is_the_checkout_s_wherever_one_stands(
     assert Settings(home=Path("state")).home == tmp_path / "state"
 
 
-def test_an_address_loses_its_last_slash() -> None:
+def test_address_loses_its_last_slash() -> None:
     assert Settings(base="http://twin.example/").base == "http://twin.example"
 
 
-def test_an_api_for_everyone_is_reached_on_loopback() -> None:
+def test_api_that_listens_everywhere_is_reached_on_loopback() -> None:
     settings = Settings(bind="0.0.0.0", api_port=8001)
     assert settings.api == "http://127.0.0.1:8001"
     assert settings.fuseki == "http://127.0.0.1:3030"
@@ -73,7 +73,7 @@ def test_an_api_for_everyone_is_reached_on_loopback() -> None:
         ("host", "", "it is empty"),
     ],
 )
-def test_a_value_without_its_form_is_refused(
+def test_malformed_value_is_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, wrong: str
 ) -> None:
     variable = f"SUPERTWIN_{name.upper()}"
@@ -83,7 +83,7 @@ def test_a_value_without_its_form_is_refused(
     assert str(raised.value) == f"{variable}={value}: {wrong} (see docs/settings.md)"
 
 
-def test_all_that_is_wrong_is_said_and_no_password() -> None:
+def test_all_invalid_settings_are_listed_without_passwords() -> None:
     with pytest.raises(SettingsError) as raised:
         Settings(api_port=0, fuseki_url="http://a:s3cret@x y", idle_seconds=0)
     said = str(raised.value)
@@ -95,15 +95,17 @@ def test_all_that_is_wrong_is_said_and_no_password() -> None:
     assert "s3cret" not in said
 
 
-def test_a_secret_is_shown_nowhere_but_to_a_child() -> None:
+def test_secret_is_passed_to_children_only() -> None:
     settings = Settings(store_password="s3cret")
     assert settings.environment()["SUPERTWIN_STORE_PASSWORD"] == "s3cret"
     assert "s3cret" not in f"{settings} {vars(settings)} {settings.shown()}"
 
 
-def test_settings_do_not_change() -> None:
+def test_settings_are_immutable() -> None:
     settings = Settings(api_port=8001)
     with pytest.raises(AttributeError):
         settings.api_port = 8002  # type: ignore[misc]
-    assert settings.but(api_port=8002) == Settings(api_port=8002, base=settings.base)
+    assert settings.with_changes(api_port=8002) == Settings(
+        api_port=8002, base=settings.base
+    )
     assert settings.api_port == 8001

@@ -54,7 +54,7 @@ async def given_up(client: httpx.AsyncClient, url: str, moment: int, times: int)
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_connection_is_free_again(times: int) -> None:
+def test_released_connection_is_reused(times: int) -> None:
     async def attack() -> int:
         connections = Connections(1, keep_s=5)
         timeout = httpx.Timeout(120)
@@ -71,7 +71,7 @@ def test_a_connection_is_free_again(times: int) -> None:
     assert 0 < asyncio.run(attack()) < MOMENTS
 
 
-def test_what_was_given_up_is_closed() -> None:
+def test_abandoned_connection_is_closed() -> None:
     async def attack() -> None:
         async with (
             server() as (url, opened),
@@ -93,7 +93,7 @@ def test_what_was_given_up_is_closed() -> None:
     asyncio.run(attack())
 
 
-def test_one_more_has_to_wait() -> None:
+def test_request_beyond_the_limit_waits() -> None:
     async def ask() -> None:
         timeout = httpx.Timeout(120, pool=0.2)
         async with (

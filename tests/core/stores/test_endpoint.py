@@ -38,7 +38,7 @@ def test_select_gives_blank_nodes(endpoint):
     assert isinstance(rows.rows[0][0], BNode)
 
 
-def test_ask(endpoint):
+def test_ask_returns_a_boolean(endpoint):
     assert endpoint.ask("ASK {}") is True
     assert endpoint.ask("ASK { ?s ?p ?o }") is False
 
@@ -54,24 +54,24 @@ def test_graphs_are_put_read_and_replaced(endpoint):
     assert endpoint.get_graph(GRAPH).identifier == URIRef(GRAPH)
 
 
-def test_a_graph_that_is_not_there_is_empty(endpoint):
+def test_missing_graph_is_empty(endpoint):
     assert len(endpoint.get_graph("http://x/none")) == 0
 
 
-def test_the_default_graph_is_the_union(endpoint):
+def test_default_graph_is_the_union(endpoint):
     endpoint.put_graph(GRAPH, many(2))
     endpoint.put_graph(GRAPH + "2", many(3))
     rows = endpoint.select("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
     assert rows.rows == [[Literal(3)]]
 
 
-def test_construct(endpoint):
+def test_construct_returns_a_graph(endpoint):
     endpoint.put_graph(GRAPH, many(3))
     graph = endpoint.construct("CONSTRUCT { ?s a ?p } WHERE { ?s ?p ?o }")
     assert len(graph) == 3
 
 
-def test_update_is_whole_or_not_at_all(endpoint):
+def test_update_is_atomic(endpoint):
     endpoint.update(f"INSERT DATA {{ GRAPH <{GRAPH}> {{ <a:a> <a:b> 1 }} }}")
     with pytest.raises(EndpointError):
         endpoint.update(
@@ -93,12 +93,12 @@ def test_a_syntax_error_in_an_update(endpoint):
         endpoint.update("INSERT DATA { <a:b> <a:c> ?x }")
 
 
-def test_an_update_is_not_a_query(endpoint):
+def test_update_is_not_a_query(endpoint):
     with pytest.raises(QuerySyntaxError):
         endpoint.select("INSERT DATA { <a:b> <a:c> 1 }")
 
 
-def test_a_query_is_not_an_update(endpoint):
+def test_query_is_not_an_update(endpoint):
     with pytest.raises(QuerySyntaxError):
         endpoint.update("SELECT * { ?s ?p ?o }")
 
@@ -118,7 +118,7 @@ def test_a_query_of_another_form_is_refused(endpoint, method, sparql):
         getattr(endpoint, method)(sparql)
 
 
-def test_a_write_to_a_read_only_dataset_is_refused(endpoint, fuseki):
+def test_write_to_a_read_only_dataset_is_refused(endpoint, fuseki):
     with Endpoint(f"{fuseki.url}/frozen") as frozen:
         assert frozen.ask("ASK {}")
         with pytest.raises(EndpointError):
@@ -127,7 +127,7 @@ def test_a_write_to_a_read_only_dataset_is_refused(endpoint, fuseki):
             frozen.put_graph(GRAPH, many(1))
 
 
-def test_a_dataset_that_is_not_there(fuseki):
+def test_missing_dataset_is_reported(fuseki):
     with Endpoint(f"{fuseki.url}/nothing") as nothing:
         for call in (
             lambda: nothing.select("SELECT * {}"),

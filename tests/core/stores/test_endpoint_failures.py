@@ -44,7 +44,7 @@ def test_invalid_url_is_unreachable(url):
         endpoint.ask("ASK {}")
 
 
-def test_a_query_that_takes_too_long_is_stopped(endpoint, fuseki):
+def test_query_that_takes_too_long_is_stopped(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
     start = time.monotonic()
     with Endpoint(f"{fuseki.url}/twin", timeout=0.5) as hasty:
@@ -55,7 +55,7 @@ def test_a_query_that_takes_too_long_is_stopped(endpoint, fuseki):
     assert time.monotonic() - start < 20
 
 
-def test_rows_cut_short_by_the_timeout_are_not_an_answer(endpoint, fuseki):
+def test_rows_cut_by_the_timeout_are_an_error(endpoint, fuseki):
     endpoint.put_graph(GRAPH, many(1000))
     with (
         Endpoint(f"{fuseki.url}/twin", timeout=0.3) as hasty,
@@ -83,7 +83,7 @@ def test_slow_stream_times_out():
         endpoint.select("SELECT * {}")
 
 
-def test_every_cut_of_an_answer_is_noticed(endpoint):
+def test_answer_cut_at_any_byte_is_detected(endpoint):
     endpoint.put_graph(GRAPH, many(3))
     body = endpoint.answer(
         "SELECT * { ?s ?p ?o }", "application/sparql-results+json"
@@ -115,7 +115,7 @@ def test_broken_connection_is_an_incomplete_answer(reply):
         endpoint.select("SELECT * {}")
 
 
-def test_a_server_that_is_not_a_graph_store():
+def test_other_server_is_reported():
     page = HEAD % b"text/html" + b"Content-Length: 13\r\n\r\n<html></html>"
     with server(page) as url, Endpoint(url) as endpoint, pytest.raises(EndpointError):
         endpoint.select("SELECT * {}")

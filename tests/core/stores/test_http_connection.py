@@ -56,7 +56,7 @@ def server(answer: bytes, times: int) -> Iterator[tuple[str, list[int]]]:
     ],
     ids=["kept", "last", "closed-by-server", "without-length"],
 )
-def test_a_connection_is_used_while_both_keep_it(answer, times, asked):
+def test_connection_is_reused_while_both_sides_keep_it(answer, times, asked):
     with server(answer, times) as (url, found), closing(HttpConnection(url)) as one:
         for _ in range(3):
             assert b"".join(pieces(one.request("GET", "/"))) == b"hi"
@@ -127,5 +127,5 @@ def test_invalid_address_is_refused(url: str):
         ("http://me@host", ("me", "")),
     ],
 )
-def test_an_address_may_hold_an_account(url: str, account: tuple[str, str] | None):
+def test_address_may_contain_an_account(url: str, account: tuple[str, str] | None):
     assert account_in(url) == account

@@ -37,7 +37,7 @@ def simulated(
     return found
 
 
-def test_interval_is_student_s() -> None:
+def test_interval_follows_students_t() -> None:
     # From the table: t(0.975, 4) = 2.776.
     found = estimate([1.0, 2.0, 3.0, 4.0, 5.0])
     assert found.mean == 3.0
@@ -68,7 +68,9 @@ def test_equal_values_have_interval_of_width_zero(value: float) -> None:
         ([3.0, 3.5, 2.6], True, VerdictWord.UNDECIDED),
     ],
 )
-def test_verdicts(values: list[float], less: bool, word: VerdictWord) -> None:
+def test_each_change_has_its_verdict(
+    values: list[float], less: bool, word: VerdictWord
+) -> None:
     found = judge([3.0, 3.02, 2.99], values, less_is_better=less)
     assert found.word is word
     assert found.low is not None
@@ -93,7 +95,7 @@ def test_change_within_tolerance_is_equivalent() -> None:
     assert judge(reference, values, tolerance=0.03).word is VerdictWord.UNDECIDED
 
 
-def test_tolerance_is_that_of_the_api() -> None:
+def test_default_tolerance_equals_that_of_the_api() -> None:
     assert pytest.approx(100 * DEFAULT_TOLERANCE) == TOLERANCE
 
 
@@ -129,7 +131,7 @@ def test_no_change_is_rarely_called_a_difference() -> None:
 @pytest.mark.parametrize(
     ("change", "spread"), [(0.0, 0.03), (0.02, 0.03), (0.08, 0.03), (-0.2, 0.1)]
 )
-def test_runs_that_would_decide_do(change: float, spread: float) -> None:
+def test_suggested_number_of_runs_decides(change: float, spread: float) -> None:
     runs, _ = decisive_runs(1, 1 + change, spread**2, DEFAULT_TOLERANCE)
     assert runs is not None
     found = simulated(change, sizes=(runs, runs), spreads=(spread, spread))
@@ -138,7 +140,7 @@ def test_runs_that_would_decide_do(change: float, spread: float) -> None:
     assert 1 - few[VerdictWord.UNDECIDED] / COMPARISONS < POWER - 0.1
 
 
-def test_runs_that_did_not_decide_are_not_asked_for_again() -> None:
+def test_insufficient_number_of_runs_is_not_suggested_again() -> None:
     """The pooled variance has more degrees of freedom than Welch's test."""
     found = judge([1.0, 1.0], [1.0, 2.0])
     assert found.word is VerdictWord.UNDECIDED
@@ -160,7 +162,7 @@ def test_runs_that_did_not_decide_are_not_asked_for_again() -> None:
         ),
     ],
 )
-def test_reason_for_an_unknown_number_of_runs(
+def test_unknown_number_of_runs_has_a_reason(
     reference: list[float], values: list[float], reason: str
 ) -> None:
     found = judge(reference, values, tolerance=0.5)

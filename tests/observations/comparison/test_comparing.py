@@ -18,7 +18,7 @@ def group(seconds: list[float], figures: dict[Any, Any] | None = None) -> RunGro
     return RunGroup("g", [run(*each) for each in enumerate(seconds)], figures or {}, {})
 
 
-def test_the_first_is_what_others_are_judged_by() -> None:
+def test_first_group_is_the_reference() -> None:
     found = compare([group([2, 2.1, 1.9]), group([1, 1.1, 0.9]), group([3, 3.1, 2.9])])
     (duration,) = found.measures
     assert [v.word for v in duration.verdicts if v] == [
@@ -27,7 +27,7 @@ def test_the_first_is_what_others_are_judged_by() -> None:
     ]
 
 
-def test_what_was_broken_off_proves_nothing() -> None:
+def test_interrupted_runs_are_ignored() -> None:
     quick = RunGroup("g", [run(0, 2.0), run(1, 2.1), run(2, 0.1, "killed")], {}, {})
     assert quick.durations == [2.0, 2.1]
     (duration,) = compare([group([2, 2.1, 1.9]), quick]).measures
@@ -37,7 +37,7 @@ def test_what_was_broken_off_proves_nothing() -> None:
     assert (duration.estimates[1], duration.verdicts) == (None, [None])
 
 
-def test_state_of_the_machine_gets_no_verdict() -> None:
+def test_machine_state_gets_no_verdict() -> None:
     def measured(by: float) -> RunGroup:
         series = {
             ("kernel.all.load", "1 minute"): [figure(n, None, by) for n in range(3)],
@@ -70,7 +70,7 @@ def test_state_of_the_machine_gets_no_verdict() -> None:
     assert not before.is_context("no.such")
 
 
-def test_tolerance_holds_for_every_measure() -> None:
+def test_tolerance_applies_to_every_measure() -> None:
     def counted(by: float) -> RunGroup:
         series = {("disk.read", "sda"): [figure(n, by * (1000 + n)) for n in range(3)]}
         return group([1, 1.01, 0.99], series)
@@ -84,7 +84,7 @@ def test_tolerance_holds_for_every_measure() -> None:
         assert [v.word for v in found.measures[1].verdicts if v] == [word]
 
 
-def test_whether_more_of_a_metric_is_better_is_unknown() -> None:
+def test_metric_without_a_better_direction_is_only_different() -> None:
     def counted(by: float) -> RunGroup:
         series = {("disk.read", "sda"): [figure(n, by * (100 + n)) for n in range(3)]}
         return group([1, 1.1, 0.9], series)
@@ -94,7 +94,7 @@ def test_whether_more_of_a_metric_is_better_is_unknown() -> None:
     assert [v.word for v in read.verdicts if v] == [VerdictWord.MORE]
 
 
-def test_all_processes_of_a_run_are_one_figure() -> None:
+def test_processes_of_a_run_are_summed() -> None:
     def faults(of: list[dict[str, Any]]) -> RunGroup:
         return group([1, 1.1], {("proc.psinfo.minflt", None): of})
 

@@ -17,7 +17,7 @@ def line(metric: str, *values: float) -> str:
     return as_csv([line_of(1, series, Points(STAMPS, np.array(values)))])
 
 
-def test_a_rate_is_bounded_by_what_there_can_be_and_marked() -> None:
+def test_impossible_rate_is_bounded_and_marked() -> None:
     rows = line("kernel.percpu.cpu.user", 0, 1000, 2400, 3000).splitlines()
     assert rows == [
         "group,run,metric,instance,seconds,value,bounded",
@@ -40,7 +40,7 @@ def test_rates_are_over_the_updates_of_a_slower_source() -> None:
     assert found.seconds[:2] == [0.001, 0.002]
 
 
-def test_the_time_of_all_cpus_is_at_most_that_of_all() -> None:
+def test_time_of_all_cpus_is_at_most_their_number() -> None:
     key = SeriesKey("kernel_all_cpu_user", None)
     metric = "kernel.all.cpu.user"
     series = RunSeries("r1", "n1", metric, key, True, MILLISECONDS, 1e4, 1.4e4, None, 2)
@@ -50,7 +50,7 @@ def test_the_time_of_all_cpus_is_at_most_that_of_all() -> None:
     assert found.bounded == [False, True, False]
 
 
-def test_where_nobody_knows_what_there_can_be_nothing_is_bounded() -> None:
+def test_rate_without_a_known_maximum_is_not_bounded() -> None:
     rows = line("kernel.all.cpu.user", 0, 1000, 2400, 3000).splitlines()
     assert [row.split(",")[-2:] for row in rows[1:]] == [
         ["1000.0", "False"],

@@ -41,7 +41,7 @@ def entities(told: RunMetadata = TOLD) -> dict[str, Any]:
     return {one["@id"]: one for one in metadata(told, FILES)["@graph"]}
 
 
-def test_the_root_names_the_profile_and_the_run() -> None:
+def test_root_names_the_profile_and_the_run() -> None:
     found = entities()
     root, profile = found["./"], "https://w3id.org/ro/wfrun/process/0.5"
     assert root["conformsTo"] == {"@id": profile}
@@ -55,14 +55,14 @@ def test_the_root_names_the_profile_and_the_run() -> None:
 
 
 @pytest.mark.parametrize("name", ["/tmp/x.txt", "../x.txt", "a/b", "..", ""])
-def test_a_name_leads_nowhere_else(tmp_path: Path, name: str) -> None:
+def test_file_name_cannot_leave_the_crate(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "crate"
     with pytest.raises(CrateError, match="cannot name a file of a crate"):
         write_crate(folder, TOLD, {**FILES, name: b""})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_is_an_action_with_all_that_belongs_to_it() -> None:
+def test_run_is_an_action_with_all_its_properties() -> None:
     found = entities()
     action = found[TOLD.node]
     assert action["@type"] == "CreateAction"
@@ -95,7 +95,7 @@ def test_a_run_is_an_action_with_all_that_belongs_to_it() -> None:
     assert {one["@type"] for one in variables} == {"PropertyValue"}
 
 
-def test_a_licence_is_what_the_owner_gives() -> None:
+def test_licence_is_chosen_by_the_owner() -> None:
     none, found = entities(), entities(replace(TOLD, license="https://x.org/by"))
     assert none["./"]["license"] == {"@id": "#license"}
     assert "None was given" in none["#license"]["description"]
@@ -103,7 +103,7 @@ def test_a_licence_is_what_the_owner_gives() -> None:
     assert found["https://x.org/by"]["@type"] == "CreativeWork"
 
 
-def test_each_file_says_its_format() -> None:
+def test_each_file_has_its_format() -> None:
     found = entities()
     formats = {name: found[name]["encodingFormat"] for name in FILES}
     assert formats == {
@@ -115,7 +115,7 @@ def test_each_file_says_its_format() -> None:
     assert found["stdout.txt"]["contentSize"] == "2"
 
 
-def test_a_run_that_did_not_complete_says_how_it_ended() -> None:
+def test_incomplete_run_has_its_outcome() -> None:
     told = replace(TOLD, outcome="killed", user="", environment=[], program="")
     told = replace(told, asked_by=())
     action = entities(told)[TOLD.node]
@@ -125,7 +125,7 @@ def test_a_run_that_did_not_complete_says_how_it_ended() -> None:
     assert "author" not in entities(told)["./"]
 
 
-def test_one_value_stands_alone() -> None:
+def test_single_value_is_not_a_list() -> None:
     found = entities(replace(TOLD, asked_by=(), environment=["A=b"]))
     assert found[TOLD.node]["agent"] == {"@id": "#user-ada"}
     assert found[TOLD.node]["environment"] == {"@id": "#environment-A"}
@@ -133,7 +133,7 @@ def test_one_value_stands_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["crate", "crate.zip"])
-def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+def test_written_crate_is_read_back(tmp_path: Path, name: str) -> None:
     write_crate(tmp_path / name, TOLD, FILES)
     files = contents(tmp_path / name, FILES.keys())
     assert {n: files[n] for n in FILES} == FILES

@@ -95,7 +95,7 @@ def test_other_files_are_not_unpacked(tmp_path: Path) -> None:
     assert contents(path, WANTED, 1 << 20).keys() == {METADATA, "series.csv"}
 
 
-def test_file_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+def test_duplicate_file_is_refused(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="Duplicate name"):
         path = packed(tmp_path / "c.zip", ("series.csv", b"x"), ("series.csv", b"y"))
     assert "it holds series.csv twice" in refusal(path)

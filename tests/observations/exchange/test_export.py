@@ -101,7 +101,7 @@ def exported(settings: Settings, twin: Endpoint, id_: str) -> dict[str, bytes]:
     """The files of a crate, as another user reads them."""
     found = export_run(settings, twin, id_)
     path = settings.home / f"{uuid4()}.zip"
-    write_crate(path, found.told, crate_files(found))
+    write_crate(path, found.metadata, crate_files(found))
     return contents(path, {*FILES, "run.py", "stdout.txt"})
 
 
@@ -125,7 +125,7 @@ def hosts(twin: Endpoint) -> dict[str, str]:
     return {row["run"].rpartition("/")[2]: row["host"] for row in rows}
 
 
-def test_no_file_of_a_crate_tells_a_secret(settings: Settings, twin: Endpoint) -> None:
+def test_crate_contains_no_secret(settings: Settings, twin: Endpoint) -> None:
     describe_host(twin, "machine-id:0123456789abcdef")
     ran(settings, twin, "a", printed(b"hi\n"))
     files = exported(settings, twin, "a")
@@ -139,9 +139,7 @@ def test_no_file_of_a_crate_tells_a_secret(settings: Settings, twin: Endpoint) -
     assert files["run.py"] == program(request)
 
 
-def test_a_line_that_was_cut_short_costs_that_line(
-    settings: Settings, twin: Endpoint
-) -> None:
+def test_truncated_line_affects_only_itself(settings: Settings, twin: Endpoint) -> None:
     describe_host(twin)
     ran(settings, twin, "a", printed(b"so far"), '{"event": "ended", "outp')
     files = exported(settings, twin, "a")
@@ -149,7 +147,7 @@ def test_a_line_that_was_cut_short_costs_that_line(
     assert len(files["events.jsonl"].splitlines()) == 2
 
 
-def test_a_name_of_an_output_leads_nowhere(
+def test_output_name_cannot_leave_the_crate(
     settings: Settings, twin: Endpoint, tmp_path: Path
 ) -> None:
     """Events from versions that did not check names may contain such a name."""
@@ -161,7 +159,7 @@ def test_a_name_of_an_output_leads_nowhere(
     assert not list(tmp_path.glob("outside*"))
 
 
-def test_a_run_outlives_its_host(settings: Settings, twin: Endpoint) -> None:
+def test_run_outlives_its_host(settings: Settings, twin: Endpoint) -> None:
     describe_host(twin)
     ran(settings, twin, "a")
     twin.update(f"DROP GRAPH <{IRIS.twin_graph('n1')}>")
@@ -188,7 +186,7 @@ SIGNS = ("product-uuid:1-2", "machine-id:ab")
         ((), "nothing tells whether it is the same machine"),
     ],
 )
-def test_a_known_name_does_not_identify_a_machine(
+def test_host_name_does_not_identify_a_machine(
     settings: Settings, twin: Endpoint, here: tuple[str, ...], why: str
 ) -> None:
     describe_host(twin, *SIGNS)
@@ -208,7 +206,7 @@ def test_a_known_name_does_not_identify_a_machine(
     assert hosts(twin) == {"a": "n1"}
 
 
-def test_a_run_of_another_machine_gets_another_name(
+def test_run_of_another_machine_with_the_same_name_is_renamed(
     settings: Settings,
     twin: Endpoint,
     store: VictoriaMetrics,
@@ -236,10 +234,10 @@ def test_a_run_of_another_machine_gets_another_name(
     assert hosts(twin) == {"a": "n1-of-ana"}
     (event,) = events(tmp_path)
     assert (event["what"], event["thing"]) == ("run.imported", done.stdout.strip())
-    told = export_run(settings, twin, "a").graph.serialize(format="nt")
+    metadata = export_run(settings, twin, "a").graph.serialize(format="nt")
     ours = IRIS.host("n1")
-    assert [line for line in told.splitlines() if f"{ours}>" in line] == []
-    assert f"<{ours}/" not in told
+    assert [line for line in metadata.splitlines() if f"{ours}>" in line] == []
+    assert f"<{ours}/" not in metadata
     httpx.get(f"{store.url}/internal/force_flush").raise_for_status()
     asked = {"match[]": series_name(METRIC), "start": "0"}
     lines = httpx.get(f"{store.url}/api/v1/export", params=asked).text.splitlines()
@@ -253,7 +251,7 @@ def test_a_run_of_another_machine_gets_another_name(
         bring_bytes(settings, twin, files)
 
 
-def test_the_next_run_of_a_machine_that_only_crates_tell_of(
+def test_import_distinguishes_machines_known_only_from_crates(
     settings: Settings, twin: Endpoint
 ) -> None:
     crates = []
@@ -270,7 +268,7 @@ def test_the_next_run_of_a_machine_that_only_crates_tell_of(
         bring_bytes(settings, twin, crates[2])
 
 
-def test_baselines_are_in_the_trail(
+def test_baselines_are_in_the_audit_trail(
     twin: Endpoint, before_fuseki: Fuseki, tmp_path: Path
 ) -> None:
     describe_host(twin)

@@ -77,7 +77,9 @@ def refused(settings: Settings, files: Mapping[str, bytes]) -> str:
         (_GRAPH.replace("prov:startedAtTime", "prov:atTime"), "no times of its run"),
     ],
 )
-def test_a_graph_that_is_of_no_run(nowhere: Settings, graph: str, message: str) -> None:
+def test_graph_without_a_run_is_refused(
+    nowhere: Settings, graph: str, message: str
+) -> None:
     assert message in refused(nowhere, crate(graph))
 
 
@@ -95,14 +97,14 @@ def test_a_graph_that_is_of_no_run(nowhere: Settings, graph: str, message: str) 
         (f"{_HEADER}m,n1,,{_START_MS - 1},1\n", "did not measure"),
     ],
 )
-def test_samples_that_are_none_of_the_run(
+def test_samples_of_another_run_are_refused(
     nowhere: Settings, series: str, message: str
 ) -> None:
     assert message in refused(nowhere, crate(series=series))
 
 
 @pytest.mark.parametrize("name", ["observation.ttl", "series.csv"])
-def test_a_file_that_is_missing(nowhere: Settings, name: str) -> None:
+def test_missing_file_is_refused(nowhere: Settings, name: str) -> None:
     files = crate()
     del files[name]
     assert f"the crate has no {name}" in refused(nowhere, files)
@@ -118,14 +120,14 @@ def test_a_file_that_is_missing(nowhere: Settings, name: str) -> None:
         ),
     ],
 )
-def test_words_that_no_runner_says(
+def test_unknown_events_are_refused(
     nowhere: Settings, said: bytes, message: str
 ) -> None:
     files = crate() | {"events.jsonl": said}
     assert f"the crate's events.jsonl, {message}" in refused(nowhere, files)
 
 
-def test_metadata_of_something_else(nowhere: Settings) -> None:
+def test_metadata_of_another_crate_is_refused(nowhere: Settings) -> None:
     files = crate() | {METADATA: b'{"@graph": []}'}
     assert "of no run that SuperTwin wrote" in refused(nowhere, files)
 

@@ -63,7 +63,7 @@ def says(bridge: Path, counters: str) -> None:
     part.replace(bridge / "status.json")
 
 
-def test_what_the_bridge_said_of_events_before_is_not_taken(
+def test_earlier_status_of_the_bridge_is_ignored(
     tmp_path: Path,
 ) -> None:
     """Right after a plan ends, the bridge still names a PMCD without events."""
@@ -75,7 +75,7 @@ def test_what_the_bridge_said_of_events_before_is_not_taken(
     assert found and {name for name, _ in found} == {FAULTS}
 
 
-def test_events_that_cannot_be_reached_hold_no_run_up_for_good(
+def test_unreachable_events_do_not_block_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counter_snapshots, "_PATIENCE_SECONDS", 0.3)
@@ -91,7 +91,7 @@ def touch_pages() -> None:
     memory[:: mmap.PAGESIZE] = bytes(PAGES)
 
 
-def test_all_is_counted_from_when_an_event_is_there(tmp_path: Path) -> None:
+def test_counting_starts_when_all_events_have_values(tmp_path: Path) -> None:
     """For a tenth of a second, PCP's agent gives zeros, also for its duty cycles."""
     with Counting(tmp_path / "own") as counting:
         for number in range(3):
@@ -110,7 +110,7 @@ def test_all_is_counted_from_when_an_event_is_there(tmp_path: Path) -> None:
             assert sum(grown) >= PAGES
 
 
-def test_a_snapshot_lists_counters_that_restarted_since_the_last_one(
+def test_snapshot_lists_counters_that_restarted_since_the_last_one(
     tmp_path: Path,
 ) -> None:
     with Counting(tmp_path / "own") as counting:

@@ -57,7 +57,7 @@ def leave(home: Path, id_: str, attended: bool) -> None:
     run.take({"event": "started", "start_ns": time.time_ns(), "pid": 1})
 
 
-def test_a_host_that_is_away_holds_no_start_up(
+def test_unreachable_host_does_not_delay_the_start(
     tmp_path: Path, manager: RunManager
 ) -> None:
     for number in range(4):
@@ -114,7 +114,7 @@ def test_sampling_that_starts_slowly_is_not_silence(
     assert session.is_silent
 
 
-def test_what_hangs_does_not_keep_the_api_from_ending(
+def test_hanging_work_does_not_block_the_end_of_the_api(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:

@@ -10,7 +10,7 @@ from observations.session.host_queues import HostQueues
 from tests.servers import wait_until
 
 
-def test_a_host_that_hangs_holds_up_its_own_work_alone() -> None:
+def test_hanging_host_delays_only_its_own_work() -> None:
     queues, go, done = HostQueues(), Event(), list[str]()
     queues.submit("away", lambda: assert_set(go))
     for number in range(50):
@@ -31,7 +31,7 @@ def assert_set(go: Event) -> None:
     assert go.wait(120)
 
 
-def test_what_fails_is_logged_and_what_follows_is_done(
+def test_failure_is_logged_and_the_next_job_runs(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     queues, done = HostQueues(), list[str]()

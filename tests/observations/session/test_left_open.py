@@ -39,7 +39,7 @@ REQUEST = RunRequest(
 )
 
 
-def test_a_request_is_read_back_until_it_is_removed(tmp_path: Path) -> None:
+def test_request_is_read_back_until_it_is_removed(tmp_path: Path) -> None:
     other = RunRequest(RunSpec("n2", ("true",)))
     record_open(tmp_path, "one", REQUEST)
     record_open(tmp_path, "two", other)
@@ -51,7 +51,7 @@ def test_a_request_is_read_back_until_it_is_removed(tmp_path: Path) -> None:
     assert dict(open_requests(tmp_path)) == {"two": other}
 
 
-def test_a_session_that_fails_twice_is_set_aside(tmp_path: Path) -> None:
+def test_session_that_fails_twice_is_set_aside(tmp_path: Path) -> None:
     record_open(tmp_path, "one", REQUEST)
     note_failure(tmp_path, "one")
     assert dict(open_requests(tmp_path)) == {"one": REQUEST}
@@ -65,12 +65,12 @@ def test_a_session_that_fails_twice_is_set_aside(tmp_path: Path) -> None:
     assert not [*(tmp_path / "observing").iterdir()]
 
 
-def test_nothing_is_left_where_nothing_was(tmp_path: Path) -> None:
+def test_missing_folder_has_no_open_sessions(tmp_path: Path) -> None:
     assert list(open_requests(tmp_path)) == []
     assert unfinished_runs(tmp_path, REQUEST, "one") == []
 
 
-def test_a_snapshot_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_snapshot_round_trips(tmp_path: Path) -> None:
     values = {("k.a", None): 1.5, ("k.b", "cpu0"): 2.0**60, ("k.b", "ü, b"): 0.0}
     path = tmp_path / "mark.json"
     mark = CounterSnapshot(1700000000123.5, values, frozenset({"k.b"}), "7 3", "one")
@@ -83,7 +83,7 @@ def test_a_snapshot_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_snapshot(path) is None
 
 
-def test_runs_are_found_with_all_that_was_said_whole(tmp_path: Path) -> None:
+def test_unfinished_runs_are_read_with_their_complete_events(tmp_path: Path) -> None:
     before = CounterSnapshot(5.0, {("k.a", None): 1.0})
     first = begin_run(tmp_path, REQUEST, "one", 1, before)
     started, alive = {"event": "started"}, {"event": "alive"}
@@ -124,7 +124,7 @@ def beat(number: int, *pids: int) -> dict[str, object]:
     return {"event": "alive", "ns": number, "pids": [*pids]}
 
 
-def test_of_beats_the_last_is_kept_and_all_are_counted() -> None:
+def test_last_heartbeat_is_kept_and_all_are_counted() -> None:
     said = EventLog([{"event": "started"}, beat(1, 7, 8)])
     assert said.since(1) == [(2, beat(1, 7, 8))]
     said.add({"event": "output"})
@@ -141,7 +141,7 @@ def test_of_beats_the_last_is_kept_and_all_are_counted() -> None:
     assert said.since(5) == []
 
 
-def test_a_process_is_written_down_once(tmp_path: Path) -> None:
+def test_process_is_recorded_once(tmp_path: Path) -> None:
     """Otherwise the beats of a thousand processes would take 600 MB a day."""
     run = begin_run(tmp_path, REQUEST, "one", 1, CounterSnapshot())
     run.take({"event": "started", "pid": 7})
@@ -158,7 +158,7 @@ def test_a_process_is_written_down_once(tmp_path: Path) -> None:
     assert found.log.last == {**beat(100), "pids": [*many, 2000]}
 
 
-def test_an_event_that_cannot_be_written_is_not_counted(tmp_path: Path) -> None:
+def test_event_that_cannot_be_written_is_not_counted(tmp_path: Path) -> None:
     run = begin_run(tmp_path, REQUEST, "one", 1, CounterSnapshot())
     (run.folder / "events.jsonl").mkdir()
     with pytest.raises(OSError, match="events"):

@@ -13,12 +13,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "counted.json"
 
 
-def test_nobody_was_there_before(path: Path) -> None:
+def test_first_start_has_no_absence(path: Path) -> None:
     assert AbsenceTracker(path, 1000.0).absence is None
 
 
 @pytest.mark.parametrize(("stopped", "reason"), [(True, STOPPED), (False, DIED)])
-def test_points_follow_from_the_last_seconds(
+def test_missed_points_are_estimated_from_the_last_seconds(
     path: Path, stopped: bool, reason: str
 ) -> None:
     counted = AbsenceTracker(path, 900.0)
@@ -31,13 +31,13 @@ def test_points_follow_from_the_last_seconds(
     assert absence.reason == reason
 
 
-def test_one_look_knows_no_rate(path: Path) -> None:
+def test_one_reading_gives_no_rate(path: Path) -> None:
     AbsenceTracker(path, 900.0).keep(1000.0, 50)
     absence = AbsenceTracker(path, 1001.0).absence
     assert absence is not None and absence.points == 0
 
 
-def test_a_clock_that_was_set_back_knows_nothing(path: Path) -> None:
+def test_clock_set_back_gives_no_estimate(path: Path) -> None:
     AbsenceTracker(path, 900.0).keep(1000.0, 50)
     assert AbsenceTracker(path, 999.0).absence is None
 
@@ -45,7 +45,7 @@ def test_a_clock_that_was_set_back_knows_nothing(path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, "{}", '{"until": "x"}', "\0", '{"until": NaN}']
 )
-def test_a_damaged_file_is_named_once(
+def test_damaged_file_is_reported_once(
     path: Path, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path.write_text(text)

@@ -4,7 +4,7 @@ from sampling.account.account import LATE, LOG_FULL, Account
 from sampling.sources.source import Gap
 
 
-def test_every_point_is_somewhere() -> None:
+def test_every_point_is_accounted_for() -> None:
     account = Account(queued=5)
     account.ticked(1000, 10, [Gap("no permission", 2), Gap("agent down", 1)])
     account.ticked(2000, 10, [Gap("no permission", 2)])

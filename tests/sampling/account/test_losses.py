@@ -71,7 +71,7 @@ def test_each_loss_in_transit_counts(reason: str) -> None:
         "the source was not reached yet",
     ],
 )
-def test_what_has_no_value_is_not_lost(reason: str) -> None:
+def test_point_without_a_value_is_not_lost(reason: str) -> None:
     losses = Losses()
     losses.add(1, reason)
     losses.add(0, LATE)

@@ -46,16 +46,16 @@ OURS = {
 
 
 @pytest.mark.parametrize(("code", "word"), PCP.items())
-def test_errors_of_pcp(code: int, word: str) -> None:
+def test_errors_of_pcp_have_a_word(code: int, word: str) -> None:
     assert reasons.word(pmapi.error_text(code)) == word
 
 
 @pytest.mark.parametrize(("reason", "word"), OURS.items())
-def test_our_own(reason: str, word: str) -> None:
+def test_own_reasons_have_a_word(reason: str, word: str) -> None:
     assert reasons.word(reason) == word
 
 
-def test_the_words_are_few_and_every_one_is_counted() -> None:
+def test_reason_words_are_few_and_all_counted() -> None:
     found = reasons.by_word({"no value at present": 2, "Try again. Later": 3, "?": 1})
     assert tuple(found) == reasons.WORDS
     assert len(reasons.WORDS) <= 17

@@ -30,7 +30,7 @@ BUSY_LOOP = (*ENDS_WITH_US, sys.executable, "-c", "while True: pass")
         ([(0, 50), (0, 60), (10, 60)], True),
     ],
 )
-def test_it_is_idle_after_enough_time_below_the_limit(
+def test_machine_is_idle_after_enough_time_below_the_limit(
     readings: list[tuple[float, float]], idle: bool
 ) -> None:
     rule = IdleRule(limit=25, seconds=10)
@@ -38,7 +38,7 @@ def test_it_is_idle_after_enough_time_below_the_limit(
     assert answers == [False] * (len(readings) - 1) + [idle]
 
 
-def test_a_busy_loop_is_seen_in_what_the_kernel_counts() -> None:
+def test_busy_loop_shows_in_the_kernel_counters() -> None:
     def is_seen() -> bool:
         rule = IdleRule(limit=25, seconds=0.1)
         rule.is_idle(time.monotonic(), machine_seconds())
@@ -57,7 +57,7 @@ def test_a_busy_loop_is_seen_in_what_the_kernel_counts() -> None:
             process.kill()
 
 
-def test_it_is_waited_for_and_the_reason_is_said() -> None:
+def test_wait_for_an_idle_machine_reports_its_reason() -> None:
     told: list[str] = []
     asyncio.run(idle_machine(1e9, 0.5, told.append))
     assert told
@@ -65,7 +65,7 @@ def test_it_is_waited_for_and_the_reason_is_said() -> None:
     assert "of a core is in use, the limit is 1000000000 %" in told[0]
 
 
-def test_a_busy_machine_is_waited_for_as_long_as_it_is_busy() -> None:
+def test_wait_lasts_while_the_machine_is_busy() -> None:
     async def waited() -> str:
         told: list[str] = []
         task = asyncio.create_task(idle_machine(1e-6, 0.5, told.append))

@@ -74,7 +74,7 @@ def calibrated(home: Path) -> Iterator[None]:
     (home / "cost.json").unlink()
 
 
-def test_it_says_where_it_was_measured_and_what_error_it_has() -> None:
+def test_default_model_names_its_machine_and_error() -> None:
     model, kept = default_model(), json.loads(DEFAULT.read_text())
     assert model.is_default
     assert {"cpu", "kernel", "pcp", "supertwin"} <= model.versions.keys()
@@ -85,7 +85,7 @@ def test_it_says_where_it_was_measured_and_what_error_it_has() -> None:
         assert 1 <= factor <= model.error[part], part
 
 
-def test_estimates_are_there_before_a_calibration_and_say_so(run: Run) -> None:
+def test_estimates_before_a_calibration_name_the_default_model(run: Run) -> None:
     words = (USER, "--period", "20ms")
     for told in (good(run, "estimate", *words), good(run, "estimate", "--fleet")):
         assert "this machine is not calibrated: by the default model" in told
@@ -106,7 +106,7 @@ def test_estimates_are_there_before_a_calibration_and_say_so(run: Run) -> None:
         assert cpu["low"] * factor <= cpu["value"] <= cpu["high"] / factor
 
 
-def test_a_calibration_replaces_it(
+def test_calibration_replaces_the_default_model(
     run: Run, home: Path, request: pytest.FixtureRequest
 ) -> None:
     words = (USER, "--period", "20ms")
@@ -122,14 +122,14 @@ def test_a_calibration_replaces_it(
     assert before["points_per_second"] == after["points_per_second"]
 
 
-def test_a_plan_within_the_limit_is_added_and_says_by_which_model(run: Run) -> None:
+def test_plan_within_the_limit_is_added_naming_the_model(run: Run) -> None:
     done = run("sample", "add", USER, "--period", "0.5s", "--plan", "slow")
     assert (done.exit_code, done.stdout) == (0, "slow: 1 metric every 0.5s\n")
     assert f"a day on disk, by the default model: {CURE}" in done.stderr
     good(run, "remove", "slow")
 
 
-def test_a_plan_beyond_the_limit_is_refused(run: Run) -> None:
+def test_plan_beyond_the_limit_is_refused(run: Run) -> None:
     done = run(*FAST)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "by the default model, SUPERTWIN_SAMPLE_MAX_CPU is 25" in done.stderr
@@ -144,7 +144,7 @@ def between(found: dict[str, float]) -> str:
     return str((found["value"] + found["high"]) / 2)
 
 
-def test_its_upper_end_refuses_nothing_but_asks_on_a_terminal(
+def test_uncertain_estimate_asks_on_a_terminal_only(
     run: Run, settings: dict[str, str]
 ) -> None:
     words = (USER, "--period", "20ms")
@@ -159,7 +159,7 @@ def test_its_upper_end_refuses_nothing_but_asks_on_a_terminal(
     assert "unsure" not in listed(run)
 
 
-def test_an_own_calibration_asks_for_its_estimate_alone(
+def test_own_calibration_asks_by_its_estimate_only(
     run: Run, settings: dict[str, str], calibrated: None
 ) -> None:
     words = (USER, "--period", "20ms")
@@ -190,7 +190,7 @@ def on_a_terminal(env: dict[str, str], *words: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("cpus", [2, 64, 256])
-def test_the_monitor_set_is_within_the_limits(cpus: int) -> None:
+def test_monitor_set_is_within_the_limits(cpus: int) -> None:
     """Also by the upper end: the plan that every host samples needs no question."""
     names = [name.replace("*", "x") for name in load_monitor()]
     sizes = {

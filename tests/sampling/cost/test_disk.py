@@ -18,7 +18,7 @@ def part(store: Path, name: str, size: str = "small", told: str | None = None) -
     return folder
 
 
-def test_parts_tell_points_blocks_and_bytes(tmp_path: Path) -> None:
+def test_parts_give_points_blocks_and_bytes(tmp_path: Path) -> None:
     told = json.dumps({"RowsCount": 500, "BlocksCount": 9, "MinTimestamp": 1})
     part(tmp_path, "18EA273C320F35D7", told=told)
     part(tmp_path, "600_10_20261121190000000_20261121200000000_18EA27", "big")
@@ -28,7 +28,7 @@ def test_parts_tell_points_blocks_and_bytes(tmp_path: Path) -> None:
     ]
 
 
-def test_an_invalid_whole_part_is_left_out(tmp_path: Path) -> None:
+def test_invalid_parts_are_omitted(tmp_path: Path) -> None:
     part(tmp_path, "a", told="{")
     part(tmp_path, "b", told="[]")
     part(tmp_path, "c", told='{"RowsCount": 5}')
@@ -39,7 +39,7 @@ def test_an_invalid_whole_part_is_left_out(tmp_path: Path) -> None:
     assert parts_in(tmp_path / "none") == []
 
 
-def test_labels_are_weighed_where_releases_keep_them(tmp_path: Path) -> None:
+def test_index_size_covers_all_storage_layouts(tmp_path: Path) -> None:
     for folder in ("indexdb/18EA", "data/indexdb/2026_11/18EB"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "items.bin").write_bytes(b"x" * 10)

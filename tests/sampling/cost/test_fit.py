@@ -21,7 +21,7 @@ def made(noise: float, runs: int = 40) -> tuple[list[tuple[float, float]], list[
     return rows, [y * (1 + noise * random.standard_normal()) for y in exact]
 
 
-def test_it_finds_what_made_the_data() -> None:
+def test_fit_recovers_the_coefficients() -> None:
     found = fit(TERMS, *made(0.0))
     assert found.coefficients == pytest.approx([0.5, 0.02, 0.0003])
     assert found.r2 == pytest.approx(1.0)
@@ -31,7 +31,7 @@ def test_it_finds_what_made_the_data() -> None:
     assert found.predict((100.0, 1000.0), base=False).value == pytest.approx(2.3)
 
 
-def test_its_errors_cover_what_made_the_data() -> None:
+def test_errors_of_the_fit_cover_the_coefficients() -> None:
     found = fit(TERMS, *made(0.1))
     off = np.abs(found.coefficients - [0.5, 0.02, 0.0003])
     assert (found.errors > 0).all()
@@ -59,7 +59,7 @@ def test_no_coefficient_is_negative() -> None:
     assert found.coefficients[1] == pytest.approx(0.02, rel=0.1)
 
 
-def test_what_never_varied_costs_nothing_and_is_beyond() -> None:
+def test_unvaried_term_costs_nothing_and_is_extrapolated() -> None:
     found = fit(TERMS, [(0.0, 0.0), (10.0, 0.0), (20.0, 0.0)], [1.0, 2.0, 3.0])
     assert found.coefficients == pytest.approx([1.0, 0.1, 0.0])
     assert found.beyond((30.0, 0.0)) == pytest.approx(1.5)
@@ -73,5 +73,5 @@ def test_idle_measurements_alone_do_not_divide_by_zero() -> None:
 
 
 @pytest.mark.parametrize(("freedom", "known"), [(4, 2.776), (10, 2.228), (60, 2.0)])
-def test_students_quantile(freedom: int, known: float) -> None:
+def test_students_quantile_is_correct(freedom: int, known: float) -> None:
     assert _t(freedom) == pytest.approx(known, rel=0.01)

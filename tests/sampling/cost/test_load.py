@@ -29,7 +29,7 @@ def load(*plans: list[dict[str, Any]]) -> SamplingLoad:
     return load_of(make_plan([row for plan in plans for row in plan]), SIZES)
 
 
-def test_one_fetch_for_each_period() -> None:
+def test_each_period_has_one_fetch() -> None:
     found = load(
         asked("kernel.percpu.cpu.user", "0.1"),
         asked("mem.util.free", "0.1"),
@@ -41,7 +41,7 @@ def test_one_fetch_for_each_period() -> None:
     assert found.agents["linux"].fetches == pytest.approx(11)
 
 
-def test_of_two_plans_of_one_series_the_finer_counts() -> None:
+def test_finer_plan_of_a_series_counts() -> None:
     user = "kernel.percpu.cpu.user"
     found = load(asked(user, "0.1", "cpu0"), asked(user, "1"))
     assert found.points == pytest.approx(10 + 3)
@@ -51,20 +51,20 @@ def test_of_two_plans_of_one_series_the_finer_counts() -> None:
     assert load(asked(user, "0.1"), asked(user, "1")).points == pytest.approx(40)
 
 
-def test_families_of_a_process_are_files() -> None:
+def test_process_metric_families_are_files() -> None:
     one = load(asked("proc.psinfo.rss", "1"))
     both = load(asked("proc.psinfo.rss", "1"), asked("proc.io.rchar", "1"))
     assert one.agents["proc"] == AgentLoad(1, 100, 100)
     assert both.agents["proc"] == AgentLoad(1, 200, 200)
 
 
-def test_the_bridges_own_metrics_are_fetched_from_nobody() -> None:
+def test_own_metrics_of_the_bridge_need_no_fetch() -> None:
     found = load(asked("supertwin.bridge.points.missing", "1"))
     assert (found.points, found.fetches, found.values) == (15, 0, 0)
     assert found.agents == {}
 
 
-def test_counters_are_fetched_from_a_pmcd_of_their_own() -> None:
+def test_counters_are_fetched_from_their_own_pmcd() -> None:
     found = load(
         asked("perfevent.hwcounters.msr.tsc.value", "1"), asked("mem.util.free", "1")
     )
@@ -72,7 +72,7 @@ def test_counters_are_fetched_from_a_pmcd_of_their_own() -> None:
     assert found.agents["perfevent"] == AgentLoad(1, 4, 4)
 
 
-def test_what_nobody_counted_is_named() -> None:
+def test_metrics_of_unknown_size_are_named() -> None:
     found = load(asked("hotproc.psinfo.rss", "1"), asked("mem.util.free", "1"))
     assert found.unknown == {"hotproc.psinfo.rss"}
     assert found.points == 1
@@ -86,7 +86,7 @@ def test_loads_add_up() -> None:
     assert not any(one.plus(one, -1).terms("bridge"))
 
 
-def test_points_that_gather_are_sent_together() -> None:
+def test_accumulated_points_are_sent_together() -> None:
     """There are at most five sends a second, however many fetches there are."""
     names = terms_of("bridge")
     sends = [

@@ -21,7 +21,7 @@ from tests.sampling.cost.calibrations import (
 BEFORE, AFTER = load(1, 100, 100), load(11, 2100, 2100, 200)
 
 
-def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_model_round_trips(tmp_path: Path) -> None:
     model, path = calibration(), tmp_path / "home" / "cost.json"
     save_model(path, model)
     found = load_model(path)
@@ -38,7 +38,7 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert shown["r2"] == pytest.approx(1)
 
 
-def test_there_may_be_none(tmp_path: Path) -> None:
+def test_model_may_be_missing(tmp_path: Path) -> None:
     assert load_model(tmp_path / "cost.json") is None
 
 
@@ -46,13 +46,13 @@ def test_there_may_be_none(tmp_path: Path) -> None:
     "text",
     ["", "[]", "{}", '{"format": "supertwin-cost/1"}', '{"format": "x"}', "[" * 9999],
 )
-def test_what_is_none_is_refused_with_the_cure(tmp_path: Path, text: str) -> None:
+def test_invalid_model_file_is_refused_with_the_fix(tmp_path: Path, text: str) -> None:
     (tmp_path / "cost.json").write_text(text)
     with pytest.raises(ModelError, match="cost.json is not a calibration"):
         load_model(tmp_path / "cost.json")
 
 
-def test_without_runs_or_parts_it_is_refused(tmp_path: Path) -> None:
+def test_model_without_runs_or_parts_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cost.json"
     save_model(path, calibration())
     whole = json.loads(path.read_text())
@@ -62,7 +62,7 @@ def test_without_runs_or_parts_it_is_refused(tmp_path: Path) -> None:
             load_model(path)
 
 
-def test_it_predicts_what_was_measured() -> None:
+def test_model_predicts_the_measurements() -> None:
     found = estimate_all(calibration(), AFTER)
     for part, cpu in measured("", AFTER).cpu.items():
         assert found.cpu[part].value == pytest.approx(cpu, rel=1e-3)
@@ -71,7 +71,7 @@ def test_it_predicts_what_was_measured() -> None:
     assert (found.unmeasured, found.beyond) == ((), {})
 
 
-def test_a_plan_costs_what_it_adds() -> None:
+def test_cost_of_a_plan_is_what_it_adds() -> None:
     model = calibration()
     found = estimate_added(model, BEFORE, AFTER)
     before, after = (measured("", of).cpu for of in (BEFORE, AFTER))
@@ -82,7 +82,7 @@ def test_a_plan_costs_what_it_adds() -> None:
     assert nothing.disk.value == 0
 
 
-def test_a_day_on_disk_is_points_blocks_and_labels() -> None:
+def test_day_on_disk_is_points_blocks_and_labels() -> None:
     found = estimate_all(calibration(), SamplingLoad(10, 1000, 1000, 100))
     blocks = 1000 * DAY / 8192
     known = BYTES_A_POINT * 1000 * DAY + BYTES_A_BLOCK * blocks + LABELS * 100
@@ -100,14 +100,14 @@ def test_twice_the_values_take_more_cpu() -> None:
     assert all(twice.cpu[part].value > of.value for part, of in once.cpu.items())
 
 
-def test_what_is_beyond_is_said_by_how_much() -> None:
+def test_extrapolation_factor_is_reported() -> None:
     found = estimate_all(calibration(), load(10, 18_000, 18_000))
     assert found.beyond["pmcd"] == pytest.approx(3)
     assert "linux" in found.beyond
     assert found.beyond["series"] == pytest.approx(3)
 
 
-def test_agents_that_nobody_measured_are_named() -> None:
+def test_unmeasured_agents_are_named() -> None:
     asked = SamplingLoad(
         1, 3, 3, 3, agents={name: AgentLoad(1, 1, 1) for name in ("jbd2", "gpu")}
     )
@@ -116,7 +116,7 @@ def test_agents_that_nobody_measured_are_named() -> None:
     assert found.cpu.keys() == {"pmcd", "bridge", "store"}
 
 
-def test_a_run_that_fell_behind_does_not_count() -> None:
+def test_run_that_fell_behind_does_not_count() -> None:
     model = calibration()
     behind = measured("behind", load(1000, 1, 1), missing=0.5)
     spoiled = type(model)(**{**vars(model), "runs": [*model.runs, behind]})
@@ -124,6 +124,6 @@ def test_a_run_that_fell_behind_does_not_count() -> None:
     assert spoiled.cpu["pmcd"].most[0] == 100
 
 
-def test_it_knows_that_the_machine_was_busy() -> None:
+def test_calibration_records_a_busy_machine() -> None:
     assert calibration(others=60.0).busy
     assert not calibration().busy

@@ -90,9 +90,7 @@ def estimated(run: Run, *words: str) -> dict[str, Any]:
     return found
 
 
-def test_what_a_plan_adds_is_exact_to_the_point(
-    run: Run, calibrated: Path, twin: Endpoint
-) -> None:
+def test_points_of_a_plan_are_exact(run: Run, calibrated: Path, twin: Endpoint) -> None:
     before = read_plan(twin, "n1")
     some = estimated(run, USER, "--period", "20ms", *SOCKET, "socket=0")
     # Two of the four that monitor samples at 1 s change to 20 ms.
@@ -110,9 +108,7 @@ def test_what_a_plan_adds_is_exact_to_the_point(
     assert read_plan(twin, "n1") == before
 
 
-def test_each_figure_has_its_interval_and_says_what_it_rests_on(
-    run: Run, calibrated: Path
-) -> None:
+def test_each_figure_has_its_interval_and_basis(run: Run, calibrated: Path) -> None:
     found = estimated(run, USER, "--period", "20ms")
     cpu = found["cpu_percent_of_a_core"]
     assert cpu.keys() == {"total", "pmcd", "linux", "bridge", "store"}
@@ -128,7 +124,7 @@ def test_each_figure_has_its_interval_and_says_what_it_rests_on(
     assert found["disk_bytes_per_day"]["value"] == pytest.approx(known, rel=1e-3)
 
 
-def test_it_is_told_in_words(run: Run, calibrated: Path) -> None:
+def test_estimate_is_printed_as_text(run: Run, calibrated: Path) -> None:
     words = ("estimate", USER, "--period", "20ms")
     told = good(run, *words)
     for part in (
@@ -159,14 +155,14 @@ def test_for_a_remote_host_it_shows_the_network_and_the_owner_of_the_cpu(
     assert "other work took 80 % of a core meanwhile: the intervals are wide" in told
 
 
-def test_a_damaged_calibration_is_named(run: Run, calibrated: Path) -> None:
+def test_damaged_calibration_is_named(run: Run, calibrated: Path) -> None:
     calibrated.write_text("{")
     done = run("sample", "estimate", USER, "--period", "20ms")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "cost.json is not a calibration that can be read" in done.stderr
 
 
-def test_what_comes_and_goes_is_left_out_where_nobody_counts(
+def test_metrics_with_changing_instances_are_omitted_without_a_bridge(
     run: Run, calibrated: Path, twin: Endpoint
 ) -> None:
     told = good(run, "estimate", "proc.psinfo.rss", "--period", "1s")
@@ -181,7 +177,7 @@ def test_what_comes_and_goes_is_left_out_where_nobody_counts(
     good(run, "remove", "rss")
 
 
-def test_it_is_refused_in_the_words_of_adding(run: Run) -> None:
+def test_estimate_gives_the_refusals_of_add(run: Run) -> None:
     for words, reason in REFUSED:
         if "--plan" in words:
             continue
@@ -192,10 +188,10 @@ def test_it_is_refused_in_the_words_of_adding(run: Run) -> None:
         assert done.stderr.count("\n") == 1
     for words, reason in (
         ((USER,), "--period"),
-        (("--fleet", USER), "no METRIC"),
-        (("--fleet", "--event", "msr::tsc"), "or other choice of what a plan samples"),
-        (("--fleet", "--multiplex"), "or other choice of what a plan samples"),
-        (("--hosts", "3", USER, "--period", "1s"), "--hosts belongs to --fleet"),
+        (("--fleet", USER), "leave out METRIC"),
+        (("--fleet", "--event", "msr::tsc"), "other options of a new plan"),
+        (("--fleet", "--multiplex"), "other options of a new plan"),
+        (("--hosts", "3", USER, "--period", "1s"), "--hosts needs --fleet"),
         (("--fleet", "--hosts", "0"), "--hosts"),
         (("--fleet", "--hosts", "2", "--host", "n7"), "no host 'n7'"),
         (("--fleet", "--host", "n7"), "no host 'n7'"),
@@ -205,7 +201,7 @@ def test_it_is_refused_in_the_words_of_adding(run: Run) -> None:
         assert reason in done.stderr
 
 
-def test_a_plan_within_the_limits_is_added_with_a_line(
+def test_plan_within_the_limits_is_added_with_a_line(
     run: Run, calibrated: Path
 ) -> None:
     done = run("sample", "add", USER, "--period", "0.5s", "--plan", "slow")
@@ -215,7 +211,7 @@ def test_a_plan_within_the_limits_is_added_with_a_line(
     good(run, "remove", "slow")
 
 
-def test_beyond_the_limits_it_is_refused_unless_accepted(
+def test_plan_beyond_the_limits_needs_acceptance(
     run: Run, calibrated: Path, twin: Endpoint
 ) -> None:
     before = read_plan(twin, "n1")
@@ -237,7 +233,7 @@ def test_beyond_the_limits_it_is_refused_unless_accepted(
 
 
 @pytest.mark.parametrize(("answer", "status"), [("n", 1), ("y", 0)])
-def test_on_a_terminal_it_asks(
+def test_terminal_is_asked(
     run: Run, settings: dict[str, str], calibrated: Path, answer: str, status: int
 ) -> None:
     words = ("sample", "add", USER, "--period", "10ms", "--plan", "fast")
@@ -262,7 +258,7 @@ def test_on_a_terminal_it_asks(
         good(run, "remove", "fast")
 
 
-def test_a_fleet_is_the_sum_of_its_plans(run: Run, calibrated: Path) -> None:
+def test_fleet_estimate_is_the_sum_of_its_plans(run: Run, calibrated: Path) -> None:
     one = estimated(run, "--fleet")
     assert (one["hosts"], one["points_per_second"], one["series"]) == (
         {"n1": 1},
@@ -294,7 +290,7 @@ def test_a_fleet_is_the_sum_of_its_plans(run: Run, calibrated: Path) -> None:
     good(run, "remove", "more")
 
 
-def test_a_fleet_without_plans_is_none(run: Run, twin: Endpoint) -> None:
+def test_fleet_without_plans_is_refused(run: Run, twin: Endpoint) -> None:
     twin.update("DROP ALL")
     done = run("sample", "estimate", "--fleet")
     assert (done.exit_code, done.stdout) == (2, "")

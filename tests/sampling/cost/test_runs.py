@@ -25,7 +25,7 @@ def rows(run: SamplingRun) -> list[dict[str, object]]:
     ]
 
 
-def test_it_tells_fetches_files_and_values_apart(pmcd: Pmcd) -> None:
+def test_runs_separate_fetches_files_and_values(pmcd: Pmcd) -> None:
     """Otherwise no fit could tell which of them costs how much."""
     sizes, process = sizes_now(pmcd.address)
     runs = designed_runs(sizes, process)
@@ -42,7 +42,7 @@ def test_it_tells_fetches_files_and_values_apart(pmcd: Pmcd) -> None:
     )
 
 
-def test_every_process_has_the_values_that_a_fetch_gives(pmcd: Pmcd) -> None:
+def test_every_process_has_the_fetched_values(pmcd: Pmcd) -> None:
     sizes, process = sizes_now(pmcd.address)
     assert sizes["kernel.percpu.cpu.user"].agent == "linux"
     assert sizes["proc.psinfo.rss"].agent == "proc"
@@ -53,5 +53,5 @@ def test_every_process_has_the_values_that_a_fetch_gives(pmcd: Pmcd) -> None:
 
 
 def test_without_a_pmcd_nothing_can_be_measured() -> None:
-    with pytest.raises(CalibrationError, match="gives nothing"):
+    with pytest.raises(CalibrationError, match="gives no values"):
         sizes_now("unix:///nowhere")

@@ -16,7 +16,7 @@ print(time.process_time(), flush=True)
 input()"""
 
 
-def test_the_cpu_of_another_process_is_what_it_says_itself() -> None:
+def test_cpu_of_another_process_matches_its_own_reading() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", SPIN],
         stdin=subprocess.PIPE,
@@ -29,14 +29,14 @@ def test_the_cpu_of_another_process_is_what_it_says_itself() -> None:
     assert said <= found < said + 0.1
 
 
-def test_of_a_process_that_ended_nothing_is_said() -> None:
+def test_ended_process_has_no_cpu_time() -> None:
     process = subprocess.Popen(["true"])
     process.wait()
     with pytest.raises(OSError, match="Invalid argument"):
         cpu_seconds(process.pid)
 
 
-def test_a_meter_parts_ours_from_others() -> None:
+def test_meter_separates_own_and_other_use() -> None:
     before, meter = machine_seconds(), CpuMeter({"us": os.getpid()})
     until = time.process_time() + 0.2
     while time.process_time() < until:
@@ -46,7 +46,7 @@ def test_a_meter_parts_ours_from_others() -> None:
     assert machine_seconds() > before
 
 
-def test_memory_is_that_of_the_kernel() -> None:
+def test_memory_matches_the_kernel() -> None:
     block = bytearray(50_000_000)
     block[::4096] = b"x" * len(block[::4096])
     assert rss_bytes(os.getpid()) > len(block)

@@ -64,7 +64,7 @@ def counting(path: Path, behind: Path) -> Iterator[Counting]:
 
 
 @pytest.mark.parametrize("number", [1, 3])
-def test_a_fetch_takes_the_bytes_that_are_said(
+def test_fetch_takes_the_predicted_bytes(
     pmcd: Pmcd, tmp_path: Path, number: int
 ) -> None:
     metrics = METRICS[:number]
@@ -84,7 +84,7 @@ def test_a_fetch_takes_the_bytes_that_are_said(
     assert taken == FetchBytes.of(counts.values())
 
 
-def test_ssh_adds_its_own_to_each_message() -> None:
+def test_ssh_adds_bytes_to_each_message() -> None:
     small, large = FetchBytes.of([1]), FetchBytes.of([1000] * 6)
     assert small.secured > 2 * small.bare
     assert large.bare < large.secured < 1.05 * large.bare

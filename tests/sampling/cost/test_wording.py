@@ -19,7 +19,7 @@ from sampling.cost.wording import as_bytes, as_number
         (1_234e15, "1234 PB"),
     ],
 )
-def test_bytes(value: float, text: str) -> None:
+def test_bytes_have_units(value: float, text: str) -> None:
     assert as_bytes(value) == text
 
 
@@ -34,5 +34,5 @@ def test_bytes(value: float, text: str) -> None:
         (1_234_567.9, "1,234,568"),
     ],
 )
-def test_numbers(value: float, text: str) -> None:
+def test_numbers_are_rounded(value: float, text: str) -> None:
     assert as_number(value) == text

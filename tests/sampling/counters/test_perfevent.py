@@ -17,7 +17,7 @@ from tests.command_line import run
 ONE = SelectedEvent(PmuEvent("msr", "tsc", kernel=True), "device")
 
 
-def test_without_a_stack_there_is_nobody_to_configure(tmp_path: Path) -> None:
+def test_configuration_needs_a_running_stack(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, host="h")
     prepared = CountingSetup(HostPmus("h", {}), EventSelection("h", (ONE,)), "[perf]\n")
     with (
@@ -28,7 +28,7 @@ def test_without_a_stack_there_is_nobody_to_configure(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_stack_that_counts_nothing() -> None:
+def test_stack_without_events_has_no_configuration() -> None:
     state = StackState(1, 0.0, "running", pmcd="unix:///run/pcp/pmcd.socket")
     with pytest.raises(UserError, match="`make down.*make up`"):
         counting_process(state)
@@ -39,7 +39,7 @@ def test_a_stack_that_counts_nothing() -> None:
     assert counting_process(state) == 7
 
 
-def test_a_graph_that_is_away_is_one_line(env: dict[str, str]) -> None:
+def test_unreachable_graph_store_gives_one_line(env: dict[str, str]) -> None:
     done = run(env, "perfevent", "show", "--role", "FLOPs")
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.splitlines()) == 1

@@ -30,7 +30,7 @@ def line_of(home: Path) -> str:
     return next((line for line in lines if line.startswith("perfevent ")), "")
 
 
-def test_without_configuration_there_is_no_agent(tmp_path: Path) -> None:
+def test_no_agent_without_configuration(tmp_path: Path) -> None:
     assert kept_configuration(tmp_path) is None
     keep_configuration(tmp_path, None)
     assert kept_configuration(tmp_path) is None
@@ -38,7 +38,7 @@ def test_without_configuration_there_is_no_agent(tmp_path: Path) -> None:
     assert "perfevent" not in (tmp_path / "pmns").read_text()
 
 
-def test_another_configuration_is_another_line(tmp_path: Path) -> None:
+def test_different_configurations_give_different_lines(tmp_path: Path) -> None:
     keep_configuration(tmp_path, "[perf]\n")
     first = line_of(tmp_path)
     log_of_agent(tmp_path).write_text("what it said")
@@ -55,14 +55,14 @@ def test_another_configuration_is_another_line(tmp_path: Path) -> None:
     assert (folder / "perfevent/perfevent.conf").read_text() == "[perf]\nperf::X\n"
 
 
-def test_only_the_socket_lets_in(tmp_path: Path) -> None:
+def test_only_the_socket_accepts_clients(tmp_path: Path) -> None:
     keep_configuration(tmp_path, "[perf]\n")
     text = (tmp_path / "pmcd.conf").read_text()
     assert text.index("perfevent 127") < text.index("[access]")
     assert 'disallow ".*" : all;' in text and 'allow "unix:" : fetch;' in text
 
 
-def test_the_names_stand_under_the_root(tmp_path: Path) -> None:
+def test_metric_names_are_below_the_root(tmp_path: Path) -> None:
     keep_configuration(tmp_path, "[perf]\n")
     text = (tmp_path / "pmns").read_text()
     assert text.startswith("root {\n\tperfevent\n")
@@ -70,19 +70,19 @@ def test_the_names_stand_under_the_root(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "x" * 100])
-def test_a_folder_that_pmcd_cannot_use(tmp_path: Path, name: str) -> None:
+def test_unusable_folder_is_reported(tmp_path: Path, name: str) -> None:
     with pytest.raises(CountingError, match="needs a shorter name, without blanks"):
         socket_of(tmp_path / name)
 
 
-def test_only_root_counts_whole_cpus_unless_all_may() -> None:
+def test_counting_cpus_needs_root_or_permission() -> None:
     for level, user in ((2, 0), (0, 1000), (-1, 1000)):
         check_permission(level, user)
     with pytest.raises(CountingError, match="sysctl kernel.perf_event_paranoid=0"):
         check_permission(1, 1000)
 
 
-def test_a_machine_without_the_agent(
+def test_missing_agent_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(private_pmcd, "AGENTS", tmp_path)
@@ -106,21 +106,21 @@ def asked(**request: Any) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root's own folder is asked for")
-def test_a_request_that_is_refused_leaves_nothing() -> None:
+def test_request_that_is_refused_leaves_nothing() -> None:
     name = "supertwin-test-of-a-folder"
     nothing = {"before": None, "socket": "", "listens": False, "log": ""}
     assert asked(name=name, text=None, change=True) == nothing
     assert asked(name=name, text="", change=False) == nothing
     assert not (Path.home() / ".supertwin" / name).exists()
     answer = asked(name="../x", text="[perf]\n", change=True)
-    assert "is not a name of a folder" in answer["refused"]
+    assert "is not a folder name" in answer["refused"]
     answer = asked(name="x" * 80, text="[perf]\n", change=True)
     assert answer["refused"] if "refused" in answer else answer["socket"]
     asked(name="x" * 80, text=None, change=True)
     assert not list((Path.home() / ".supertwin").glob("x*"))
 
 
-def test_a_request_that_never_gets_the_lock_is_refused(
+def test_request_that_never_gets_the_lock_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote_daemon, "_WAITS", 0.1)

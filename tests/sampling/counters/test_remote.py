@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import SuperTwinError, UserError
-from core.linux.signals import ended_in_order
+from core.linux.signals import signals_as_interrupt
 from core.linux.ssh.errors import SocketNameError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
@@ -88,7 +88,7 @@ def says(there: Sshd, text: str) -> None:
     there.set_shell(f"cat >/dev/null; printf '%s\\n' {shlex.quote(text)}")
 
 
-def test_names_of_other_sockets_are_not_taken(
+def test_other_socket_names_are_refused(
     there: Sshd, twin: Endpoint, tmp_path: Path
 ) -> None:
     """With some names, ssh would insert and send our environment variables."""
@@ -111,7 +111,7 @@ def test_names_of_other_sockets_are_not_taken(
     ["{", "[]", "7", '{"socket": "/x"}', "[" * 100_000, '{"refused": null}']
     + ['{"before": 1, "socket": "", "listens": false, "log": ""}'],
 )
-def test_answers_of_another_form(
+def test_malformed_answers_are_refused(
     there: Sshd, twin: Endpoint, tmp_path: Path, text: str
 ) -> None:
     says(there, ANSWER + text)
@@ -119,12 +119,12 @@ def test_answers_of_another_form(
     assert "ssh://twin-node gave an answer of another form: see what" in line
 
 
-def test_an_answer_without_end(there: Sshd, twin: Endpoint, tmp_path: Path) -> None:
+def test_endless_answer_is_refused(there: Sshd, twin: Endpoint, tmp_path: Path) -> None:
     there.set_shell("cat >/dev/null; exec yes")
     assert "of another form" in str(refusal(settings_of(there, tmp_path), twin))
 
 
-def test_what_it_says_is_shown_without_controls(
+def test_remote_text_is_shown_without_control_characters(
     there: Sshd, twin: Endpoint, tmp_path: Path
 ) -> None:
     settings = settings_of(there, tmp_path)
@@ -157,7 +157,7 @@ def begin(
     with (
         meanwhile(interrupt),
         pytest.raises(ended),
-        ended_in_order(),
+        signals_as_interrupt(),
         counting_remotely(settings, HOST, NOTHING, roots, print),
     ):
         raise AssertionError
@@ -172,7 +172,7 @@ printf '%s\\n' "$answer"
 
 @pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize("end", ["a signal", "a login that is lost"])
-def test_what_was_begun_is_undone(
+def test_interrupted_setup_is_undone(
     there: Sshd, roots: Endpoint, tmp_path: Path, end: str
 ) -> None:
     settings, above = settings_of(there, tmp_path), there.folder / "root/.supertwin"
@@ -196,7 +196,7 @@ def test_what_was_begun_is_undone(
 
 @pytest.mark.usefixtures("handlers")
 @pytest.mark.serial
-def test_a_client_that_left_is_not_served_later(
+def test_disconnected_client_is_not_served_later(
     there: Sshd, roots: Endpoint, tmp_path: Path
 ) -> None:
     """The remote program waits for the lock while this side cleans up."""
@@ -226,7 +226,7 @@ def holds(there: Sshd, path: Path) -> bool:
     return False
 
 
-def test_events_that_are_all_refused_leave_nothing(
+def test_refused_events_leave_nothing(
     there: Sshd, roots: Endpoint, tmp_path: Path
 ) -> None:
     """For example after booting a kernel that counts less than the one before."""
@@ -239,7 +239,9 @@ def test_events_that_are_all_refused_leave_nothing(
     assert not (there.folder / "root/.supertwin").exists()
 
 
-def test_an_sshd_that_forwards_no_sockets(fuseki: Fuseki, tmp_path: Path) -> None:
+def test_sshd_without_socket_forwarding_is_reported(
+    fuseki: Fuseki, tmp_path: Path
+) -> None:
     """It gives the same answer for sockets that do not exist."""
     fuseki.empty()
     with (

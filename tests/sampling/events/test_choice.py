@@ -67,7 +67,7 @@ def refusal(*events: str, host: HostPmus | None = None) -> str:
     return "; ".join(choice.refused.values())
 
 
-def test_names_are_the_agents() -> None:
+def test_event_names_match_the_agent() -> None:
     event = PmuEvent("skx_unc_imc0", "UNC_M_CAS_COUNT:RD")
     name = "perfevent.hwcounters.skx_unc_imc0__UNC_M_CAS_COUNT_RD"
     assert (event.value, event.dutycycle) == (f"{name}.value", f"{name}.dutycycle")
@@ -78,12 +78,12 @@ def test_names_are_the_agents() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a b", "x::", "::A", "A\nB", "[dynamic]", "#A"])
-def test_not_an_event(text: str) -> None:
+def test_invalid_event_is_refused(text: str) -> None:
     with pytest.raises(PerfeventError, match="is not an event: write PMU::EVENT:UMASK"):
         split_event(text)
 
 
-def test_a_configuration_holds_both_sections() -> None:
+def test_configuration_holds_both_sections() -> None:
     choice = chosen(
         "INST_RETIRED:ANY_P",
         "skx_unc_imc0::CAS:RD",
@@ -105,12 +105,12 @@ def test_a_configuration_holds_both_sections() -> None:
     ]
 
 
-def test_the_kernels_events_alone_still_follow_a_section() -> None:
+def test_kernel_events_alone_need_a_section() -> None:
     text = configuration(sky(), chosen("msr::tsc"))
     assert text.index("[skx perf]") < text.index("[dynamic]")
 
 
-def test_each_refusal_names_the_thing_and_its_reason() -> None:
+def test_each_refusal_names_the_event_and_its_reason() -> None:
     assert "skx has no event NOPE" in refusal("NOPE")
     assert "`supertwin catalogue pmu skx` lists them" in refusal("skx::NOPE")
     assert refusal("zen::A").startswith("sky has no PMU zen")
@@ -121,13 +121,13 @@ def test_each_refusal_names_the_thing_and_its_reason() -> None:
     assert "(adl_glc, adl_grt): write PMU::EVENT" in refusal("A", host=two)
 
 
-def test_one_refusal_leaves_the_others() -> None:
+def test_refused_event_leaves_the_others() -> None:
     choice = chosen("NOPE", "FP:A")
     assert [str(one.event) for one in choice.counted] == ["skx::FP:A"]
     assert list(choice.refused) == ["NOPE"]
 
 
-def test_a_role_is_its_events_once_and_a_missing_channel_is_left_out() -> None:
+def test_role_has_each_event_once_without_missing_channels() -> None:
     terms = [
         term("skx_unc_imc0", "CAS:RD"),
         term("skx_unc_imc1", "CAS:RD"),
@@ -139,7 +139,7 @@ def test_a_role_is_its_events_once_and_a_missing_channel_is_left_out() -> None:
     assert [len(role.terms) for role in choice.roles] == [2, 1]
 
 
-def test_a_role_without_formula_gives_its_reason() -> None:
+def test_role_without_formula_gives_its_reason() -> None:
     absent = RoleTerm(
         "zen", None, Decimal(0), None, "thread", "", "Zen 2 has no event for stalls"
     )
@@ -151,7 +151,7 @@ def test_a_role_without_formula_gives_its_reason() -> None:
     assert choose(sky(), {"R": gone}, [], encode).refused == {"R": "R on sky: no"}
 
 
-def test_a_socket_where_the_agent_does_not_count_is_refused() -> None:
+def test_socket_where_the_agent_does_not_count_is_refused() -> None:
     half = {"socket": [PLACES["socket"][0], CounterLocation("s/socket-16", 16, False)]}
     assert "would leave out socket-16" in refusal(
         "skx_unc_imc0::CAS:RD", host=sky(places=half)
@@ -175,7 +175,7 @@ def test_two_threads_share_the_counters_of_a_core() -> None:
     assert check_counters(sky(pmus={"skx": alone}), five, multiplex=False) == []
 
 
-def test_the_kernels_events_of_arm_take_counters_of_the_core() -> None:
+def test_kernels_events_of_arm_take_counters_of_the_core() -> None:
     device = "armv8_pmuv3_0"
     core = HostPmu("arm_n1", "core", "thread", 6, 1, 1, True)
     names = [f"event{number}" for number in range(7)]
@@ -185,7 +185,7 @@ def test_the_kernels_events_of_arm_take_counters_of_the_core() -> None:
     assert (need.pmu, need.needed, need.there) == ("arm_n1", 7, 6)
 
 
-def test_fixed_counters_take_what_they_can() -> None:
+def test_fixed_counters_are_used_first() -> None:
     names = [f"FP:{letter}" for letter in "ABCD"]
     choice = chosen("INST_RETIRED:ANY_P", "CPU_CLK_UNHALTED:THREAD_P", *names)
     assert [(need.needed, need.there) for need in needs(sky(), choice.counted)] == [
@@ -193,7 +193,7 @@ def test_fixed_counters_take_what_they_can() -> None:
     ]
 
 
-def test_the_kernels_watchdog_holds_a_counter() -> None:
+def test_watchdog_of_the_kernel_holds_a_counter() -> None:
     host = sky(watchdog=True)
     four = chosen(*(f"FP:{letter}" for letter in "ABCD"))
     assert check_counters(host, four, multiplex=False) == []
@@ -203,13 +203,13 @@ def test_the_kernels_watchdog_holds_a_counter() -> None:
         check_counters(host, cycles, multiplex=False)
 
 
-def test_the_kernels_cpu_takes_the_cores_counters() -> None:
+def test_events_of_the_kernel_cpu_pmu_use_core_counters() -> None:
     choice = chosen("FP:A", "cpu::branch-misses", "software::page-faults", "msr::tsc")
     (need,) = needs(sky(), choice.counted)
     assert (need.pmu, need.needed, need.there) == ("skx", 2, 4)
 
 
-def test_a_channel_has_counters_of_its_own() -> None:
+def test_each_channel_has_its_own_counters() -> None:
     choice = chosen("skx_unc_imc0::CAS:RD", "skx_unc_imc1::CAS:RD")
     assert [(n.pmu, n.needed, n.there) for n in needs(sky(), choice.counted)] == [
         ("skx_unc_imc0", 1, 4),
@@ -217,13 +217,13 @@ def test_a_channel_has_counters_of_its_own() -> None:
     ]
 
 
-def test_unknown_counters_are_said() -> None:
+def test_unknown_number_of_counters_is_reported() -> None:
     host = sky(pmus={"arm_n1": HostPmu("arm_n1", "core", "thread")})
     choice = choose(host, {}, ["INST_RETIRED"], lambda *_: ["0x8"])
     (line,) = check_counters(host, choice, multiplex=False)
-    assert line.startswith("nobody says how many counters arm_n1 has")
+    assert line.startswith("the number of counters of arm_n1 is unknown")
 
 
-def test_an_off_core_event_is_known_by_its_first_register() -> None:
+def test_off_core_event_is_recognised_by_its_first_register() -> None:
     choice = chosen("OFFCORE_RESPONSE_0:DMND_DATA_RD")
     assert [one.code for one in choice.counted] == [0x5301B7]

@@ -22,7 +22,7 @@ A, B = PmuEvent("m", "A"), PmuEvent("m", "B:U")
 ROLE = RoleFormula("R", "thread", "", ((Decimal(8), A), (Decimal(-1), B)))
 
 
-def test_a_role_needs_values_and_dutycycles() -> None:
+def test_role_needs_values_and_duty_cycles() -> None:
     assert role_series(ROLE) == [
         "perfevent_hwcounters_m__A_value",
         "perfevent_hwcounters_m__A_dutycycle",
@@ -31,7 +31,7 @@ def test_a_role_needs_values_and_dutycycles() -> None:
     ]
 
 
-def test_a_tiny_weight_is_written_out() -> None:
+def test_tiny_weight_is_written_out() -> None:
     joules = RoleFormula("J", "thread", "", ((Decimal("2.3283e-10"), A),))
     assert role_expression(HOST, joules).startswith("0.00000000023283 * (rate(")
 
@@ -82,7 +82,7 @@ def ask(counted: tuple[VictoriaMetrics, int], expression: str) -> dict[str, floa
     }
 
 
-def test_a_formula_is_its_sum_where_every_event_counted(
+def test_formula_is_the_sum_if_every_event_counted(
     counted: tuple[VictoriaMetrics, int],
 ) -> None:
     assert ask(counted, role_expression(HOST, ROLE, window="60s")) == {
@@ -94,14 +94,14 @@ def test_a_formula_is_its_sum_where_every_event_counted(
     assert ask(counted, strict) == {"cpu0": 790, "cpu1": 1580}
 
 
-def test_the_lowest_dutycycle_tells_what_is_exact(
+def test_lowest_duty_cycle_decides_exactness(
     counted: tuple[VictoriaMetrics, int],
 ) -> None:
     found = ask(counted, dutycycle_expression(HOST, ROLE))
     assert found == {"cpu0": 1, "cpu1": 1, "cpu2": 0.5, "cpu3": 0, "cpu4": 1}
 
 
-def test_a_socket_is_one_of_the_instances(
+def test_socket_is_one_of_the_instances(
     counted: tuple[VictoriaMetrics, int],
 ) -> None:
     places = {

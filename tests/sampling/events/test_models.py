@@ -102,7 +102,7 @@ def test_libpfm4_encodes_every_configured_event(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", PROCESSORS)
-def test_what_the_model_lacks_is_refused_with_its_reason(model: str) -> None:
+def test_missing_role_is_refused_with_its_reason(model: str) -> None:
     choice = choice_of(model, *roles())
     absent = {role for role in roles() if formulas()[role, model].reason}
     assert choice.refused.keys() == absent
@@ -112,7 +112,7 @@ def test_what_the_model_lacks_is_refused_with_its_reason(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", PROCESSORS)
-def test_all_roles_at_once_are_refused_unless_they_may_share(model: str) -> None:
+def test_too_many_roles_are_refused_unless_multiplexed(model: str) -> None:
     host, choice = machine(model), choice_of(model, *roles())
     with pytest.raises(PerfeventError, match=f"{model} of {model} has . general"):
         check_counters(host, choice, multiplex=False)
@@ -134,7 +134,9 @@ def test_all_roles_at_once_are_refused_unless_they_may_share(model: str) -> None
         ("amd64_fam19h_zen4", ["FLOPs", "L2Misses", "Loads", "Stores"], False),
     ],
 )
-def test_counters_of_a_thread(model: str, names: list[str], fits: bool) -> None:
+def test_events_must_fit_the_counters_of_a_thread(
+    model: str, names: list[str], fits: bool
+) -> None:
     host, choice = machine(model), choice_of(model, *names)
     assert not choice.refused
     if fits:
@@ -144,7 +146,7 @@ def test_counters_of_a_thread(model: str, names: list[str], fits: bool) -> None:
             check_counters(host, choice, multiplex=False)
 
 
-def test_an_event_of_another_model_is_refused() -> None:
+def test_event_of_another_model_is_refused() -> None:
     choice = choose(
         machine("amd64_fam19h_zen4"), {}, ["CYCLE_ACTIVITY:STALLS_L1D_MISS"], encode
     )

@@ -9,12 +9,12 @@ from sampling.plan_file.plan import FetchGroup, make_plan
 SOME = frozenset
 
 
-def test_one_plan_of_all_is_all() -> None:
+def test_single_plan_of_all_instances_is_complete() -> None:
     assert finest([MetricRequest(1000)]) == [(1000, ALL)]
     assert ALL.is_all and ALL.has("cpu0") and ALL.has(None)
 
 
-def test_what_is_refined_is_left_out_of_the_coarser_plan() -> None:
+def test_refined_instances_are_omitted_from_the_coarser_plan() -> None:
     requests = [
         MetricRequest(1000),
         MetricRequest(10, SOME({"cpu0", "cpu1"})),
@@ -26,7 +26,7 @@ def test_what_is_refined_is_left_out_of_the_coarser_plan() -> None:
     ]
 
 
-def test_a_coarser_plan_of_some_adds_nothing_to_a_finer_one_of_all() -> None:
+def test_coarser_plan_of_some_adds_nothing_to_a_finer_one_of_all() -> None:
     assert finest([MetricRequest(1000), MetricRequest(5000, SOME({"cpu0"}))]) == [
         (1000, ALL)
     ]
@@ -35,7 +35,7 @@ def test_a_coarser_plan_of_some_adds_nothing_to_a_finer_one_of_all() -> None:
     ]
 
 
-def test_control_characters_are_written_as_the_graph_has_them() -> None:
+def test_control_characters_are_written_as_in_the_graph() -> None:
     assert InstanceSelection(SOME({"a\ufffdb"})).has("a\x07b")
     assert not InstanceSelection(None, SOME({"a\ufffdb"})).has("a\x07b")
 
@@ -48,7 +48,7 @@ REQUESTS = st.lists(
 
 
 @given(REQUESTS)
-def test_each_instance_is_once_at_the_finest_period_asked_for(
+def test_each_instance_has_its_finest_requested_period(
     requests: list[MetricRequest],
 ) -> None:
     found = finest(requests)

@@ -18,7 +18,7 @@ def seconds(notifications: NotificationPipe, longest: float) -> float:
     return time.monotonic() - started
 
 
-def test_a_notification_ends_the_wait_and_many_count_as_one(tmp_path: Path) -> None:
+def test_notification_ends_the_wait_and_many_count_as_one(tmp_path: Path) -> None:
     notifications, begun = NotificationPipe(tmp_path), Event()
 
     def begin() -> None:
@@ -43,7 +43,7 @@ def test_without_a_listening_bridge_notify_returns_false(tmp_path: Path) -> None
     assert not notify(tmp_path)
 
 
-def test_a_pipe_of_an_earlier_bridge_serves_the_next(tmp_path: Path) -> None:
+def test_pipe_of_an_earlier_bridge_serves_the_next(tmp_path: Path) -> None:
     NotificationPipe(tmp_path).close()
     notifications = NotificationPipe(tmp_path)
     assert notify(tmp_path)
@@ -51,7 +51,7 @@ def test_a_pipe_of_an_earlier_bridge_serves_the_next(tmp_path: Path) -> None:
     notifications.close()
 
 
-def test_without_a_pipe_it_waits(
+def test_wait_works_without_a_pipe(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / NOTIFY_FILE).write_text("no pipe")
@@ -82,7 +82,7 @@ def test_notifications_name_the_changed_plans(tmp_path: Path) -> None:
     [[None], [PlanName("h" * 2000, "a")], [PlanName("h", "a")] * 10_000],
     ids=["one without a name", "a long name", "more than the pipe holds"],
 )
-def test_some_notifications_name_nothing(
+def test_notifications_may_name_no_plan(
     tmp_path: Path, others: list[PlanName | None]
 ) -> None:
     notifications = NotificationPipe(tmp_path)
@@ -95,7 +95,7 @@ def test_some_notifications_name_nothing(
 @pytest.mark.parametrize(
     "said", [b"what\n", b"[1, 2]\n", b'["a"]\n', b"7\n", b"\xff\n"]
 )
-def test_an_invalid_name_names_nothing(tmp_path: Path, said: bytes) -> None:
+def test_invalid_notification_names_no_plan(tmp_path: Path, said: bytes) -> None:
     notifications = NotificationPipe(tmp_path)
     with (tmp_path / NOTIFY_FILE).open("wb", buffering=0) as pipe:
         pipe.write(said)
@@ -109,7 +109,7 @@ def replace(path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [Path.unlink, replace])
-def test_a_pipe_that_is_gone_is_made_again(
+def test_deleted_pipe_is_made_again(
     tmp_path: Path, harm: Callable[[Path], None]
 ) -> None:
     notifications = NotificationPipe(tmp_path)
@@ -121,7 +121,7 @@ def test_a_pipe_that_is_gone_is_made_again(
     notifications.close()
 
 
-def test_a_folder_that_comes_later_gets_a_pipe(
+def test_folder_created_later_gets_a_pipe(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     state = tmp_path / "state"

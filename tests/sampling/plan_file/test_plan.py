@@ -34,7 +34,9 @@ def row(
     ("seconds", "milliseconds"),
     [(1, 1000), (1.0, 1000), (Decimal("0.057"), 57), ("0.001", 1), (3600, 3_600_000)],
 )
-def test_periods_are_seconds_in_any_form(seconds: object, milliseconds: int) -> None:
+def test_periods_are_read_from_any_number_format(
+    seconds: object, milliseconds: int
+) -> None:
     assert make_plan([row("a.b", seconds)]).metrics == (
         PlannedMetric("a.b", "a_b", milliseconds),
     )
@@ -43,20 +45,20 @@ def test_periods_are_seconds_in_any_form(seconds: object, milliseconds: int) -> 
 @pytest.mark.parametrize(
     "seconds", [0, -1, "x", None, 0.0001, 3601, "NaN", "Infinity", "1e999999"]
 )
-def test_an_impossible_period_refuses_that_metric_alone(seconds: object) -> None:
+def test_impossible_period_refuses_only_its_metric(seconds: object) -> None:
     plan = make_plan([row("a.b", seconds), row("c.d")])
     assert [planned.metric for planned in plan.metrics] == ["c.d"]
     assert "period" in plan.refused["a.b"]
 
 
 @pytest.mark.parametrize("series", ["", "1a", 'a"}', "a b", "a\n", "ä"])
-def test_a_bad_series_name_is_refused(series: str) -> None:
+def test_bad_series_name_is_refused(series: str) -> None:
     plan = make_plan([row("a.b", series=series)])
     assert plan.metrics == ()
     assert "series name" in plan.refused["a.b"]
 
 
-def test_the_finest_of_several_plans_holds() -> None:
+def test_finest_of_several_plans_applies() -> None:
     plan = make_plan([row("a", 5), row("a", 1), row("a", 2), row("b", 5)])
     assert plan.groups() == {1000: FetchGroup({"a": "a"}), 5000: FetchGroup({"b": "b"})}
 
@@ -67,7 +69,7 @@ def test_two_metrics_of_one_series_name_are_not_mixed() -> None:
     assert plan.refused == {"a_b": "its series name a_b is already that of a.b"}
 
 
-def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
+def test_plan_round_trips(tmp_path: Path) -> None:
     some = {**row("c", 5), "some": True, "instname": "x\ny"}
     fine = {**row("c"), "some": True, "instname": "z"}
     plan = make_plan([row("a"), row("b", 0), some, fine, row("c", 9)])
@@ -121,7 +123,7 @@ def whole(*rows: object, **changed: object) -> str:
     ],
     ids=lambda text: ascii(text[:30] + text[-30:]),
 )
-def test_a_file_that_is_not_a_plan_is_ignored(
+def test_file_that_is_not_a_plan_is_ignored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:
     (tmp_path / "plan.json").write_text(text, "latin-1")
@@ -154,7 +156,7 @@ JSON = st.recursive(
     ),
     JSON | st.just({}),
 )
-def test_any_kept_plan_can_be_sampled_or_is_none(
+def test_any_saved_plan_is_usable_or_ignored(
     tmp_path: Path, row: object, refused: object
 ) -> None:
     path = tmp_path / "plan.json"
@@ -170,14 +172,14 @@ def test_no_rows_are_an_empty_plan() -> None:
     assert make_plan([]) == SamplingPlan()
 
 
-def test_the_monitor_set_chooses_what_a_host_exposes() -> None:
+def test_monitor_set_chooses_what_a_host_exposes() -> None:
     exposed = ["z", "lm.b.temp", "lm.a.temp", "k.load"]
     assert plan_names(["k.load", "k.none", "lm.*", "lm.a.*"], exposed) == [
         *("k.load", "lm.a.temp", "lm.b.temp")
     ]
 
 
-def test_the_monitor_set_finds_its_metrics_on_a_real_pmcd(pmcd: Pmcd) -> None:
+def test_monitor_set_finds_its_metrics_on_a_real_pmcd(pmcd: Pmcd) -> None:
     monitor, exposed = load_monitor(), pmcd.names()
     found = plan_names(monitor, exposed)
     assert len(found) >= 35
@@ -193,7 +195,7 @@ def test_the_monitor_set_finds_its_metrics_on_a_real_pmcd(pmcd: Pmcd) -> None:
 @pytest.mark.parametrize(
     "text", ["", "- a\n", "g: [a, a]\n", "g: [1]\n", "g: []\n", "{"]
 )
-def test_a_broken_monitor_set_is_an_error(tmp_path: Path, text: str) -> None:
+def test_broken_monitor_set_is_an_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "monitor.yaml"
     path.write_text(text)
     with pytest.raises(MonitorError, match="monitor.yaml"):

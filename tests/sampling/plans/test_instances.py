@@ -15,7 +15,7 @@ def chosen(columns: list[str], *rows: list[Term | None]) -> set[URIRef]:
     return set(components_in(TermRows(columns, [*rows]), "a/b", "cpu.user", CPUS))
 
 
-def test_the_column_that_has_instances_is_taken() -> None:
+def test_instance_column_is_used() -> None:
     found = chosen(
         ["host", "core", "thread"],
         [Literal("n1"), CORE, CPUS["cpu0"]],
@@ -36,6 +36,8 @@ def test_the_column_that_has_instances_is_taken() -> None:
         ([[CPUS["cpu0"], CPUS["cpu1"]]], r"several columns \(one, other\)"),
     ],
 )
-def test_other_answers_are_refused(rows: list[list[Term | None]], reason: str) -> None:
+def test_results_without_instances_are_refused(
+    rows: list[list[Term | None]], reason: str
+) -> None:
     with pytest.raises(PlanRequestError, match=reason):
         chosen(["one", "other"], *rows)

@@ -18,14 +18,14 @@ GOOD = PlanRequest("n1", "fast", ("kernel.all.load",), 10)
         *(("1h", 3_600_000), ("0.25min", 15_000), ("1.5s", 1500)),
     ],
 )
-def test_periods_are_read(text: str, milliseconds: int) -> None:
+def test_periods_are_parsed(text: str, milliseconds: int) -> None:
     assert parse_period(text) == milliseconds
 
 
 @pytest.mark.parametrize(
     "text", ["0ms", "0s", "0.0h", "0.5ms", "1.0005s", "2h", "61min", "999999999h"]
 )
-def test_impossible_periods_say_what_is_possible(text: str) -> None:
+def test_impossible_period_names_the_possible_ones(text: str) -> None:
     with pytest.raises(PlanRequestError, match="not possible: give whole milli.*1h"):
         parse_period(text)
 
@@ -34,7 +34,7 @@ def test_impossible_periods_say_what_is_possible(text: str) -> None:
     "text",
     ["", "1", "-1s", "1d", "1e3s", "s", "1s\n2", "NaN s", "1,5s", "1٣s", "1" * 99],
 )
-def test_an_invalid_period_is_refused(text: str) -> None:
+def test_invalid_period_is_refused(text: str) -> None:
     with pytest.raises(PlanRequestError, match="cannot be read: write 10ms"):
         parse_period(text)
 
@@ -42,12 +42,12 @@ def test_an_invalid_period_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"name": "a.b"}, "no name of a plan"),
-        ({"name": ""}, "no name of a plan"),
-        ({"name": "a\n"}, "no name of a plan"),
-        ({"name": "x" * 65}, "no name of a plan"),
+        ({"name": "a.b"}, "not a valid plan name"),
+        ({"name": ""}, "not a valid plan name"),
+        ({"name": "a\n"}, "not a valid plan name"),
+        ({"name": "x" * 65}, "not a valid plan name"),
         ({"name": "monitor"}, "comes with every host"),
-        ({"metrics": ()}, "names no metric"),
+        ({"metrics": ()}, "has no metric"),
         ({"period_ms": 0}, "not possible"),
         ({"period_ms": 3_600_001}, "not possible"),
         ({"instances": ("cpu0\ncpu1",)}, "line break"),
@@ -57,14 +57,12 @@ def test_an_invalid_period_is_refused(text: str) -> None:
         ({"parameters": {"socket": "0"}}, "parameter socket belongs to no query"),
     ],
 )
-def test_what_no_host_can_do_is_refused(
-    changed: dict[str, object], reason: str
-) -> None:
+def test_impossible_request_is_refused(changed: dict[str, object], reason: str) -> None:
     check_request(GOOD)
     with pytest.raises(PlanRequestError, match=reason):
         check_request(replace(GOOD, **changed))  # type: ignore[arg-type]
 
 
-def test_the_first_free_name_is_given() -> None:
+def test_first_free_name_is_used() -> None:
     assert free_name([]) == "plan-1"
     assert free_name(["monitor", "plan-1", "plan-3"]) == "plan-2"

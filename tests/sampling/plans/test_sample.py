@@ -89,7 +89,7 @@ def listed(run: Run, *words: str) -> dict[str, dict[str, Any]]:
     return {row["plan"]: row for row in rows}
 
 
-def test_a_plan_is_added_listed_sampled_and_removed(run: Run, twin: Endpoint) -> None:
+def test_plan_is_added_listed_sampled_and_removed(run: Run, twin: Endpoint) -> None:
     words = ("add", USER, "mem.util.free", "--period", "10ms", "--plan", "fast")
     done = run("sample", *words)
     assert (done.exit_code, done.stdout) == (0, "fast: 2 metrics every 10ms\n"), (
@@ -131,7 +131,7 @@ def test_changes_are_in_the_audit_trail(run: Run) -> None:
     ]
 
 
-def test_a_component_set_refines_the_threads_of_one_socket(
+def test_component_set_refines_the_threads_of_one_socket(
     run: Run, twin: Endpoint
 ) -> None:
     good(run, "add", USER, "--period", "0.5s", *SOCKET, "socket=1")
@@ -149,7 +149,7 @@ def test_a_component_set_refines_the_threads_of_one_socket(
     assert periods == {"cpu0": "1.0", "cpu1": "1.0", "cpu2": "0.5", "cpu3": "0.5"}
 
 
-def test_instances_are_named(run: Run, twin: Endpoint) -> None:
+def test_plan_may_name_instances(run: Run, twin: Endpoint) -> None:
     process = "000123 /bin/sh -c 'a \"b\"'"
     for metric, name in ((USER, "cpu3"), ("proc.psinfo.rss", process)):
         good(run, "add", metric, "--period", "20ms", "--instance", name)
@@ -161,7 +161,7 @@ def test_instances_are_named(run: Run, twin: Endpoint) -> None:
     assert sorted(listed(run)) == ["monitor", "plan-1", "plan-2"]
 
 
-def test_plans_outlive_a_new_probe_and_end_with_their_host(
+def test_plans_survive_a_new_probe_and_end_with_their_host(
     run: Run, twin: Endpoint, tmp_path: Path
 ) -> None:
     good(run, "add", USER, "--period", "10ms", "--plan", "fast", *SOCKET, "socket=0")
@@ -174,7 +174,7 @@ def test_plans_outlive_a_new_probe_and_end_with_their_host(
     assert not twin.ask("ASK { ?plan a <https://w3id.org/supertwin/ns#SamplingPlan> }")
 
 
-def test_a_plan_of_an_imported_twin_is_removed_too(run: Run, twin: Endpoint) -> None:
+def test_plan_of_an_imported_twin_is_removed_too(run: Run, twin: Endpoint) -> None:
     good(run, "add", USER, "--period", "10ms", "--plan", "fast")
     own, shared = (
         f"http://localhost:8000/graph/plans/n1{end}" for end in ("/fast", "")
@@ -200,7 +200,7 @@ REFUSED = [
     ((USER, *SOCKET, "socket=7"), "gives nothing, so no instance"),
     ((USER, *SOCKET, "socket=x"), "parameter socket: 'x' given"),
     ((USER, *SOCKET, "sockets=0"), "has no parameter 'sockets'"),
-    ((USER, *SOCKET, "socket"), "is not K=V"),
+    ((USER, *SOCKET, "socket"), "expected K=V"),
     ((USER, *SOCKET, "socket=0", "--param", "socket=1"), "given twice"),
     (("mem.numa.util.free", *SOCKET, "socket=0"), "no component that mem.numa.util"),
     (
@@ -219,14 +219,14 @@ REFUSED = [
     (("mem.util.free", "--instance", "x"), "has no instances"),
     ((USER, "--plan", "taken"), "n1 has a plan taken already"),
     ((USER, "--plan", "monitor"), "comes with every host"),
-    ((USER, "--plan", "a b"), "can be no name of a plan"),
+    ((USER, "--plan", "a b"), "is not a valid plan name"),
     ((USER, "--plan", ""), "--plan is empty"),
     ((USER, "--host", "n7"), "no host 'n7': the twin has n1"),
     ((USER, "--host", ""), "host"),
-    ((), "names no metric, role or event"),
+    ((), "has no metric, role or event"),
     ((USER, "--role", "FLOPs"), "the graph knows no PMU of n1"),
     (("--event", "msr::tsc"), "the graph knows no PMU of n1"),
-    ((USER, "--multiplex"), "names no role or event, and only their counters"),
+    ((USER, "--multiplex"), "has no role or event, and only their counters"),
 ]
 
 
@@ -252,7 +252,7 @@ def test_each_refusal_is_one_line_and_changes_nothing(run: Run, twin: Endpoint) 
     assert (read_plan(twin, "n1"), listed(run)) == (plan, plans)
 
 
-def test_without_the_graph_store_it_fails(
+def test_command_fails_without_the_graph_store(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SUPERTWIN_FUSEKI_URL", "http://127.0.0.1:9")

@@ -64,9 +64,7 @@ def refusal(twin: Endpoint, asked: PlanRequest) -> str:
 
 
 @pytest.mark.parametrize("host", MODELS)
-def test_libpfm4_knows_what_a_plan_of_roles_configures(
-    twin: Endpoint, host: str
-) -> None:
+def test_libpfm4_knows_the_events_of_a_role_plan(twin: Endpoint, host: str) -> None:
     """For all roles of the processor; RAPL's events depend on where libpfm4 runs."""
     refused = prepare(twin, host, roles(), (), multiplex=True).choice.refused
     measured = [role for role in roles() if role not in refused]
@@ -81,7 +79,7 @@ def test_libpfm4_knows_what_a_plan_of_roles_configures(
     assert len(wanted.counts) == 2 * len(lines)
 
 
-def test_a_plan_says_what_it_counts(twin: Endpoint) -> None:
+def test_plan_lists_its_events(twin: Endpoint) -> None:
     event = "INST_RETIRED:ANY_P"
     add(twin, request("sky", "a", "FLOPsDouble", events=(event, "msr::tsc")))
     rows = twin.select(saved_query("telemetry/plan-events").bind({"host": "sky"}))
@@ -130,7 +128,7 @@ def test_series_of_pmu_events_are_hardware_telemetry(twin: Endpoint) -> None:
     assert all(kind == hardware for name, (kind, *_) in found.items() if "perf" in name)
 
 
-def test_what_a_plan_counts_has_a_cost(
+def test_events_of_a_plan_have_a_cost(
     twin: Endpoint, emptied_fuseki: Fuseki, tmp_path: Path
 ) -> None:
     """Each event has a value and a duty cycle on each of four threads."""
@@ -152,7 +150,7 @@ def test_what_a_plan_counts_has_a_cost(
     assert plan_cost(settings, power).added.series == 2
 
 
-def test_plans_are_counted_together(twin: Endpoint) -> None:
+def test_counters_of_all_plans_are_summed(twin: Endpoint) -> None:
     add(twin, request("ice", "a", "FLOPsDouble"))
     both = counters.planned(request("ice", "b", "Cycles", events=("msr::tsc",)), twin)
     alone = counters.planned(request("ice", "b", "FLOPsDouble"), twin).together.text
@@ -186,7 +184,7 @@ def test_counters_are_shared_only_by_plans_that_allow_it(twin: Endpoint) -> None
     add(twin, request("sky", "b", "FLOPsDouble", multiplex=True))
 
 
-def test_instances_of_events_are_chosen_as_of_metrics(twin: Endpoint) -> None:
+def test_instances_of_events_are_selected_like_those_of_metrics(twin: Endpoint) -> None:
     tsc = {"events": ("msr::tsc",)}
     some = {"query": "topology/socket-threads", "parameters": {"socket": "0"}}
     add(twin, request("zen4", "all", **tsc, **some))
@@ -199,7 +197,7 @@ def test_instances_of_events_are_chosen_as_of_metrics(twin: Endpoint) -> None:
     )
 
 
-def test_a_metric_of_another_plans_events_cannot_be_planned_by_itself(
+def test_event_metric_of_another_plan_cannot_be_planned(
     twin: Endpoint,
 ) -> None:
     """The metric would disappear with the other plan, without a message."""
@@ -218,7 +216,7 @@ def test_a_metric_of_another_plans_events_cannot_be_planned_by_itself(
         ({"query": "inventory/system"}, "gives no component that perfevent.hwc"),
     ],
 )
-def test_what_is_wrong_is_told_before_an_agent_is(
+def test_invalid_request_is_refused_before_contacting_an_agent(
     twin: Endpoint, tmp_path: Path, more: dict[str, object], reason: str
 ) -> None:
     """No agent exists here: reaching it would give another error."""
@@ -257,7 +255,7 @@ def test_what_is_wrong_is_told_before_an_agent_is(
         ({"query": "inventory/system"}, "gives no component that perfevent.hwc"),
     ],
 )
-def test_bad_input_is_refused(
+def test_invalid_input_is_refused(
     twin: Endpoint, more: dict[str, object], reason: str
 ) -> None:
     asked = request("zen4", "bad", **{"events": ("msr::tsc",), **more})

@@ -57,7 +57,7 @@ def extracted(
             yield metric.name, value.inst, atom.dref(kind)
 
 
-def test_every_value_is_that_of_pm_extract_value(
+def test_decoded_values_match_pm_extract_value(
     pmcd: Pmcd, context: pmapi.Context
 ) -> None:
     metrics = described(context, pmcd.names())
@@ -90,7 +90,7 @@ def test_every_value_is_that_of_pm_extract_value(
     assert any(value > 2**53 for *_, value in ours)
 
 
-def test_few_values_are_those_of_pm_extract_value_too(
+def test_few_decoded_values_match_pm_extract_value(
     pmcd: Pmcd, context: pmapi.Context
 ) -> None:
     given = 0
@@ -125,7 +125,7 @@ def test_errors_are_negative_counts_with_pcps_own_words(
     assert len(raw.bits) == 0
 
 
-def test_an_unknown_name_and_an_absent_pmcd_say_so(context: pmapi.Context) -> None:
+def test_unknown_name_and_missing_pmcd_are_reported(context: pmapi.Context) -> None:
     with pytest.raises(pmapi.PmError, match="Unknown metric name"):
         context.describe("no.such.metric")
     with pytest.raises(pmapi.PmError, match="No such file"):

@@ -22,7 +22,7 @@ def values(sample: Sample) -> dict[Series, float]:
     }
 
 
-def test_each_type_keeps_its_kind(source: PcpSource) -> None:
+def test_each_type_has_its_number_type(source: PcpSource) -> None:
     source.select(
         [
             "sample.negative.instant.m_32",
@@ -42,7 +42,7 @@ def test_each_type_keeps_its_kind(source: PcpSource) -> None:
     assert values(sample)[Series("sample.negative.instant.m_32", None)] < 0
 
 
-def test_what_gives_no_number_is_a_gap_with_its_reason(source: PcpSource) -> None:
+def test_metric_without_a_number_is_a_gap_with_its_reason(source: PcpSource) -> None:
     source.select(
         [
             "no.such.metric",
@@ -66,9 +66,7 @@ def test_what_gives_no_number_is_a_gap_with_its_reason(source: PcpSource) -> Non
     assert sample.expected == 6
 
 
-def test_instances_that_come_and_go_keep_their_names(
-    pmcd: Pmcd, source: PcpSource
-) -> None:
+def test_changing_instances_keep_their_names(pmcd: Pmcd, source: PcpSource) -> None:
     source.select(["sample.many.int", "sample.bin"])
     for count in (3, 7, 2):
         pmcd.store("sample.many.count", str(count))
@@ -87,7 +85,7 @@ def test_series_stay_the_same_object_while_nothing_changes(
 
 
 @pytest.mark.serial
-def test_a_sample_is_of_its_fetch_whenever_it_is_looked_at(source: PcpSource) -> None:
+def test_sample_keeps_the_values_of_its_fetch(source: PcpSource) -> None:
     """Even if later fetches come first and another thread reads the sample."""
     source.select(["sample.milliseconds"])
     samples, moments = [], []
@@ -108,7 +106,7 @@ def test_a_sample_is_of_its_fetch_whenever_it_is_looked_at(source: PcpSource) ->
         assert least - 0.01 < (later - clock) / 1000 < most + 0.01
 
 
-def test_processes_that_come_are_named_at_once(source: PcpSource) -> None:
+def test_new_processes_are_named_immediately(source: PcpSource) -> None:
     source.select(["proc.psinfo.rss", "proc.psinfo.vsize"])
     wait_until(lambda: values(source.fetch()), what="the agent of processes")
     before = values(source.fetch())
@@ -123,7 +121,7 @@ def test_processes_that_come_are_named_at_once(source: PcpSource) -> None:
     assert Series("proc.psinfo.rss", name) not in values(source.fetch())
 
 
-def test_a_metric_that_fails_now_misses_as_many_points_as_it_had(
+def test_failing_metric_misses_its_previous_number_of_points(
     pmcd: Pmcd, source: PcpSource
 ) -> None:
     source.select(["sample.many.int"])
@@ -134,7 +132,7 @@ def test_a_metric_that_fails_now_misses_as_many_points_as_it_had(
 
 
 @pytest.mark.parametrize("connected", [True, False])
-def test_agents_that_die_are_a_gap_until_pmcd_has_started_them_again(
+def test_dead_agent_is_a_gap_until_pmcd_restarts_it(
     tmp_path: Path, connected: bool
 ) -> None:
     pmcd = Pmcd(tmp_path / "own", sample=True)
@@ -164,7 +162,7 @@ def points(source: PcpSource) -> int:
         return 0
 
 
-def test_an_outage_is_an_error_until_connect_works_again(tmp_path: Path) -> None:
+def test_outage_is_an_error_until_connect_works_again(tmp_path: Path) -> None:
     pmcd = Pmcd(tmp_path / "own", sample=True)
     source = PcpSource(pmcd.address)
     source.select(["sample.long.one"])

@@ -42,15 +42,13 @@ def test_instances_have_texts_next_to_numbers(source: PcpSource) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "abcd", "abcde", "ü €", "a" * MOST_BYTES])
-def test_what_pcp_says_is_what_there_is(
-    pmcd: Pmcd, source: PcpSource, text: str
-) -> None:
+def test_text_of_pcp_is_kept(pmcd: Pmcd, source: PcpSource, text: str) -> None:
     source.select([WRITTEN])
     pmcd.store(WRITTEN, text)
     assert texts(source.fetch()) == {None: text}
 
 
-def test_a_long_text_is_cut_and_says_so(pmcd: Pmcd, source: PcpSource) -> None:
+def test_long_text_is_cut_and_marked(pmcd: Pmcd, source: PcpSource) -> None:
     source.select([WRITTEN])
     pmcd.store(WRITTEN, "ü" * MOST_BYTES)
     text = texts(source.fetch())[None]
@@ -63,7 +61,7 @@ def test_bytes_that_are_not_text_stay_visible() -> None:
     assert printable_text(b"\x80" * 300).endswith("…")
 
 
-def test_texts_that_never_end_changing_are_a_gap_until_the_next_hour() -> None:
+def test_frequently_changing_text_is_a_gap_until_the_next_hour() -> None:
     now = [7200.0]
     of = Texts([metric()], InstanceNames(lambda _: {}), {}, SeenTexts(lambda: now[0]))
 
@@ -93,7 +91,7 @@ def raw(text: str) -> RawTexts:
     return RawTexts(one, -one, np.array([len(kept)]), padded)
 
 
-def test_a_number_where_a_text_was_promised_is_an_error_of_pcp(pmcd: Pmcd) -> None:
+def test_number_in_place_of_a_text_is_an_error_of_pcp(pmcd: Pmcd) -> None:
     with pmapi.Context(pmcd.address) as context:
         ids = [
             context.describe(f"sample.{name}.one").pmid for name in ("long", "float")
@@ -104,7 +102,7 @@ def test_a_number_where_a_text_was_promised_is_an_error_of_pcp(pmcd: Pmcd) -> No
     assert "conversion" in pmapi.error_text(int(found.counts[0]))
 
 
-def test_names_of_instances_that_come_back_are_asked_for_again() -> None:
+def test_names_of_returning_instances_are_requested_again() -> None:
     """A process number is given to another process sooner or later."""
     named = {1: "1 sh", 2: "2 make"}
     names = InstanceNames(lambda _: dict(named))
@@ -126,7 +124,7 @@ def test_names_of_instances_that_come_back_are_asked_for_again() -> None:
     assert seen(1, 2)[1::2] == [None, None]
 
 
-def test_names_asked_for_after_a_fetch_are_newer_than_what_it_gave() -> None:
+def test_names_requested_after_a_fetch_are_newer_than_its_values() -> None:
     """Samples that wait to be read do not each request the names again."""
     asked: list[int] = []
     names = InstanceNames(lambda indom: asked.append(indom) or {1: "1 sh", 2: "2 cc"})
@@ -140,7 +138,7 @@ def test_names_asked_for_after_a_fetch_are_newer_than_what_it_gave() -> None:
     assert asked == [9, 9]
 
 
-def test_a_changed_text_ends_a_series_and_starts_another(
+def test_changed_text_ends_a_series_and_starts_another(
     own_pmcd: Pmcd, store: VictoriaMetrics, new_bridge: Callable[..., BridgeProcess]
 ) -> None:
     own_pmcd.store(WRITTEN, "first")

@@ -140,7 +140,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("verdict", "changes"), CASES)
-def test_verdict(verdict: str, changes: dict[str, Any]) -> None:
+def test_each_situation_has_its_verdict(verdict: str, changes: dict[str, Any]) -> None:
     last = {"sample": sample(changes["age"])} if "age" in changes else {}
     others = {name: value for name, value in changes.items() if name != "age"}
     judged = judge(replace(GOOD, **others, **last))
@@ -148,17 +148,17 @@ def test_verdict(verdict: str, changes: dict[str, Any]) -> None:
     assert judged.reason and "\n" not in judged.reason
 
 
-def test_a_name_that_nobody_knows_has_near_ones() -> None:
+def test_unknown_metric_suggests_similar_ones() -> None:
     lost = replace(GOOD, known=known(metric=False, exposed=False), near=("a.c", "a.d"))
     assert judge(lost).reason == "no host has a metric 'a.b'; is it 'a.c' or 'a.d'?"
 
 
-def test_a_counter_that_shares_its_place_says_how_often_it_counted() -> None:
+def test_multiplexed_counter_reports_its_duty_cycle() -> None:
     reason = judge(replace(GOOD, sample=sample(1), duty=0.4)).reason
     assert reason.endswith("it counted 40% of the time")
 
 
-def test_what_pcp_lacks_is_said_once() -> None:
+def test_reason_of_pcp_is_given_once() -> None:
     lacking = bridge(metrics={"a.b": {"reason": "no value at present"}})
     judged = judge(replace(GOOD, bridge=lacking))
     assert judged.reason == "PCP is asked for 'a.b', and answers: no value at present"
@@ -169,7 +169,7 @@ def test_what_pcp_lacks_is_said_once() -> None:
     ["", "[]", "null", "{", '"x"', "\x00", "[" * 99_999, "{}"],
     ids=lambda text: ascii(text[:9]),
 )
-def test_a_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
+def test_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
     path = write_status(tmp_path, STATUS)
     for broken in (path, tmp_path / "hosts/n1/status.json"):
         write_status(tmp_path, STATUS)
@@ -191,7 +191,7 @@ def test_a_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
         {"last_tick_ms": 10**400},
     ],
 )
-def test_a_strange_status_is_read_as_far_as_it_goes(
+def test_partly_invalid_status_is_read_where_possible(
     tmp_path: Path, status: dict[str, Any]
 ) -> None:
     write_status(tmp_path, {"host": "n1", **status})
@@ -200,7 +200,7 @@ def test_a_strange_status_is_read_as_far_as_it_goes(
     assert found.last_tick_age is None
 
 
-def test_an_old_or_absent_status_file_means_that_the_bridge_is_down(
+def test_old_or_absent_status_file_means_that_the_bridge_is_down(
     tmp_path: Path,
 ) -> None:
     assert "never wrote" in read_bridge(tmp_path, "n1").reason
@@ -210,7 +210,7 @@ def test_an_old_or_absent_status_file_means_that_the_bridge_is_down(
     assert "60 s ago" in read_bridge(tmp_path, "n1").reason
 
 
-def test_a_host_of_any_name_is_sampled_or_not(tmp_path: Path) -> None:
+def test_any_host_name_is_sampled_or_not(tmp_path: Path) -> None:
     write_status(tmp_path, STATUS, {"n2": "no key"})
     assert (
         "samples 'n1', and nobody '../n1'" in read_bridge(tmp_path, "../n1").not_sampled

@@ -1,4 +1,4 @@
-// The last values side by side, as bars with their numbers.
+// The last values as bars with their numbers.
 
 import { formatValue } from "./units.js";
 

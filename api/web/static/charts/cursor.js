@@ -1,9 +1,9 @@
-// The time under the pointer, shared by all pictures of a page.
+// The time under the pointer, shared by all charts of a page.
 
 const followers = new Set();
 
 /**
- * Be told of the time that another picture points at; null when it points at none.
+ * Get the time that another chart points at; null if it points at none.
  * @param {(time: number|null, from: object) => void} follow
  * @returns {() => void} ends it
  */
@@ -12,7 +12,7 @@ export function follow(follower) {
   return () => followers.delete(follower);
 }
 
-/** Tell all other pictures which time is pointed at. */
+/** Send the time under the pointer to all other charts. */
 export function point(time, from) {
   for (const follower of followers) follower(time, from);
 }

@@ -81,7 +81,7 @@ export class Frame {
     return Math.abs(times[found] - time) <= 2 * this.step ? found : -1;
   }
 
-  /** What was measured where a value is bounded, undefined where it is not. */
+  /** The measured value if the value is bounded, else undefined. */
   measured(index, at) {
     return this._bounded.get(this.times[at])?.get(index);
   }

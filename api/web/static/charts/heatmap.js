@@ -8,7 +8,7 @@ import { formatTime } from "./times.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 import { formatMeasured } from "./units.js";
 
-/** One heat map; rows stand in the order of the panel's series. */
+/** One heat map; rows are in the order of the panel's series. */
 export class Heatmap {
   constructor(body, panel, context) {
     Object.assign(this, { body, panel, context, pointed: null });
@@ -62,7 +62,7 @@ export class Heatmap {
     drawScale(pen, this, width);
   }
 
-  /** Where the cells lie; each row has a whole number of pixels where there is room. */
+  /** The positions of the cells; each row has a whole number of pixels if possible. */
   _place(pen, width, height) {
     const edge = margins(pen, this);
     const room = height - edge.top - edge.bottom;

@@ -1,4 +1,4 @@
-// What stands around the cells of a heat map: labels, time, and the scale of colours.
+// The parts around the cells of a heat map: labels, time, and the scale of colours.
 
 import { colours } from "./colours.js";
 import { formatTick, zoneOffset } from "./times.js";
@@ -51,7 +51,7 @@ export function drawScale(pen, map, width) {
   drawMissing(pen, end - 116 - pen.measureText(low).width - 14);
 }
 
-/** A pattern for cells without a value, told from all others without its colour. */
+/** A pattern for cells without a value, recognisable without colour. */
 export function hatch(pen) {
   const tile = new OffscreenCanvas(6, 6);
   const ink = tile.getContext("2d");

@@ -40,7 +40,7 @@ function pointOfColumn(frame, [from, to], columns) {
   let at = 0;
   for (let x = 0; x < columns; x++) {
     const time = from + ((x + 0.5) / columns) * (to - from);
-    // A point stands for the step that ends with it.
+    // A point represents the step that ends with it.
     while (at < times.length && times[at] < time) at += 1;
     if (at < times.length && times[at] - time < step * 1.01) found[x] = at;
   }

@@ -5,7 +5,7 @@ import { formatValue } from "./units.js";
 
 const MANY = 16;
 
-/** A legend below a chart of lines; more than a few entries are folded away. */
+/** A legend below a chart of lines; more than a few entries are collapsed. */
 export class Legend {
   constructor(place, panel, context) {
     Object.assign(this, { place, panel, context, entries: [], key: "" });

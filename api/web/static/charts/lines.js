@@ -100,7 +100,7 @@ export class Lines {
       padding: [8, 8, 0, 0],
       scales: {
         x: { time: !this.panel.elapsed, auto: false },
-        // Without auto uPlot would ask for the range once, and never again.
+        // Without auto, uPlot would request the range only once.
         y: { auto: true, range: () => this._limits() },
       },
       axes: [timeAxis(this.panel.elapsed), this._valueAxis()],

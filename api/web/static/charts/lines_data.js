@@ -1,15 +1,15 @@
-// What a chart of lines draws of a frame: the lines, their band, their top, a stack.
+// The data that a line chart draws of a frame: lines, band, top lines, or stack.
 
 const TOP = 8;
 
-/** How a panel of lines can be shown; the first is what it begins with. */
+/** The modes of a panel of lines; the first is the default. */
 export function modesFor(panel, count) {
   if (panel.stack) return ["stack"];
   return count > 16 ? ["band", "lines", "top"] : ["lines"];
 }
 
 /**
- * The arrays that are drawn in a mode, and the series that each stands for.
+ * The arrays that are drawn in a mode, and the series that each represents.
  * @returns {{arrays: Float64Array[], of: number[], kind: string}}
  */
 export function drawn(frame, shown, mode) {

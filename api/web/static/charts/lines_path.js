@@ -16,7 +16,7 @@ export function projection(u) {
 
 /**
  * The line of one series; broken at NaN and where more than two steps are missing.
- * A point that stands alone is a short dash, else nobody would see it.
+ * A single point is drawn as a short dash, to be visible.
  */
 export function linePath(u, index, step) {
   const [xs, ys] = [u.data[0], u.data[index]];
@@ -58,7 +58,7 @@ export function boundedPath(u, times) {
   return path;
 }
 
-/** The area between two series of a chart, or down to zero where there is no lower. */
+/** The area between two series of a chart, or down to zero without a lower one. */
 export function areaPath(u, upper, lower, step) {
   const xs = u.data[0];
   const [high, low] = [u.data[upper], lower === null ? null : u.data[lower]];

@@ -1,4 +1,4 @@
-// What the tooltip of a chart of lines says.
+// The text of the tooltip of a line chart.
 
 import { colours } from "./colours.js";
 import { formatSince, formatTime } from "./times.js";

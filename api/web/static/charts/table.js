@@ -10,7 +10,7 @@ const CAPITALS = {
   ...{ numa: "NUMA", os: "OS", pmu: "PMU" },
 };
 
-/** A table; IRIs are links, numbers stand right with their units. */
+/** A table; IRIs are links, numbers are right-aligned with their units. */
 export class Table {
   constructor(body, panel, context) {
     Object.assign(this, { panel, context, sorted: null, downwards: false });

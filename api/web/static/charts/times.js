@@ -1,7 +1,7 @@
 // Times as text, in the time zone that the reader chose: the browser's or UTC.
 
 const KEY = "supertwin-zone";
-// They are given what a clock in the zone shows, as if that were UTC.
+// They take the local time of the zone as if it were UTC.
 const AS_IT_STANDS = { timeZone: "UTC" };
 const CLOCK = new Intl.DateTimeFormat("en-GB", {
   hour: "2-digit",
@@ -70,7 +70,7 @@ export function formatTime(seconds) {
 }
 
 /**
- * A time on an axis, as exactly as the distance between its ticks asks for.
+ * A time on an axis, as precise as the distance between its ticks requires.
  * @param {number} seconds since 1970
  * @param {number} step seconds between two ticks
  */
@@ -115,9 +115,9 @@ export const SINCE_STEPS = [
 ];
 
 /**
- * A time that is counted from a start, as exactly as a step asks for: `0.25 s`, `2:05`.
+ * A time since a start, as precise as a step requires: `0.25 s`, `2:05`.
  * @param {number} seconds since the start, or before it
- * @param {number} step seconds between two times that are to be told apart
+ * @param {number} step seconds between two times that must be distinguishable
  */
 export function formatSince(seconds, step) {
   const digits = Math.min(6, Math.max(0, -Math.floor(Math.log10(step || 1) + 1e-9)));

@@ -36,7 +36,7 @@ export function formatMeasured(value, measured, unit) {
 }
 
 /**
- * Labels of an axis: as many digits as it takes to tell the ticks apart.
+ * Labels of an axis: as many digits as needed to distinguish the ticks.
  * @returns {string[]}
  */
 export function formatTicks(values, unit) {

@@ -52,7 +52,7 @@ export class Board {
     this.redraw();
   }
 
-  /** `all`: those that nobody sees, too. */
+  /** `all`: also panels that are not visible. */
   _draw(all = false) {
     for (const [id, panel] of this.panels) {
       const took = panel.draw(this.range, all);
@@ -61,7 +61,7 @@ export class Board {
     if (!all) this._drawRest();
   }
 
-  /** Draw what was never seen once, one panel at a time: captures show it all. */
+  /** Draw each panel that was never visible once, one at a time, for captures. */
   _drawRest() {
     if (this.resting) return;
     const rest = [...this.panels.values()].find((panel) => panel.waits);

@@ -1,18 +1,18 @@
-// Where the points come from: a live stream, or one request per panel.
+// The source of the points: a live stream, or one request per panel.
 
 const POINTS = 600;
 const AGAIN_MS = 2000;
 
 /**
  * Points of one dashboard. `on` has the functions `window(object)`, `tick(object)`,
- * `problem(text)`, `recovered()`, and `changed()` for a twin that is another one now.
+ * `problem(text)`, `recovered()`, and `changed()` after a change of the twin.
  */
 export class Feed {
   constructor(address, parameters, on) {
     Object.assign(this, { address, parameters, on, source: null, timer: 0 });
   }
 
-  /** Follow the last seconds; what was asked for before ends. */
+  /** Follow the last seconds; earlier requests end. */
   live(seconds) {
     this.stop();
     const points = Math.min(POINTS, seconds);

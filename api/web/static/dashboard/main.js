@@ -1,10 +1,10 @@
-// The page of one dashboard: from the spec that it holds to live pictures.
+// The page of one dashboard: draws its spec as live charts.
 
 import { formatAge, formatTime } from "../charts/times.js";
 import { Board } from "./board.js";
 import { Feed } from "./feed.js";
 import { Links } from "./links.js";
-import { askedOf, readRange, shownOf, writeRange } from "./range.js";
+import { secondsToStream, readRange, shownOf, writeRange } from "./range.js";
 import { Toolbar } from "./toolbar.js";
 import { showProse } from "../prose.js";
 
@@ -20,7 +20,7 @@ const banner = document.getElementById("banner");
 const since = Number(document.getElementById("board").dataset.since ?? 0);
 
 let range = readRange(new URLSearchParams(location.search), since);
-let asked = 0;
+let streamed = 0;
 let isOver = false;
 let paused = false;
 let lastTick = 0;
@@ -34,7 +34,7 @@ const feed = new Feed(address, spec.host ? { host: spec.host } : {}, {
   recovered,
   changed,
 });
-// The stream is asked for first: the panels are built while it is on its way.
+// Request the stream first, and build the panels meanwhile.
 const hasSeries = spec.sections.some((s) => s.panels.some((p) => p.series.length));
 if (hasSeries && isLive()) follow();
 
@@ -99,11 +99,11 @@ function isLive() {
 }
 
 function follow() {
-  asked = askedOf(range);
-  feed.live(asked);
+  streamed = secondsToStream(range);
+  feed.live(streamed);
 }
 
-/** What was followed is over: the pictures stay as they are. */
+/** The stream has ended: the charts stay as they are. */
 function end() {
   isOver = true;
   feed.stop();
@@ -127,28 +127,28 @@ function loaded(window) {
 function tick({ time, panels, bounded }) {
   lastTick = time;
   for (const [id, values] of Object.entries(panels)) {
-    board.panels.get(id)?.append(time, values, asked, bounded[id]);
+    board.panels.get(id)?.append(time, values, streamed, bounded[id]);
   }
   board.show(shownOf(range, time));
   toolbar.fill(board.range);
   showState();
-  // The picture has outgrown what the stream was asked for.
-  if (range.since && time - range.since > asked) follow();
+  // The picture has outgrown what the stream was opened for.
+  if (range.since && time - range.since > streamed) follow();
 }
 
-/** One panel's points of a fixed range; asked for when it is first seen. */
+/** One panel's points of a fixed range; requested when it is first visible. */
 async function fetchPanel(panel) {
-  if (!panel.drawsSeries || panel.loaded || panel.asked === range) return;
-  const asked = range;
-  panel.asked = asked;
+  if (!panel.drawsSeries || panel.loaded || panel.requested === range) return;
+  const requested = range;
+  panel.requested = requested;
   try {
-    const window = await feed.range(panel.panel.id, asked.from, asked.to);
-    if (asked !== range) return;
+    const window = await feed.range(panel.panel.id, requested.from, requested.to);
+    if (requested !== range) return;
     loaded(window);
     recovered();
   } catch (error) {
-    if (error.name === "AbortError" || asked !== range) return;
-    panel.asked = null;
+    if (error.name === "AbortError" || requested !== range) return;
+    panel.requested = null;
     problem(error.message);
     clearTimeout(retry);
     retry = setTimeout(() => {
@@ -165,7 +165,7 @@ function pause() {
   showState();
 }
 
-/** A page that nobody sees lets go of its stream: a browser has few per site. */
+/** A hidden page closes its stream: a browser has few per site. */
 function sleep() {
   clearTimeout(asleep);
   if (!isLive() || paused || isOver || !hasSeries) return;
@@ -221,12 +221,12 @@ function recovered() {
   showState();
 }
 
-/** What is drawn is made from a description that is no longer the last one. */
+/** The page shows a description that is no longer current. */
 function changed() {
   document.getElementById("changed").hidden = isOver;
 }
 
-/** Where all panels are empty for the same reason, it stands above them, once. */
+/** If all panels are empty for the same reason, show it once above them. */
 function sayOnce() {
   const panels = spec.sections.flatMap((section) => section.panels);
   const reasons = new Set(panels.flatMap((panel) => panel.why));
@@ -254,7 +254,7 @@ function showState() {
 
 function lag() {
   const age = Date.now() / 1000 - lastTick;
-  return age > Math.max(10, (range.last ?? asked) / 100) ? `, ${formatAge(age)} ago` : "";
+  return age > Math.max(10, (range.last ?? streamed) / 100) ? `, ${formatAge(age)} ago` : "";
 }
 
 function queryAddress(panel) {

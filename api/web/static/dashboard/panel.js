@@ -28,7 +28,7 @@ export class Panel {
     this._still();
   }
 
-  /** Whether it shows series, so that points come for it. */
+  /** Whether it shows series, and so gets points. */
   get drawsSeries() {
     return !this.panel.problem && this.panel.series.length > 0;
   }
@@ -102,7 +102,7 @@ export class Panel {
     return made;
   }
 
-  /** Says in place of the picture why there is nothing, where there is nothing. */
+  /** Show the reason in place of the chart if there is nothing to draw. */
   _filled() {
     const filled = this.frame.filled(this.shown);
     const reasons = [...this.why, ...this.panel.why];
@@ -116,7 +116,7 @@ export class Panel {
     return !problem && (series.length > 0 || (table?.rows.length ?? 0) > 0);
   }
 
-  /** What is known without any points: a query that failed, or found nothing. */
+  /** The reasons known without points: a query that failed, or found nothing. */
   _still() {
     const { problem, why } = this.panel;
     this.shell.root.classList.toggle("failed", Boolean(problem));
@@ -128,8 +128,8 @@ export class Panel {
     const { message } = this.shell;
     const text = lines.join("\n");
     message.hidden = !text;
-    if (this.said === text) return;
-    this.said = text;
+    if (this.message === text) return;
+    this.message = text;
     message.replaceChildren(listed(lines));
   }
 

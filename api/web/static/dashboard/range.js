@@ -10,7 +10,7 @@ const LONGEST_S = 3650 * 86400;
 export const PRESETS = ["5m", "15m", "1h", "6h", "24h"];
 
 /**
- * The range that an address asks for.
+ * The range in a URL.
  * @param {URLSearchParams} search
  * @param {number} [since] what a range begins at that is not in the address
  * @returns {{since?: number, last?: number, from?: number, to?: number, problem?: string}} in seconds;
@@ -31,8 +31,8 @@ export function shownOf(range, time) {
   return [time - range.last, time];
 }
 
-/** Seconds to ask the stream for: of a range that grows more, so that it lasts a while. */
-export function askedOf(range) {
+/** Seconds to request from the stream: more for a growing range, so that it lasts a while. */
+export function secondsToStream(range) {
   if (!range.since) return range.last;
   const elapsed = Date.now() / 1000 - range.since;
   return Math.min(LIVE_S, Math.max(120, Math.ceil(2 * elapsed)));

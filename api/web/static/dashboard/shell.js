@@ -47,7 +47,7 @@ export function listed(lines) {
   return list;
 }
 
-/** Buttons of which one is pressed. */
+/** A group of buttons with one pressed. */
 export function choice(label, names, chosen, choose) {
   const group = made("span", "choice");
   group.setAttribute("role", "group");

@@ -1,4 +1,4 @@
-// What stands above the panels: host, component, range of time, pause, and state.
+// The toolbar: host, component, range of time, pause, and state.
 
 import { fieldOf, ofField } from "../charts/times.js";
 import { PRESETS, readSpan, writeSpan } from "./range.js";
@@ -82,7 +82,7 @@ export class Toolbar {
       event.preventDefault();
       const [from, to] = ["from", "to"].map((name) => ofField(this.find(name).value));
       const wrong = !(to > from);
-      this.find("to").setCustomValidity(wrong ? "The end must lie after the beginning" : "");
+      this.find("to").setCustomValidity(wrong ? "The end must be after the start" : "");
       if (wrong) {
         this.find("to").reportValidity();
         return;

@@ -32,7 +32,7 @@ export function watchKeys(svg, boxes) {
   });
 }
 
-/** The nearest of the same kind that stands in the same row, or column. */
+/** The nearest of the same kind in the same row or column. */
 function neighbour(from, alike, way) {
   const start = middle(from);
   const reach = way[0] ? size(from).height / 2 : size(from).width / 2;

@@ -1,4 +1,4 @@
-// The drawn machine: coloured by what its threads do, walked with arrow keys, zoomed.
+// The drawing: coloured by load, with arrow keys and zoom.
 
 import { paintLoad, prepare } from "./paint.js";
 import { watchKeys } from "./keys.js";

@@ -1,4 +1,4 @@
-// What lies under the pointer, in words.
+// The tooltip of the box under the pointer.
 
 import { hideTooltip, showTooltip } from "../charts/tooltip.js";
 import { shareText } from "./paint.js";

@@ -1,4 +1,4 @@
-// Asks an address again and again, as long as somebody looks.
+// Polls a URL while the page is visible.
 
 /**
  * @param {string} url answers JSON
@@ -24,6 +24,6 @@ async function answer(url) {
     const body = await response.json();
     return response.ok ? body : { busy: {}, problem: body.detail };
   } catch {
-    return { busy: {}, problem: "SuperTwin does not answer; it is asked again." };
+    return { busy: {}, problem: "SuperTwin does not answer; trying again." };
   }
 }

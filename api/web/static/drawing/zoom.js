@@ -72,7 +72,7 @@ function watchDrag(sheet) {
   });
   addEventListener("pointerup", () => {
     start = null;
-    // After the click that the release makes, which is not meant for a box.
+    // After the click of the release, which must not open a box.
     setTimeout(() => sheet.classList.remove("dragged"));
   });
   sheet.addEventListener("dragstart", (event) => event.preventDefault());

@@ -1,4 +1,4 @@
-// The answer: a table, the raw text, or what is wrong, in words.
+// The answer: a table, the raw text, or the error.
 
 import { showProse } from "../prose.js";
 
@@ -37,7 +37,7 @@ function watchLinks(place, root, base) {
   }, true);
 }
 
-/** A problem document in words; undefined leaves it to the library. */
+/** A problem document as text; undefined leaves it to the library. */
 function problem(summary) {
   const found = parsed(summary.text) ?? { title: "No answer", detail: summary.text };
   const box = document.createElement("div");
@@ -46,7 +46,7 @@ function problem(summary) {
   const title = box.appendChild(document.createElement("strong"));
   title.textContent = found.title ?? "The query failed";
   const detail = box.appendChild(document.createElement("p"));
-  showProse(detail, found.detail || "SuperTwin does not answer; ask again.");
+  showProse(detail, found.detail || "SuperTwin does not answer; try again.");
   return box;
 }
 

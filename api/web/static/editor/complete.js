@@ -1,4 +1,4 @@
-// Completion from the ontology alone: nothing outside is asked.
+// Completion from the ontology only, without other servers.
 
 /**
  * Register completers made of the library's own, with other words.

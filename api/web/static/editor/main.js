@@ -51,7 +51,7 @@ async function begin() {
 
   function toggle() {
     if (running) field.abortQuery();
-    else field.query().catch(() => {}); // What went wrong is drawn as the answer.
+    else field.query().catch(() => {}); // The error is shown as the answer.
   }
 
   function show(now, text) {

@@ -1,4 +1,4 @@
-// Questions to the API, with errors as one readable line.
+// Requests to the API, with errors as one readable line.
 
 /**
  * @param {string} path below the root of the site, such as `/why`
@@ -13,7 +13,7 @@ export async function ask(path, parameters) {
   try {
     response = await fetch(url, { headers: { Accept: "application/json" } });
   } catch {
-    throw new Error("SuperTwin does not answer; it is asked again.");
+    throw new Error("SuperTwin does not answer; trying again.");
   }
   const body = await response.json().catch(() => ({}));
   if (!response.ok) throw new Error(body.detail ?? `status ${response.status}`);

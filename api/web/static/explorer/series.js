@@ -10,7 +10,7 @@ const EVERY = 5000;
 const LATE = 10;
 
 /**
- * Fill the rows, again every few seconds as long as somebody looks.
+ * Fill the rows, every few seconds while the page is visible.
  * @param {HTMLTableElement} table whose rows carry the IRI of their series
  * @param {string} iri of the component
  */
@@ -75,10 +75,10 @@ function chartLabel(metric) {
   return `${metric.rate ? "rate, " : ""}from ${low} to ${high}`;
 }
 
-/** Ask once why there is nothing; again only after there was something. */
+/** Request the reason for missing data once, and again only after there was data. */
 async function explain(row, metric) {
   if (row.dataset.explained) return;
-  row.dataset.explained = "asked";
+  row.dataset.explained = "requested";
   const { host, metric: name, instance } = metric;
   const parameters = instance === null ? { host, metric: name } : { host, metric: name, instance };
   const cell = row.querySelector("[data-cell=chart]");

@@ -1,10 +1,10 @@
-// The hierarchy of a host as a tree: one level is asked for when it is opened.
+// The hierarchy of a host as a tree: each level is loaded when it is opened.
 
 import { ask } from "./api.js";
 import { watchTreeKeys } from "./tree_keys.js";
 import { showProse } from "../prose.js";
 
-// Kinds that the labels of their components do not tell.
+// Kinds that are not part of their components' labels.
 const UNNAMED = { disk: "disk", nic: "network", gpu: "GPU" };
 
 /**
@@ -32,7 +32,7 @@ export async function growTree(nav) {
   current.querySelector(".row").scrollIntoView({ block: "nearest" });
 }
 
-/** Open an item; its parts are asked for the first time. */
+/** Open an item; its parts are loaded the first time. */
 export async function open(item) {
   if (item.classList.contains("leaf")) return;
   item.setAttribute("aria-expanded", "true");

@@ -1,4 +1,4 @@
-// Pictures of runs: what dashboards draw, over the seconds since the start.
+// Charts of runs: as on dashboards, over the seconds since the start.
 
 import { Board } from "../dashboard/board.js";
 import { Links } from "../dashboard/links.js";
@@ -8,7 +8,7 @@ import { showProse } from "../prose.js";
  * Draw the panels of the page's spec.
  * @param {object} spec with `base`, `sections` and `range`, seconds since the start
  * @param {(panel: object, range: number[]) => Promise<object>} windowOf the points of
- *   a panel, asked for when it is seen, and again after a zoom
+ *   a panel, requested when it is visible, and again after a zoom
  * @param {(panel: object) => string} query the address of the query behind a panel
  */
 export function drawCharts(spec, windowOf, query) {
@@ -41,16 +41,16 @@ export function drawCharts(spec, windowOf, query) {
   }
 
   async function load(panel) {
-    if (!panel.drawsSeries || panel.loaded || panel.asked === range) return;
-    const asked = range;
-    panel.asked = asked;
+    if (!panel.drawsSeries || panel.loaded || panel.requested === range) return;
+    const requested = range;
+    panel.requested = requested;
     try {
-      const found = await windowOf(panel.panel, asked);
-      if (asked !== range) return;
+      const found = await windowOf(panel.panel, requested);
+      if (requested !== range) return;
       panel.load(found);
       at("problem").hidden = true;
     } catch (error) {
-      panel.asked = null;
+      panel.requested = null;
       showProse(at("problem"), error.message);
       at("problem").hidden = false;
     }

@@ -2,7 +2,7 @@
 
 import { visible } from "./visible.js";
 
-/** Enter takes what was written, and so does leaving; `split` takes several at once. */
+/** Enter adds the text, and so does leaving the field; `split` adds several at once. */
 export class Chips {
   constructor(input, { split = null, known = [] } = {}) {
     Object.assign(this, { input, split, texts: [] });
@@ -14,13 +14,13 @@ export class Chips {
     input.addEventListener("change", () => this.take());
   }
 
-  /** All texts, with what stands in the field. */
+  /** All texts, including the one in the field. */
   get values() {
     this.take();
     return [...this.texts];
   }
 
-  /** Make chips of what stands in the field. */
+  /** Make chips of the text in the field. */
   take() {
     const text = this.input.value.trim();
     this.input.value = "";

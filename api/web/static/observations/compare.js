@@ -1,4 +1,4 @@
-// A comparison: pictures of all runs over each other, and what differs alone.
+// A comparison: charts of all runs overlaid, and a filter for differences.
 
 import { drawCharts } from "./charts.js";
 
@@ -13,11 +13,11 @@ at("only").addEventListener("change", narrow);
 narrow();
 
 async function windowOf({ series: [{ metric, instname }] }) {
-  const asked = new URLSearchParams(spec.ids.map((id) => ["id", id]));
-  asked.set("metric", metric);
-  if (instname !== null) asked.set("instance", instname);
+  const parameters = new URLSearchParams(spec.ids.map((id) => ["id", id]));
+  parameters.set("metric", metric);
+  if (instname !== null) parameters.set("instance", instname);
   const headers = { Accept: "application/json" };
-  const answer = await fetch(`${root}/observations/compare/series?${asked}`, { headers });
+  const answer = await fetch(`${root}/observations/compare/series?${parameters}`, { headers });
   const body = await answer.json();
   if (!answer.ok) throw new Error(body.detail ?? `status ${answer.status}`);
   return body;

@@ -1,4 +1,4 @@
-// How long something has been going on, as text.
+// An elapsed time as text.
 
 /** Seconds as `12.3 s`, `1:05 min` or `2:03:20 h`. */
 export function formatElapsed(seconds) {

@@ -1,4 +1,4 @@
-// The form that runs a command: its words, its CPUs as they would be chosen, and go.
+// The form that runs a command, with a preview of its words and CPUs.
 
 import { ask } from "../explorer/api.js";
 import { Chips } from "./chips.js";
@@ -43,9 +43,9 @@ function showWords() {
   const { words, shell, problem } = splitWords(at("command").value);
   at("words").replaceChildren(...words.map(shownWord));
   const hint = shell && `${shell} would be read by a shell only; for one, write sh -c '…'`;
-  const said = problem || hint;
-  at("shell").textContent = said;
-  at("shell").hidden = !said;
+  const message = problem || hint;
+  at("shell").textContent = message;
+  at("shell").hidden = !message;
 }
 
 function shownWord(word) {
@@ -87,7 +87,7 @@ function later(act) {
   timer = setTimeout(act, AFTER_MS);
 }
 
-/** What is asked for; throws an Error that names what is wrong. */
+/** The request; throws an Error that names what is wrong. */
 function requestBody() {
   const { words, problem } = splitWords(at("command").value);
   if (problem) throw new Error(`The command: ${problem}.`);
@@ -126,7 +126,7 @@ async function launch() {
   try {
     const body = requestBody();
     going = new AbortController();
-    busy(body.wait ? "Waits for its CPUs …" : "Starts …");
+    busy(body.wait ? "Waiting for CPUs …" : "Starting …");
     const { id } = await send("POST", "/observations", body, going.signal);
     location.assign(`${root}/observations/${id}`);
   } catch (error) {

@@ -17,7 +17,7 @@ recorded.addEventListener("change", choose);
 choose();
 void look();
 
-/** Ask what runs, show it, and ask again a little later. */
+/** Poll the running observations and show them. */
 async function look() {
   if (!document.hidden) await showRunning().catch(() => {});
   setTimeout(look, EVERY_MS);
@@ -55,7 +55,7 @@ function row(one) {
   return made;
 }
 
-/** The list as it is now; what was chosen stays chosen. */
+/** The current list; selected runs stay selected. */
 async function refresh() {
   const chosen = new Set(checked().map((box) => box.value));
   const answer = await fetch(location.href, { headers: { Accept: "text/html" } });

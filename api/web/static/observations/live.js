@@ -1,4 +1,4 @@
-// An observation while it runs: what it prints, how far it is, and its end.
+// An observation while it runs: output, progress and end.
 
 import { formatElapsed } from "./elapsed.js";
 import { Printer, bytesOf, formatSize } from "./printer.js";
@@ -44,7 +44,7 @@ async function look() {
   }
 }
 
-/** Until nothing changes any more: it is over, and recorded as far as it can be. */
+/** Until it is over and recorded as far as possible. */
 function poll() {
   if (!isSettled) setTimeout(() => void look().then(poll), isOver ? RECORDED_MS : LOOK_MS);
 }
@@ -64,7 +64,7 @@ function follow() {
 /** The browser tries again by itself, unless it was answered with an error. */
 async function lost(source) {
   if (source.readyState !== EventSource.CLOSED) {
-    showProblem(at("problem"), new Error("SuperTwin does not answer; it is asked again."), path);
+    showProblem(at("problem"), new Error("SuperTwin does not answer; trying again."), path);
     return;
   }
   await look();
@@ -162,8 +162,8 @@ async function cancel() {
 }
 
 function sizes(streams) {
-  const told = Object.entries(streams).filter(([, bytes]) => bytes);
-  return told.map(([name, bytes]) => `${formatSize(bytes)} of ${name}`).join(", ");
+  const printed = Object.entries(streams).filter(([, bytes]) => bytes);
+  return printed.map(([name, bytes]) => `${formatSize(bytes)} of ${name}`).join(", ");
 }
 
 function tick() {

@@ -6,31 +6,31 @@ import { prose } from "../prose.js";
 const MOST = 128;
 const root = document.documentElement.dataset.root;
 
-/** Shows the answer of `/pin` in a place; the last one that was asked for stays. */
+/** Shows the answer of `/pin` in an element; only the last request counts. */
 export class Preview {
   constructor(place) {
-    Object.assign(this, { place, asked: 0 });
+    Object.assign(this, { place, requests: 0 });
   }
 
   clear() {
-    this.asked += 1;
+    this.requests += 1;
     this.place.replaceChildren();
   }
 
   /** @param {{host: string, threads: string, policy: string}} request */
   async show(request) {
-    this.asked += 1;
-    const mine = this.asked;
+    this.requests += 1;
+    const mine = this.requests;
     const parts = await this._parts(request);
-    if (mine === this.asked) this.place.replaceChildren(...parts);
+    if (mine === this.requests) this.place.replaceChildren(...parts);
   }
 
   async _parts(request) {
     try {
       const found = await ask("/pin", request);
-      return [cpuList(found.cpus), said("", found.reason), link(request)];
+      return [cpuList(found.cpus), note("", found.reason), link(request)];
     } catch (error) {
-      return [said("error", error.message)];
+      return [note("error", error.message)];
     }
   }
 }
@@ -50,7 +50,7 @@ function link(request) {
   return found;
 }
 
-function said(name, text) {
+function note(name, text) {
   const line = made("p", name);
   line.append(...prose(text));
   return line;

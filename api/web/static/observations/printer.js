@@ -1,4 +1,4 @@
-// What a command printed, as it comes: both streams in one place, told apart.
+// The output of a command as it arrives: both streams in one place, distinguishable.
 
 import { formatValue } from "../charts/units.js";
 import { visible } from "./visible.js";
@@ -27,7 +27,7 @@ export class Printer {
 
   /** A line of ours between those of the command. */
   say(text) {
-    this._add("said", `${text}\n`);
+    this._add("remark", `${text}\n`);
   }
 
   /** A carriage return overwrites a line on a terminal; here it begins another one. */
@@ -55,7 +55,7 @@ export class Printer {
   _append(stream, text) {
     const span = document.createElement("span");
     span.className = stream;
-    // Of one that alone is too long, the end is what is looked at.
+    // Of a single too long line, keep the end.
     span.textContent = text.slice(-MOST);
     if (stream === "stderr") span.title = "standard error";
     this.size += span.textContent.length;

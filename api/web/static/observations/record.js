@@ -1,4 +1,4 @@
-// A recorded run: pictures of its series, and what it printed.
+// A recorded run: charts of its series, and its output.
 
 import { ask } from "../explorer/api.js";
 import { drawCharts } from "./charts.js";
@@ -20,8 +20,8 @@ function windowOf(panel, [start, end]) {
 }
 
 function queryOf(panel) {
-  const asked = new URLSearchParams({ id: iri, metric: panel.title });
-  return `${root}/queries/observations/statistics?${asked}`;
+  const parameters = new URLSearchParams({ id: iri, metric: panel.title });
+  return `${root}/queries/observations/statistics?${parameters}`;
 }
 
 async function showOutput() {
@@ -46,7 +46,7 @@ function show(printer, name, kept) {
 
 function noteOf({ stdout, stderr }) {
   if (!stdout.bytes && !stderr.bytes) return "It printed nothing.";
-  const said = [stdout.bytes && `${formatSize(stdout.bytes)} of standard output`];
-  said.push(stderr.bytes && `${formatSize(stderr.bytes)} of standard error, which stands below`);
-  return `${said.filter(Boolean).join("; ")}.`;
+  const parts = [stdout.bytes && `${formatSize(stdout.bytes)} of standard output`];
+  parts.push(stderr.bytes && `${formatSize(stderr.bytes)} of standard error, shown below`);
+  return `${parts.filter(Boolean).join("; ")}.`;
 }

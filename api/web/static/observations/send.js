@@ -1,4 +1,4 @@
-// What changes something, asked of the API with the session of the browser.
+// Requests that change something, with the session of the browser.
 
 import { prose } from "../prose.js";
 
@@ -27,11 +27,11 @@ export async function send(method, path, body, signal) {
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
-  const said = answer.detail ?? `status ${response.status}`;
-  throw Object.assign(new Error(said), { status: response.status });
+  const detail = answer.detail ?? `status ${response.status}`;
+  throw Object.assign(new Error(detail), { status: response.status });
 }
 
-/** Show a problem in its place, with the way to log in where that is what lacks. */
+/** Show a problem in its place, with a link to log in if that is missing. */
 export function showProblem(place, error, goal) {
   place.hidden = !error;
   place.replaceChildren(...prose(error?.message ?? ""));

@@ -1,7 +1,7 @@
 // A command as its words, quoted as in a terminal. Nothing is expanded.
 
 const HELD = '"\\$`';
-// What a shell would act on, and nobody does here.
+// Characters that a shell would interpret; here they are ordinary.
 const SHELL = "|&;<>$`*?";
 
 /**

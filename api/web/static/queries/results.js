@@ -21,12 +21,12 @@ function makeSortable(header) {
 function sort(column, numeric, up) {
   const rows = [...table.tBodies[0].rows].map((row) => ({
     row,
-    // A figure may stand in a unit that suits it.
+    // A number may have a suitable unit.
     text: row.cells[column].dataset.value ?? row.cells[column].textContent.trim(),
   }));
   const sign = up ? 1 : -1;
   rows.sort((a, b) => {
-    // What has no value stands last, whichever way the table is sorted.
+    // Cells without a value come last in both directions.
     if (!a.text || !b.text) return Number(!a.text) - Number(!b.text);
     return sign * (numeric ? Number(a.text) - Number(b.text) : order.compare(a.text, b.text));
   });

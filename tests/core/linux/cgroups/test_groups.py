@@ -51,7 +51,7 @@ def group(root: Path, files: dict[str, str]) -> Cgroup:
     return make_group("/job_7", here, mounts)
 
 
-def test_what_a_group_of_version_1_may_use(tmp_path: Path) -> None:
+def test_limits_of_a_version_1_group_are_read(tmp_path: Path) -> None:
     found = group(tmp_path, V1)
     assert found.versions == (1,)
     controllers = ("cpu", "cpuacct", "cpuset", "memory")
@@ -60,14 +60,14 @@ def test_what_a_group_of_version_1_may_use(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_group_of_version_2_may_use(tmp_path: Path) -> None:
+def test_limits_of_a_version_2_group_are_read(tmp_path: Path) -> None:
     found = group(tmp_path, V2)
     assert found.versions == (2,)
     controllers = ("cpu", "cpuset", "memory", "pids")
     assert read_allowed(found) == CgroupLimits(controllers, (3,), tasks=64)
 
 
-def test_one_path_in_both_versions_is_one_group_of_both(tmp_path: Path) -> None:
+def test_same_path_in_both_versions_is_one_group(tmp_path: Path) -> None:
     found = group(tmp_path, {**V1, **V2})
     assert found.versions == (1, 2)
     # Version 1 decides for controllers that both versions list: it has them.
@@ -75,7 +75,7 @@ def test_one_path_in_both_versions_is_one_group_of_both(tmp_path: Path) -> None:
     assert read_allowed(found).tasks == 64
 
 
-def test_without_limits_nothing_is_said(tmp_path: Path) -> None:
+def test_group_without_limits_has_none(tmp_path: Path) -> None:
     free = {
         "cg/memory/job_7/memory.limit_in_bytes": "9223372036854771712\n",
         "cg/cpuset/job_7/cpuset.cpus": "\n",
@@ -95,7 +95,7 @@ def test_without_limits_nothing_is_said(tmp_path: Path) -> None:
         ("0-99999", None),
     ],
 )
-def test_lists_of_cpus(text: str, cpus: tuple[int, ...] | None) -> None:
+def test_cpu_lists_are_parsed(text: str, cpus: tuple[int, ...] | None) -> None:
     assert parse_cpus(text) == cpus
 
 
@@ -116,7 +116,9 @@ def test_lists_of_cpus(text: str, cpus: tuple[int, ...] | None) -> None:
         ("pids.current", "", {}),
     ],
 )
-def test_files_of_a_group(name: str, text: str, figures: dict[str, int]) -> None:
+def test_files_of_a_group_are_found(
+    name: str, text: str, figures: dict[str, int]
+) -> None:
     assert parser_of(name)(text) == figures
 
 
@@ -141,11 +143,11 @@ def test_files_of_a_group(name: str, text: str, figures: dict[str, int]) -> None
         ("/docker/job_12x", SchedulerJob()),
     ],
 )
-def test_jobs_in_the_names_of_groups(path: str, job: SchedulerJob) -> None:
+def test_jobs_are_read_from_group_names(path: str, job: SchedulerJob) -> None:
     assert parse_job(path) == job
 
 
-def test_the_group_above_is_the_nearest_that_is_known() -> None:
+def test_parent_is_the_nearest_known_group() -> None:
     known = dict.fromkeys(("/a", "/a/b/c", "/ab"))
     assert parent_of("/a/b/c/d", known) == "/a/b/c"
     assert parent_of("/a/b", known) == "/a"

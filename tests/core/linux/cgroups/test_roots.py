@@ -35,7 +35,7 @@ def found(mount: str, text: str) -> list[str]:
     return sorted(find_groups([mount], parse_roots(text)).folders)
 
 
-def test_the_default_finds_the_jobs_and_steps_of_slurm_and_oar(tmp_path: Path) -> None:
+def test_default_finds_jobs_and_steps_of_slurm_and_oar(tmp_path: Path) -> None:
     default = ",".join(DEFAULT_ROOTS)
     assert found(made(tmp_path / "1", V1), default) == [
         "/oar/alice_12",
@@ -53,7 +53,7 @@ def test_the_default_finds_the_jobs_and_steps_of_slurm_and_oar(tmp_path: Path) -
     assert found(str(tmp_path / "none"), default) == []
 
 
-def test_a_folder_means_all_that_is_below_it_as_two_stars_do(tmp_path: Path) -> None:
+def test_folder_includes_everything_below_like_two_stars(tmp_path: Path) -> None:
     mount = made(tmp_path, V1)
     below = [f"/{V1[0].rsplit('/', 1)[0]}", f"/{V1[0]}", f"/{V1[1]}"]
     assert found(mount, "slurm/uid_1000/job_7") == below
@@ -63,14 +63,16 @@ def test_a_folder_means_all_that_is_below_it_as_two_stars_do(tmp_path: Path) -> 
     assert found(mount, "") == []
 
 
-def test_one_path_below_two_mounts_is_one_group_of_two_folders(tmp_path: Path) -> None:
+def test_same_path_below_two_mounts_is_one_group(tmp_path: Path) -> None:
     mounts = [made(tmp_path / name, ("a/b",)) for name in ("memory", "pids")]
     (path,) = find_groups(mounts, parse_roots("a")).folders.items()
     numbers = {mount: Path(mount, "a/b").stat().st_ino for mount in mounts}
     assert path == ("/a/b", numbers)
 
 
-def test_names_that_no_series_could_carry_are_left_out_and_told(tmp_path: Path) -> None:
+def test_names_that_are_not_valid_labels_are_skipped_and_reported(
+    tmp_path: Path,
+) -> None:
     made(tmp_path, ("a/two\nlines", "a/tab\t", "a/\N{SNOWMAN} b\"'"))
     (tmp_path / os.fsdecode(b"a/\xff")).mkdir()
     looked = find_groups([str(tmp_path)], parse_roots("a"))
@@ -78,7 +80,7 @@ def test_names_that_no_series_could_carry_are_left_out_and_told(tmp_path: Path) 
     assert looked.odd == {"/a/two\nlines", "/a/tab\t", "/a/\udcff"}
 
 
-def test_a_scan_ends_at_its_limit(
+def test_scan_ends_at_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(roots, "MOST_FOUND", 3)
@@ -88,7 +90,7 @@ def test_a_scan_ends_at_its_limit(
     assert looked.may_hide(f"{tmp_path}/oar/alice_12")
 
 
-def test_a_folder_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path) -> None:
+def test_unreadable_folder_is_not_taken_as_empty(tmp_path: Path) -> None:
     mount = made(tmp_path, V1)
     with no_more_files():
         looked = find_groups([mount], parse_roots("slurm,oar/*,none"))
@@ -101,7 +103,7 @@ def test_a_folder_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path) -> Non
     assert not looked.may_hide(f"{mount}/slurm_n1/uid_0/job_8")
 
 
-def test_what_is_not_there_or_no_folder_hides_nothing(tmp_path: Path) -> None:
+def test_missing_folder_hides_no_groups(tmp_path: Path) -> None:
     mount = made(tmp_path, ("a",))
     (tmp_path / "a/file").write_text("")
     looked = find_groups([mount, f"{mount}/gone"], parse_roots("a/file/*,none"))
@@ -110,6 +112,6 @@ def test_what_is_not_there_or_no_folder_hides_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["a//b", "../x", "/", "a/./b", "a\nb", "**/a", "a**"])
-def test_an_invalid_root_is_refused_by_name(text: str) -> None:
+def test_invalid_root_is_refused_by_name(text: str) -> None:
     with pytest.raises(CgroupError, match="cgroup root"):
         parse_roots(f"fine/*,{text}")

@@ -72,7 +72,7 @@ def test_other_threads_run_while_pmcd_is_silent(own_pmcd: Pmcd) -> None:
     assert ticked.is_set()
 
 
-def test_a_closed_context_gives_its_socket_back_at_once(pmcd: Pmcd) -> None:
+def test_closed_context_releases_its_socket_immediately(pmcd: Pmcd) -> None:
     before = descriptors()
     with pmapi.Context(pmcd.address) as context:
         with pytest.raises(pmapi.PmError) as kept:
@@ -82,7 +82,7 @@ def test_a_closed_context_gives_its_socket_back_at_once(pmcd: Pmcd) -> None:
     assert kept.value.code == pmapi.UNKNOWN_NAME
 
 
-def test_threads_may_look_up_different_numbers_of_names(pmcd: Pmcd) -> None:
+def test_threads_look_up_different_numbers_of_names(pmcd: Pmcd) -> None:
     names = ["pmcd.version", "sample.long.one", "sample.bin"]
     wrong: list[object] = []
 

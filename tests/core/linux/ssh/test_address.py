@@ -20,7 +20,7 @@ from core.linux.ssh.reasons import explain, printable
         ("ssh://my_node", Address("my_node")),
     ],
 )
-def test_addresses(text: str, address: Address) -> None:
+def test_addresses_are_parsed(text: str, address: Address) -> None:
     assert parse_address(text) == address
     assert str(address) == text.removesuffix("/")
 
@@ -53,7 +53,7 @@ def test_addresses(text: str, address: Address) -> None:
         ("ssh://me:secret@n1", "a password in an ssh:// address is not used"),
     ],
 )
-def test_not_an_address(text: str, why: str) -> None:
+def test_invalid_address_is_refused(text: str, why: str) -> None:
     with pytest.raises(AddressError) as caught:
         parse_address(text)
     assert why in str(caught.value)
@@ -75,11 +75,11 @@ def test_not_an_address(text: str, why: str) -> None:
         ([], "it gives no reason"),
     ],
 )
-def test_every_refusal_is_one_line_with_a_cure(said: list[str], cure: str) -> None:
+def test_every_refusal_is_one_line_with_a_fix(said: list[str], cure: str) -> None:
     line = explain(Address("n1"), said)
     assert cure in line
     assert line.isprintable()
 
 
-def test_what_a_host_says_is_shown_plain_and_short() -> None:
+def test_text_from_a_host_is_printable_and_short() -> None:
     assert printable("a\x1b]0;x\x07\n\tb" + "c" * 500) == "a ]0;x b" + "c" * 192

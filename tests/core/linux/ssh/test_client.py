@@ -11,7 +11,7 @@ from core.linux.ssh.client import Ssh
 from core.linux.ssh.errors import SshNotStartedError
 
 
-def test_a_process_whose_thread_cannot_start_is_ended(tmp_path: Path) -> None:
+def test_process_ends_if_its_thread_cannot_start(tmp_path: Path) -> None:
     mark = tmp_path / "went on"
     words = ("sh", "-c", f"sleep 0.5; touch '{mark}'")
     size = threading.stack_size(1 << 47)  # more than the address space
@@ -24,7 +24,7 @@ def test_a_process_whose_thread_cannot_start_is_ended(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-def test_our_settings_and_passwords_are_not_told(
+def test_environment_of_ssh_has_no_settings_or_passwords(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SUPERTWIN_STORE_PASSWORD", "secret")

@@ -26,12 +26,12 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("path", PLAIN)
-def test_plain_names_are_taken_as_they_are(path: str) -> None:
+def test_plain_socket_names_are_kept(path: str) -> None:
     assert plain_socket(path) == path
 
 
 @pytest.mark.parametrize("path", OTHERS)
-def test_what_ssh_would_read_otherwise_is_refused(path: str) -> None:
+def test_ambiguous_socket_name_is_refused(path: str) -> None:
     with pytest.raises(
         SocketNameError, match="is not a socket that ssh can lead to"
     ) as no:

@@ -108,7 +108,7 @@ def longest_gap(values: Mapping[str, Mapping[int, float]]) -> int:
     return max(after - before for before, after in pairwise(ticks))
 
 
-def test_a_remote_host_is_sampled_next_to_the_local_one(
+def test_remote_host_is_sampled_together_with_the_local_one(
     bridge: BridgeProcess, store: VictoriaMetrics, sshd: Sshd, heartbeat: Heartbeat
 ) -> None:
     bridge.start()
@@ -162,7 +162,7 @@ def outage(bridge: BridgeProcess, said: str, end: Callable[[], None]) -> None:
     wait_for_points(bridge, "far")
 
 
-def test_a_login_an_sshd_and_a_pmcd_that_are_killed(
+def test_killed_login_sshd_and_pmcd_are_recovered(
     bridge: BridgeProcess,
     store: VictoriaMetrics,
     sshd: Sshd,
@@ -184,7 +184,7 @@ def test_a_login_an_sshd_and_a_pmcd_that_are_killed(
     assert_lost_nothing(bridge, store, heartbeat)
 
 
-def test_a_network_that_goes_and_a_host_that_hangs(
+def test_network_failure_and_hanging_host_are_recovered(
     bridge: BridgeProcess,
     store: VictoriaMetrics,
     sshd: Sshd,
@@ -209,7 +209,7 @@ def test_a_network_that_goes_and_a_host_that_hangs(
     assert closes(bridge.status("hung"))
 
 
-def test_a_rejected_login_is_reported_and_delays_no_other_host(
+def test_rejected_login_is_reported_and_delays_no_other_host(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     sshd: Sshd,

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from api.plans.turns import NamedLocks
+from api.plans.named_locks import NamedLocks
 
 
-def test_turns_of_one_name_follow_each_other_and_are_forgotten() -> None:
+def test_locks_of_one_name_are_taken_in_order_and_removed() -> None:
     turns, told = NamedLocks(), list[str]()
 
     async def work(name: str, number: int) -> None:
@@ -35,7 +35,7 @@ def test_turns_of_one_name_follow_each_other_and_are_forgotten() -> None:
     assert not turns._locks and not turns._users
 
 
-def test_a_held_lock_keeps_others_out() -> None:
+def test_held_lock_excludes_others() -> None:
     turns = NamedLocks()
 
     async def both() -> None:

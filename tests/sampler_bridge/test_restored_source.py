@@ -37,7 +37,7 @@ def sleep_until(ms: int) -> None:
 @pytest.mark.parametrize(
     ("hangs_ms", "lost"), [(60, 0), (1300, 1)], ids=["in time", "too late"]
 )
-def test_a_fetch_that_hung_and_failed_gives_its_tick_no_later_value(
+def test_failed_fetch_gets_no_later_value(
     pmcd: Pmcd, tmp_path: Path, heartbeat: Heartbeat, hangs_ms: int, lost: int
 ) -> None:
     """The test repeats when the machine held up what had to be in time."""

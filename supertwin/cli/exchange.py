@@ -1,4 +1,4 @@
-"""`supertwin export observation` and `import observation`: move runs elsewhere."""
+"""`supertwin export observation` and `import observation`: exchange runs."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -44,14 +44,14 @@ def _checked_iri(_: click.Context, __: click.Parameter, text: str) -> str:
     "form",
     type=click.Choice(FORMATS),
     default="rocrate",
-    help="rocrate: a Process Run Crate with all of it; csv and parquet: its samples; "
-    "jsonld: its graph.  [default: rocrate]",
+    help="rocrate: a Process Run Crate with everything; csv and parquet: the samples; "
+    "jsonld: the graph.  [default: rocrate]",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     required=True,
-    help="Where to; a crate is a folder, or a zip where the name ends so.",
+    help="File to write. A crate is a folder, or a zip file if the name ends in .zip.",
 )
 @click.option(
     "--license",
@@ -59,14 +59,13 @@ def _checked_iri(_: click.Context, __: click.Parameter, text: str) -> str:
     metavar="IRI",
     default="",
     callback=_checked_iri,
-    help="Of a crate: how others may use it, such as "
-    "https://creativecommons.org/licenses/by/4.0/.",
+    help="Licence of a crate, such as https://creativecommons.org/licenses/by/4.0/.",
 )
 def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
     """Write a run, or all repetitions of a group, with its samples.
 
-    Of a group the crate is a folder (or zip) with a crate for each run, and tables have
-    a first column `run`.
+    For a group, the crate is a folder (or zip) with a crate for each run, and tables
+    have a first column `run`.
     """
     settings = Settings()
     with dataset(settings, "twin") as twin:
@@ -105,7 +104,7 @@ def import_observation(path: Path, host: str | None, confirm: bool) -> None:
 
 def _say(one: ExportedRun, out: Path) -> None:
     samples = counted(len(one.points), "sample")
-    click.echo(f"{one.told.node}: {samples}, {out}", err=True)
+    click.echo(f"{one.metadata.node}: {samples}, {out}", err=True)
 
 
 def _json_ld(settings: Settings, found: Sequence[ExportedRun]) -> bytes:
@@ -115,4 +114,4 @@ def _json_ld(settings: Settings, found: Sequence[ExportedRun]) -> bytes:
 
     context = f"{settings.base.rstrip('/')}/context.jsonld"
     graph = sum((one.graph for one in found), Graph())
-    return json_ld(graph, context, URIRef(found[0].told.node))
+    return json_ld(graph, context, URIRef(found[0].metadata.node))

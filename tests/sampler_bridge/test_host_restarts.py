@@ -74,7 +74,7 @@ def fixed(fleet: Fleet, broken: SampledHost) -> SampledHost:
 
 
 @breaks
-def test_a_host_that_breaks_leaves_nobody_at_work_on_its_log(
+def test_failed_host_leaves_no_thread_on_its_log(
     fleet: Fleet,
     pmcd: Pmcd,
     monkeypatch: pytest.MonkeyPatch,
@@ -103,7 +103,7 @@ def test_a_host_that_breaks_leaves_nobody_at_work_on_its_log(
 
 
 @breaks
-def test_a_broken_transport_is_noticed(
+def test_broken_transport_is_noticed(
     fleet: Fleet, pmcd: Pmcd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log_in = SshForward._log_in
@@ -123,7 +123,7 @@ def test_a_broken_transport_is_noticed(
     assert again.alive
 
 
-def test_a_host_that_returns_while_its_points_are_in_flight(
+def test_host_returns_while_its_points_are_in_flight(
     fleet: Fleet, pmcd: Pmcd, store: VictoriaMetrics
 ) -> None:
     fleet.take(hosts(pmcd.address))
@@ -148,7 +148,7 @@ def test_a_host_that_returns_while_its_points_are_in_flight(
     assert len(ticks) == account.figures()["written"] + written(again)
 
 
-def test_a_reading_that_ends_after_the_end_starts_nobody(
+def test_late_reading_after_the_end_starts_no_host(
     fleet: Fleet, pmcd: Pmcd, tmp_path: Path
 ) -> None:
     fleet.end(1.0)
@@ -158,7 +158,7 @@ def test_a_reading_that_ends_after_the_end_starts_nobody(
 
 
 @pytest.mark.serial
-def test_what_a_store_may_need_again_stays_as_long_as_it_is_away(
+def test_points_to_resend_are_kept_while_the_store_is_down(
     fleet: Fleet,
     pmcd: Pmcd,
     store: VictoriaMetrics,

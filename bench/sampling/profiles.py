@@ -1,4 +1,4 @@
-"""How much each part measures, in the quick and in the full form."""
+"""How much each part measures, in the quick and in the full profile."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +98,7 @@ class Hosts:
 
 
 @dataclass(frozen=True)
-class Form:
+class Profile:
     """The amounts to measure; each field is named after its part."""
 
     throughput: Throughput
@@ -111,8 +111,8 @@ class Form:
     sensors: Sensors
     hosts: Hosts
 
-    def with_runs(self, runs: int) -> "Form":
-        """The same form with another number of runs a cell."""
+    def with_runs(self, runs: int) -> "Profile":
+        """The same profile with another number of runs a cell."""
         return replace(
             self,
             overhead=replace(self.overhead, runs=runs),
@@ -122,7 +122,7 @@ class Form:
 
 LIKWID = ("triad", "stream", "sum", "peakflops", "ddot", "daxpy")
 
-QUICK = Form(
+QUICK = Profile(
     throughput=Throughput(
         ((8, 4, 1), (16, 6, 1), (32, 6, 1), (64, 6, 1), (8, 6, 3), (64, 6, 3)), 4.0
     ),
@@ -135,7 +135,7 @@ QUICK = Form(
     sensors=Sensors((100,), (1000, 10_000), ("ep",), 3, 3),
     hosts=Hosts((1, 10), 100, 100, 6.0),
 )
-FULL = Form(
+FULL = Profile(
     throughput=Throughput(
         tuple(product(thesis.FREQUENCIES, thesis.METRICS, (1, 3))),
         thesis.SECONDS,

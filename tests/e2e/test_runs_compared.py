@@ -93,7 +93,7 @@ def sampled(stack: Stack, gate: Path) -> str:
     return observed_until_sampled(stack, gate, series, _SAMPLES, *_SAMPLED, *added)
 
 
-def test_what_takes_longer_is_worse(stack: Stack, quick: str, slow: str) -> None:
+def test_longer_duration_is_worse(stack: Stack, quick: str, slow: str) -> None:
     told = json.loads(stack.run("compare", quick, slow, "--json").stdout)
     duration = told["measures"][0]
     assert [one["number"] for one in duration["estimates"]] == [3, 3]
@@ -113,7 +113,7 @@ def rows_of(path: str) -> list[dict[str, str]]:
         return list(csv.DictReader(text))
 
 
-def test_series_lie_over_one_another(
+def test_series_of_runs_are_overlaid(
     stack: Stack, sampled: str, quick: str, tmp_path: Path
 ) -> None:
     words = ("compare", quick, sampled, "--series", "kernel.all.pswitch")
@@ -143,14 +143,14 @@ def test_series_lie_over_one_another(
     assert "none of these runs measured no.such" in none.stderr
 
 
-def test_what_is_not_recorded_cannot_be_compared(stack: Stack, quick: str) -> None:
+def test_unknown_run_cannot_be_compared(stack: Stack, quick: str) -> None:
     done = stack.run("compare", quick, "nothing", check=False)
     assert done.returncode == 2
     assert "no run and no group 'nothing' is recorded" in done.stderr
     assert stack.run("compare", quick, check=False).returncode == 2
 
 
-def test_a_regression_exits_with_3(
+def test_regression_exits_with_3(
     stack: Stack, quick: str, slow: str, sampled: str
 ) -> None:
     stack.run("baseline", "set", "before", quick)
@@ -179,7 +179,7 @@ def test_a_regression_exits_with_3(
     assert "no baseline 'after'; there is before" in none.stderr
 
 
-def test_what_failed_at_once_is_not_better(stack: Stack, slow: str) -> None:
+def test_failed_run_is_not_better(stack: Stack, slow: str) -> None:
     stack.run("baseline", "set", "slow", slow)
     failed = group_of(ran(stack, "--repeat", "3", "--", "false")[0])
     done = stack.run("baseline", "check", "slow", failed, check=False)
@@ -187,7 +187,7 @@ def test_what_failed_at_once_is_not_better(stack: Stack, slow: str) -> None:
     assert "outcome: completed in the baseline, failed in these" in done.stderr
 
 
-def test_a_baseline_is_of_runs_that_ended_and_can_be_forgotten(
+def test_baseline_needs_ended_runs_and_can_be_removed(
     stack: Stack, quick: str, sampled: str, gate: Path
 ) -> None:
     (killed,) = ran(stack, "--timeout", "0.1", "--", "sleep", "9")
@@ -210,7 +210,7 @@ def test_a_baseline_is_of_runs_that_ended_and_can_be_forgotten(
     assert stack.run("baseline", "remove", "one", check=False).returncode == 2
 
 
-def test_a_run_comes_back_as_it_was(
+def test_exported_run_is_restored_unchanged(
     stack: Stack, sampled: str, gate: Path, tmp_path: Path
 ) -> None:
     before = statistics(stack, sampled)
@@ -275,7 +275,7 @@ def elsewhere(stack: Stack, tmp_path: Path) -> Iterator[dict[str, str]]:
     ).raise_for_status()
 
 
-def test_a_run_is_the_same_elsewhere(
+def test_exported_run_is_equal_in_another_installation(
     stack: Stack, sampled: str, elsewhere: dict[str, str], tmp_path: Path
 ) -> None:
     there, base = tmp_path / "there", elsewhere["SUPERTWIN_BASE"]
@@ -295,7 +295,9 @@ def test_a_run_is_the_same_elsewhere(
     )
 
 
-def test_samples_as_tables(stack: Stack, sampled: str, tmp_path: Path) -> None:
+def test_samples_are_exported_as_tables(
+    stack: Stack, sampled: str, tmp_path: Path
+) -> None:
     for form in ("csv", "parquet", "jsonld"):
         out = str(tmp_path / f"run.{form}")
         stack.run("export", "observation", sampled, "--format", form, "--out", out)
@@ -308,7 +310,7 @@ def test_samples_as_tables(stack: Stack, sampled: str, tmp_path: Path) -> None:
     assert document["@context"] == f"{stack.base}/context.jsonld"
 
 
-def test_a_crate_that_is_none_is_refused(stack: Stack, tmp_path: Path) -> None:
+def test_invalid_crate_is_refused(stack: Stack, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = stack.run("import", "observation", str(tmp_path / "empty"), check=False)
     assert done.returncode == 2

@@ -54,7 +54,7 @@ def assert_all_stored(bridge: BridgeProcess, store: VictoriaMetrics) -> int:
 
 @pytest.mark.parametrize("harm", [delete, empty, cut, replace, delete_folder])
 @pytest.mark.parametrize("is_away", [False, True], ids=["store there", "store away"])
-def test_no_point_is_lost_when_the_file_of_the_log_is_damaged(
+def test_damaged_log_file_loses_no_point(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,
@@ -79,7 +79,7 @@ def test_no_point_is_lost_when_the_file_of_the_log_is_damaged(
     assert "by another process" in bridge.output()
 
 
-def test_a_killed_bridge_sends_the_continuation_of_a_deleted_log(
+def test_killed_bridge_sends_the_continuation_of_a_deleted_log(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
@@ -101,7 +101,7 @@ def test_a_killed_bridge_sends_the_continuation_of_a_deleted_log(
     assert store.count() == written + status["written"]
 
 
-def test_a_deleted_log_on_a_full_disk_is_continued(
+def test_deleted_log_on_a_full_disk_is_continued(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "disk", 2048) as folder:
@@ -123,7 +123,7 @@ def test_a_deleted_log_on_a_full_disk_is_continued(
         assert_all_stored(bridge, store)
 
 
-def test_a_deleted_pipe_is_made_again(
+def test_deleted_pipe_is_made_again(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)

@@ -20,7 +20,7 @@ V1 = (
 )
 
 
-def test_a_folder_that_comes_while_its_group_is_read_stays_known(
+def test_folder_created_while_its_group_is_read_stays_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A group of version 1 gets its folders one after the other."""

@@ -1,4 +1,4 @@
-"""The forms that settings have: what is taken, and what is said of the rest."""
+"""Types of settings: parsers that accept a value or explain why it is invalid."""
 
 import math
 import re
@@ -11,40 +11,40 @@ from urllib.parse import unquote, urlsplit
 
 from core.linux.cgroups.errors import CgroupError
 from core.linux.cgroups.roots import parse_roots
-from core.settings.setting import Form, Secret
+from core.settings.setting import Parser, Secret
 
 _LENGTH_OF_TIME = re.compile(r"([0-9]{1,9})([hdwy])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24, "y": 365 * 24}
 _WHOLE = re.compile("[+-]?[0-9]{1,30}")
 _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
-# with a host, without a query or a fragment: paths are put behind it
+# with a host, without query and fragment: paths are appended to it
 _URL = re.compile(r"https?://[^\s<>\"{}|\\^`?#/][^\s<>\"{}|\\^`?#]*")
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Return the words of a list separated by commas."""
+    """Return the words of a comma-separated list."""
     return tuple(word.strip().lower() for word in text.split(",") if word.strip())
 
 
 def has_reader(values: Mapping[str, Any]) -> bool:
-    """Whether settings name an account that may read."""
+    """Whether the settings define the reader account."""
     password = values.get("reader_password")
     file = values.get("reader_password_file")
     return bool(file or (password and password.reveal()))
 
 
 def hours_of(text: str) -> int | None:
-    """Return the hours of a text such as ``12h`` or ``90d``; None where it is none."""
+    """Return the hours of a text such as ``12h`` or ``90d``; None if it is invalid."""
     match = _LENGTH_OF_TIME.fullmatch(text)
     return int(match[1]) * _HOURS[match[2]] if match else None
 
 
 def without_account(service: str, name: str, url: str) -> dict[str, str]:
-    """Return an address without its account, and the account; nothing without one."""
+    """Return a URL without its account, and the account; nothing without one."""
     try:
         parts = urlsplit(url)
-    except ValueError:  # refused in its turn
+    except ValueError:  # refused when the setting itself is parsed
         return {}
     account, at, place = parts.netloc.rpartition("@")
     if not at:
@@ -58,7 +58,7 @@ def without_account(service: str, name: str, url: str) -> dict[str, str]:
 
 
 def absolute(path: str | Path) -> Path:
-    """Keep the same folder when a child runs elsewhere."""
+    """An absolute path, for children with another working directory."""
     return Path(path).expanduser().absolute()
 
 
@@ -81,7 +81,7 @@ def ipv4(text: str) -> str:
 
 
 def address(url: str) -> str:
-    """Refuse what is not an http address; a slash at the end would double later."""
+    """An http URL or nothing, without a slash at the end."""
     if url and not _URL.fullmatch(url):
         raise ValueError("not an address such as http://localhost:8000")
     return url.rstrip("/")
@@ -100,10 +100,10 @@ def days(length_of_time: str) -> float:
 
 
 def host_names(text: str) -> str:
-    """A list of hosts without ports, or `*`."""
+    """A list of host names without ports, or `*`."""
     for name in listed(text):
         if name != "*" and not _HOST.fullmatch(name):
-            raise ValueError(f"{name!r} is not a name of a host without a port")
+            raise ValueError(f"{name!r} is not a host name without a port")
     return text
 
 
@@ -131,62 +131,62 @@ def network_list(text: str) -> str:
 
 
 def non_empty(text: str) -> str:
-    """Any text but the empty one."""
+    """A text that is not empty."""
     if not text:
         raise ValueError("it is empty")
     return text
 
 
 def non_empty_address(url: str) -> str:
-    """An address that has no other in its place."""
+    """An http URL."""
     return address(non_empty(url))
 
 
 def secret(text: str | Secret) -> Secret:
-    """What is not shown."""
+    """A value that is not shown."""
     return text if isinstance(text, Secret) else Secret(text)
 
 
-def one_of(*words: str) -> Form:
+def one_of(*words: str) -> Parser:
     """One of these words."""
 
-    def form(text: str) -> str:
+    def parse(text: str) -> str:
         if text not in words:
             raise ValueError(f"not one of {', '.join(words)}")
         return text
 
-    return form
+    return parse
 
 
-def matching(pattern: str, example: str) -> Form:
+def matching(pattern: str, example: str) -> Parser:
     """A text like the example."""
 
-    def form(text: str) -> str:
+    def parse(text: str) -> str:
         if not re.fullmatch(pattern, text):
             raise ValueError(f"not like {example}")
         return text
 
-    return form
+    return parse
 
 
-def whole(least: int, most: float = math.inf) -> Form:
+def whole(least: int, most: float = math.inf) -> Parser:
     """A whole number within these bounds."""
 
-    def form(given: str | int) -> int:
+    def parse(given: str | int) -> int:
         number = int(str(given)) if _WHOLE.fullmatch(str(given)) else None
         if number is None or not least <= number <= most:
             raise ValueError(f"not a whole number {_bounds(least, most)}")
         return number
 
-    return form
+    return parse
 
 
 def number(
     least: float = -math.inf, most: float = math.inf, above: float = -math.inf
-) -> Form:
+) -> Parser:
     """A number within these bounds."""
 
-    def form(given: str | float) -> float:
+    def parse(given: str | float) -> float:
         try:
             number = float(given)
         except ValueError:
@@ -195,7 +195,7 @@ def number(
             raise ValueError(f"not a number {_bounds(least, most, above)}")
         return number
 
-    return form
+    return parse
 
 
 def _bounds(least: float, most: float, above: float = -math.inf) -> str:
@@ -206,6 +206,6 @@ def _bounds(least: float, most: float, above: float = -math.inf) -> str:
 PORT = whole(1, 65535)
 BYTES = whole(0)
 SECONDS = number(0.1, 365 * 86_400)
-# What HTTP's Basic can carry everywhere: a colon would end the user's name.
-USER = matching(r"[A-Za-z0-9_.@~-]+", "an account's name such as reader")
-OPTIONAL_USER = matching(r"[A-Za-z0-9_.@~-]*", "a user's name such as nobody")
+# Characters that HTTP Basic can carry: a colon would end the user name.
+USER = matching(r"[A-Za-z0-9_.@~-]+", "an account name such as reader")
+OPTIONAL_USER = matching(r"[A-Za-z0-9_.@~-]*", "a user name such as nobody")
