@@ -1,4 +1,4 @@
-"""Our validation of a new host next to pySHACL and Fuseki's own SHACL service.
+"""Our validation of a new host, compared with pySHACL and Fuseki's SHACL service.
 
 `shapes.certify` is kept as long as it is five times as fast as both in a bulk load.
 There, a host is not in the store when it is validated, so Fuseki has to take its graph

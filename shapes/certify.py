@@ -1,7 +1,7 @@
 """Prove that data conforms, with the parts of SHACL that our shapes use.
 
 pySHACL takes 50 microseconds a triple, and most of a fleet has no faults. So the shapes
-are compiled to checks over plain indexes, 20 times as fast. pySHACL runs only if a
+are compiled to checks over plain indexes, 15 times as fast. pySHACL runs only if a
 check fails: every message that users see is pySHACL's. If the meaning of a construct
 might differ, the check raises UnsureError, and pySHACL decides. No shape is skipped
 silently: an unknown part of one makes all unsure, which a test would notice.
