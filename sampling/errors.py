@@ -32,4 +32,8 @@ class SourceError(BridgeError):
 
 
 class SourceDownError(BridgeError):
-    """A source does not answer now."""
+    """A source does not answer now; ``is_start``: it was not reached yet."""
+
+    def __init__(self, text: str, *, is_start: bool = False) -> None:
+        super().__init__(text)
+        self.is_start = is_start
