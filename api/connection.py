@@ -12,10 +12,14 @@ T = TypeVar("T")
 
 
 class ClientGoneError(ApiError):
-    """The client disconnected, so nobody reads the answer."""
+    """The client disconnected."""
+
+    code = "client-gone"
+    status = 499
 
     def __init__(self) -> None:
-        super().__init__(499, "client-gone", "Client gone", "the client went away")
+        detail = "the client went away"
+        super().__init__(self.status, self.code, "Client gone", detail)
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:

@@ -18,7 +18,8 @@ def address_of(twin: Endpoint, host: str) -> str:
     if not found or found[0] == LOCAL:
         raise UserError(
             f"no way to {host} is known: add it with `supertwin add ssh://… --host "
-            f"{host}`"
+            f"{host}`",
+            code="no-address",
         )
     return str(found[0])
 

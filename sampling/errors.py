@@ -4,7 +4,6 @@ BridgeError               its other subclasses are in sampler_bridge.errors
 ├── MonitorError          the monitor set cannot be read
 ├── PerfeventError        a request cannot be counted, at all or on this host
 ├── PlanError             the plan cannot be read
-├── SourceError           a source cannot be used at all (library missing)
 └── SourceDownError       a source does not answer now; another try may succeed
 """
 
@@ -14,25 +13,34 @@ from core.errors import SuperTwinError
 class BridgeError(SuperTwinError):
     """Root of all errors of sampling."""
 
+    code = "bridge-broken"
+
 
 class MonitorError(BridgeError):
     """The monitor set is invalid."""
+
+    code = "bad-monitor-set"
 
 
 class PerfeventError(BridgeError):
     """A host's PMUs cannot count what is asked for."""
 
+    code = "not-countable"
+
 
 class PlanError(BridgeError):
     """The plan cannot be read."""
 
-
-class SourceError(BridgeError):
-    """A source cannot be used on this machine."""
+    code = "bad-plan"
 
 
 class SourceDownError(BridgeError):
-    """A source does not answer now; ``is_start``: it was not reached yet."""
+    """A source does not answer now.
+
+    ``is_start`` says that it was not reached since the start.
+    """
+
+    code = "source-down"
 
     def __init__(self, text: str, *, is_start: bool = False) -> None:
         super().__init__(text)

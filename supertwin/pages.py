@@ -9,6 +9,7 @@ import click
 from core.settings.settings import Settings
 from queries.catalogue import SavedQuery, load_catalogue
 from supertwin.cli.queries import SavedQueries
+from supertwin.error_page import error_page
 from supertwin.role_page import role_page
 
 GENERATED = "<!-- written by `make docs` -->\n"
@@ -21,6 +22,7 @@ def pages(root: click.Group) -> dict[str, str]:
         "queries.md": _queries(),
         "commands.md": _commands(root),
         "roles.md": f"{GENERATED}{role_page()}",
+        "errors.md": f"{GENERATED}{error_page()}",
     }
 
 

@@ -38,7 +38,7 @@ from api.observations.search import RUNS, Row, rows
 from api.services import Services, Use
 from api.sparql import response
 from core.errors import ApiError, NotFoundError, UserError
-from core.stores.errors import EndpointError, EndpointUnreachableError
+from core.stores.errors import EndpointError
 from ontology.iris import decode_id
 
 if TYPE_CHECKING:
@@ -138,11 +138,10 @@ async def compared(
         return await to_thread.run_sync(_compared, services, ids, tolerance)
     except UserError as error:
         title = "No such observation"
-        raise NotFoundError("no-such-observation", title, str(error)) from None
+        raise NotFoundError(error.code, title, str(error)) from None
     except EndpointError as error:
-        status = 503 if isinstance(error, EndpointUnreachableError) else 502
         title = "The runs cannot be compared"
-        raise ApiError(status, "comparison-failed", title, str(error)) from None
+        raise ApiError(error.status, error.code, title, str(error)) from None
 
 
 def _compared(

@@ -38,7 +38,7 @@ def check_launch(
         allowed = _listed(settings, new, host)
         user = "" if caller.is_owner else other_user(settings)
     except UserError as error:
-        raise ApiError(503, "cannot-launch", "Nothing can run", str(error)) from None
+        raise ApiError(503, error.code, "Nothing can run", str(error)) from None
     within = tuple(sorted(allowed.cwd)) if allowed and new.cwd else ()
     if host == settings.host:
         return Launch(user, within)

@@ -17,6 +17,8 @@ Form = Callable[[Any], Any]
 class SettingsError(UserError):
     """Settings that cannot be taken; says all that is wrong with them."""
 
+    code = "bad-setting"
+
 
 class Secret:
     """A text that is not shown where settings are."""

@@ -23,36 +23,49 @@ class QueriesError(SuperTwinError):
 class EndpointError(QueriesError):
     """The graph store gave no usable answer."""
 
+    code = "graph-store-failed"
     exit_code = FAILED
 
 
 class EndpointUnreachableError(EndpointError):
     """Nothing answers at the address of the graph store."""
 
+    code = "graph-store-away"
     status = 503
 
 
 class AccountRefusedError(EndpointError):
     """The graph store refuses the user or the password."""
 
+    code = "graph-store-account"
+
 
 class EndpointTimeoutError(EndpointError):
     """The graph store did not finish in the allowed time."""
+
+    code = "query-timeout"
 
 
 class QuerySyntaxError(EndpointError):
     """The graph store could not parse the query or the update."""
 
+    code = "syntax-error"
     exit_code = USER_CAN_FIX
 
 
 class UpdateRefusedError(EndpointError):
     """The graph store refused to write."""
 
+    code = "write-refused"
+
 
 class TooLargeError(EndpointError):
     """The answer of the graph store is larger than allowed."""
 
+    code = "answer-too-large"
+
 
 class IncompleteAnswerError(EndpointError):
     """The answer of the graph store ended before it was complete."""
+
+    code = "answer-incomplete"

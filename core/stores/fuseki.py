@@ -211,7 +211,9 @@ def _unexpected(what: str) -> GraphStoreError:
 
 
 def _cut_short() -> GraphStoreError:
-    return _unexpected("ended its answer before it was complete; ask again")
+    title = "The graph store failed"
+    detail = "Fuseki ended its answer before it was complete; ask again"
+    return GraphStoreError(502, "answer-incomplete", title, detail)
 
 
 def _account_refused(url: str, status: int) -> GraphStoreError:

@@ -76,8 +76,10 @@ class Machine:
         if self.tools is None or outcome is None:
             raise SourceMissingError(f"{key} was not asked: collect the machine again")
         if reason := outcome.get("reason"):
-            missing = outcome.get("missing")
-            raise (SourceMissingError if missing else SourceRefusedError)(str(reason))
+            if outcome.get("missing"):
+                raise SourceMissingError(str(reason))
+            # It quotes what the program printed on the other machine.
+            raise SourceRefusedError(str(reason), printed=str(reason))
         return read_file(self.tools / key)
 
 

@@ -60,7 +60,8 @@ def export_run(settings: Settings, twin: Endpoint, id_: str) -> ExportedRun:
     if not rows:
         raise UserError(
             f"no run {id_!r} is recorded: `supertwin query observations/runs` lists "
-            "those that are"
+            "those that are",
+            code="no-such-observation",
         )
     bare = node.rsplit("/", 1)[1]
     graph = _with_known(twin, own_graph(twin, iris.observation_graph(bare)))

@@ -149,7 +149,9 @@ def test_a_run_on_another_host(near: Stack, there: Sshd) -> None:
 def test_the_host_is_not_this_one_and_has_no_address(stack: Stack) -> None:
     done = stack.run("observe", "--host", "nowhere", "--", "true", check=False)
     assert done.returncode == 2
-    assert done.stderr == f"supertwin: no host 'nowhere'; known: {HOST}\n"
+    assert (
+        done.stderr == f"supertwin: no host 'nowhere'; known: {HOST} [unknown-host]\n"
+    )
 
 
 def parents() -> dict[int, int]:

@@ -1,5 +1,6 @@
 """PCP's Python binding, loaded on first use, and its errors."""
 
+import errno
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -19,6 +20,7 @@ TYPE_32, TYPE_U32, TYPE_64, TYPE_U64, TYPE_FLOAT, TYPE_DOUBLE, TYPE_STRING = ran
 NO_ANSWER = frozenset(
     {PmStatus.TIMEOUT, PmStatus.PROTOCOL, PmStatus.CLOSED, PmStatus.NOT_CONNECTED}
 )
+DENIED = frozenset({PmStatus.PERMISSION, -errno.EPERM, -errno.EACCES})
 ERROR_BASE = -12345  # PM_ERR_BASE; numbers above it are errors of the system
 
 
@@ -29,9 +31,16 @@ class PmapiError(SuperTwinError):
 class BindingMissingError(PmapiError):
     """PCP's Python binding cannot be loaded."""
 
+    code = "no-pcp-binding"
+
 
 class PmError(PmapiError):
-    """A negative status of PMAPI, ``number``; the text is PCP's own."""
+    """PCP refuses a request.
+
+    ``number`` is PMAPI's negative status; the text is PCP's own.
+    """
+
+    code = "pcp-error"
 
     def __init__(self, number: int) -> None:
         super().__init__(error_text(number))
@@ -41,6 +50,11 @@ class PmError(PmapiError):
     def is_timeout(self) -> bool:
         """Whether PMCD itself may have stopped answering."""
         return self.number in NO_ANSWER or self.number > ERROR_BASE
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether rights are missing."""
+        return self.number in DENIED
 
 
 @cache
