@@ -61,6 +61,7 @@ def describe_probe(triples: Triples, iris: Iris, document: dict[str, Any]) -> No
                 ST.succeeded: outcome["ok"],
                 ST.seconds: float(outcome["seconds"]),
                 ST.reason: outcome["reason"],
+                ST.errorCode: outcome.get("code"),
                 ST.leftOut: outcome.get("left_out"),
             },
         )

@@ -17,6 +17,7 @@ class SourceReport(BaseModel):
     ok: Truth
     seconds: Number
     reason: Text | None
+    code: Text | None = None
     left_out: list[Text] = []
 
 

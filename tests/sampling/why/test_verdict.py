@@ -89,10 +89,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("unknown metric", {"known": known(metric=False, exposed=False)}),
     ("not exposed by host", {"known": known(exposed=False)}),
     ("not exposed by host", {"known": known(exposed=False, pcp_asked=False)}),
-    ("PCP error", {"known": known(exposed=False, probe_reason="no pmcd")}),
+    ("PCP error", {"known": known(exposed=False, probe_reason="denied")}),
     (
         "no permission",
-        {"known": known(exposed=False, probe_reason="No permission to …")},
+        {"known": known(exposed=False, probe_reason="x", probe_code="source-denied")},
     ),
     ("cgroup ended", {"age": 20, **OF_GROUP, "group": ENDED}),
     ("cgroup ended", {**OF_GROUP, "group": ENDED, "bridge": BridgeStatus({}, "away")}),
