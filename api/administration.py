@@ -1,7 +1,6 @@
 """Admin requests: tokens, adding and removing hosts, and forgetting runs."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
@@ -13,14 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import formats
 from api.access import audit, tokens
 from api.access.roles import ANSWERS, requires
-from api.access.tokens import AccessToken, TokenError, TokenRole, as_utc
+from api.access.tokens import AccessToken, TokenRole, as_utc
 from api.body import read_model, schema_of
 from api.failures import answered
 from api.observations.parameters import RunId
 from api.services import Use
-from core.errors import ApiError
-from ingest.errors import HostNameError, OtherMachineError
-from queries.errors import UnknownHostError
 
 router = APIRouter(tags=["Administration"], dependencies=[requires(TokenRole.ADMIN)])
 
@@ -111,7 +107,7 @@ async def add_token(request: Request, services: Use) -> Response:
 async def revoke_token(request: Request, services: Use, name: Name) -> Response:
     """The token is refused from the next request on. Role: admin."""
     home = services.settings.home
-    await _done(lambda: tokens.revoke_token(home, name), {TokenError: 404})
+    await _done(lambda: tokens.revoke_token(home, name))
     audit.record(request, "token.revoked", name)
     return Response(status_code=204)
 
@@ -138,7 +134,7 @@ async def add_host(request: Request, services: Use) -> Response:
         gaps = known.gaps if known else {}
         return {"host": host, "node": node, "gaps": gaps, "notes": notes}
 
-    added = await _done(work, {HostNameError: 400, OtherMachineError: 409})
+    added = await _done(work)
     audit.record(request, "host.added", added["host"])
     headers = {"Location": f"/twin/{quote(added['host'])}"}
     return Response(orjson.dumps(added), 201, headers=headers, media_type=formats.JSON)
@@ -157,7 +153,7 @@ async def remove_host(
     def work() -> None:
         remove(services.settings, host, history, lambda _: None)
 
-    await _done(work, {UnknownHostError: 404})
+    await _done(work)
     audit.record(request, "host.removed", host)
     return Response(status_code=204)
 
@@ -166,32 +162,21 @@ async def remove_host(
 async def forget_run(request: Request, services: Use, id_: RunId) -> Response:
     """Removes record, program and output of a run or a group. Role: admin."""
     from core.stores.datasets import dataset
-    from observations.comparison.comparing import UnknownRunError
     from observations.removal import forget_runs
 
     def work() -> list[str]:
         with dataset(services.settings, "twin") as twin:
             return forget_runs(services.settings, twin, [id_])
 
-    for name in await _done(work, {UnknownRunError: 404}):
+    for name in await _done(work):
         audit.record(request, "run.forgotten", name)
     return Response(status_code=204)
 
 
-async def _done(
-    work: Callable[[], T],
-    cases: Mapping[type[Exception], int] = MappingProxyType({}),
-) -> T:
-    """Run it in a thread; ``cases`` maps errors to statuses, see also `answered`."""
-    with answered(_refused, "not-changed", "Nothing was changed"):
-        try:
-            return await to_thread.run_sync(work)
-        except tuple(cases) as error:
-            raise _refused(str(error), cases[type(error)]) from None
-
-
-def _refused(detail: str, status: int) -> ApiError:
-    return ApiError(status, "refused", "Refused", detail)
+async def _done(work: Callable[[], T]) -> T:
+    """Run it in a thread; its exceptions become ApiErrors."""
+    with answered("Refused", "Nothing was changed"):
+        return await to_thread.run_sync(work)
 
 
 def _shown(token: AccessToken) -> dict[str, Any]:

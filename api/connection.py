@@ -14,8 +14,12 @@ T = TypeVar("T")
 class ClientGoneError(ApiError):
     """The client disconnected before the answer."""
 
+    code = "client-gone"
+    status = 499
+
     def __init__(self) -> None:
-        super().__init__(499, "client-gone", "Client gone", "the client disconnected")
+        detail = "the client disconnected"
+        super().__init__(self.status, self.code, "Client gone", detail)
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:

@@ -79,4 +79,4 @@ def _written(
         return b"".join(document(export(found, node, base, version)))
     except NotExportableError as error:
         title = "Cannot be written as DTDL"
-        raise ApiError(409, "not-exportable", title, str(error)) from None
+        raise ApiError(409, error.code, title, str(error)) from None

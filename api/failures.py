@@ -1,27 +1,27 @@
 """Turns errors of changes into answers to a request."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.errors import ApiError, SuperTwinError
+from core.errors import ApiError, SuperTwinError, error_code
 
 
 @contextmanager
-def answered(
-    refused: Callable[[str, int], ApiError], kind: str, title: str
-) -> Iterator[None]:
-    """Convert exceptions raised inside into an ApiError.
+def answered(refused: str, failed: str, conflict: int | None = None) -> Iterator[None]:
+    """Convert exceptions raised inside into an ApiError with the same code.
 
-    Those with a status below 500 become ``refused``; others get this kind and title.
+    Those with a status below 500 have the title ``refused``, and the status
+    ``conflict`` if it is given; the others have the title ``failed``.
     """
     try:
         yield
     except ApiError:
         raise
     except SuperTwinError as error:
-        if error.status < 500:
-            raise refused(str(error), error.status) from None
-        raise ApiError(error.status, kind, title, str(error)) from None
+        is_refused = error.status < 500
+        title, status = (refused, conflict) if is_refused else (failed, None)
+        status = status or error.status
+        raise ApiError(status, error.code, title, str(error)) from None
     except OSError as error:  # the state folder's disk is full or read-only
         detail = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise ApiError(502, kind, title, detail) from None
+        raise ApiError(502, error_code(error), failed, detail) from None

@@ -17,10 +17,11 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from core.errors import ApiError
+from core.errors import INTERNAL, ApiError
 
 MEDIA_TYPE = "application/problem+json"
 TYPES = "https://w3id.org/supertwin/problem/"
+INVALID = "invalid-request"
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PATH = "/~:@!$&'()*+,;="
 _HEADERS = {
@@ -35,7 +36,7 @@ Draw = Callable[[Request, Mapping[str, Any], Mapping[str, str]], Response | None
 class ProblemDocument(BaseModel):
     """The answer to every failed request."""
 
-    type: str = Field(description="IRI of the kind of problem")
+    type: str = Field(description="IRI of the problem; its last part is the code")
     title: str = Field(description="The kind of problem in words")
     status: int = Field(description="The HTTP status")
     detail: str = Field(description="One line: what is wrong, and the fix")
@@ -49,12 +50,15 @@ RESPONSE: dict[str, Any] = {
 
 
 class NotAcceptableError(ApiError):
-    """406: nothing that the client accepts can be served."""
+    """Nothing that the client accepts can be served."""
+
+    code = "not-acceptable"
+    status = 406
 
     def __init__(self, detail: str, available: list[str]) -> None:
         super().__init__(
-            406,
-            "not-acceptable",
+            self.status,
+            self.code,
             "Not available in this format",
             detail,
             headers={"Vary": "Accept"},
@@ -77,13 +81,13 @@ def _document(
     title: str,
     detail: str,
     *,
-    kind: str = "",
+    code: str = "",
     headers: Mapping[str, str] | None = None,
     members: Mapping[str, Any] | None = None,
     drawn: bool = True,
 ) -> Response:
     content = {
-        "type": TYPES + kind if kind else "about:blank",
+        "type": TYPES + code if code else "about:blank",
         "title": title,
         "status": status,
         "detail": detail,
@@ -102,13 +106,13 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 def answer(request: Request, error: ApiError, *, drawn: bool = False) -> Response:
     """Return the problem document; ``drawn``: a page for clients that prefer it."""
-    request.app.state.services.refusals.note(request, error.status, error.kind)
+    request.app.state.services.refusals.note(request, error.status, error.code)
     return _document(
         request,
         error.status,
         error.title,
         error.detail,
-        kind=error.kind,
+        code=error.code,
         headers=error.headers,
         members=error.members,
         drawn=drawn,
@@ -145,11 +149,9 @@ async def _invalid(request: Request, error: Exception) -> Response:
         f"{'.'.join(str(part) for part in item['loc'][1:])}: {item['msg']}"
         for item in error.errors()
     ]
-    return _document(
-        request, 422, "Invalid request", "; ".join(found), kind="invalid-request"
-    )
+    return _document(request, 422, "Invalid request", "; ".join(found), code=INVALID)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
     detail = "SuperTwin failed here; its log on stderr says where"
-    return _document(request, 500, "Internal error", detail, kind="internal-error")
+    return _document(request, 500, "Internal error", detail, code=INTERNAL)

@@ -1,6 +1,6 @@
 """The root of all errors, and how the command line shows them.
 
-SuperTwinError      its subclasses set the exit status and the HTTP status
+SuperTwinError      its subclasses set the code, the exit status and the HTTP status
 ├─ StartError       a child process does not come up; includes its last output
 ├─ SeriesError      the series store returns no points
 ├─ UserError        the user can fix it; the message says how
@@ -18,26 +18,38 @@ from typing import Any
 # Exit statuses of the command line.
 FAILED = 1
 USER_CAN_FIX = 2
+# Codes of errors that are not ours.
+INTERNAL, DISK_FULL, FILE_ERROR = "internal-error", "disk-full", "file-error"
 
 
 class SuperTwinError(Exception):
-    """A failure; its text is one line that names the thing and the cure.
+    """Something failed that has no code of its own; the text says what.
 
-    ``status`` answers a request that failed because of it; ``lines`` say more.
+    The text is one line that names the thing and the cure. ``code`` is stable: scripts
+    and other code react to it. ``status`` answers a request that failed because of it;
+    ``lines`` say more.
     """
 
+    code = "failed"
     exit_code = FAILED
     status = 502
     lines: Sequence[str] = ()
+
+    def __init__(self, *text: object, code: str = "") -> None:
+        super().__init__(*text)
+        self.code = code or self.code
 
 
 class StartError(SuperTwinError):
     """A part of the stack does not come up."""
 
+    code = "start-failed"
+
 
 class UserError(SuperTwinError):
-    """An error that the user can fix."""
+    """The user can fix this, and it has no code of its own; the text says how."""
 
+    code = "user-error"
     exit_code = USER_CAN_FIX
     status = 400
 
@@ -45,22 +57,24 @@ class UserError(SuperTwinError):
 class SeriesError(SuperTwinError):
     """The series cannot be read."""
 
+    code = "series-unreadable"
+
 
 class ApiError(SuperTwinError):
-    """Any error that a client sees; ``kind`` is the last part of its type IRI."""
+    """Any error that a client sees; ``code`` is the last part of its type IRI."""
 
     def __init__(
         self,
         status: int,
-        kind: str,
+        code: str,
         title: str,
         detail: str,
         *,
         headers: Mapping[str, str] | None = None,
         **members: Any,
     ) -> None:
-        super().__init__(detail)
-        self.status, self.kind, self.title = status, kind, title
+        super().__init__(detail, code=code)
+        self.status, self.title = status, title
         self.exit_code = USER_CAN_FIX if status < 500 else FAILED
         self.detail, self.headers, self.members = detail, headers, members
 
@@ -68,15 +82,15 @@ class ApiError(SuperTwinError):
 class BadQueryError(ApiError):
     """400: a SPARQL query that is rejected."""
 
-    def __init__(self, kind: str, title: str, detail: str) -> None:
-        super().__init__(400, kind, title, detail)
+    def __init__(self, code: str, title: str, detail: str) -> None:
+        super().__init__(400, code, title, detail)
 
 
 class NotFoundError(ApiError):
     """404, with a hint where to look instead."""
 
-    def __init__(self, kind: str, title: str, detail: str, **members: Any) -> None:
-        super().__init__(404, kind, title, detail, **members)
+    def __init__(self, code: str, title: str, detail: str, **members: Any) -> None:
+        super().__init__(404, code, title, detail, **members)
 
 
 def error_lines(error: Exception) -> list[str]:
@@ -100,6 +114,15 @@ def exit_code(error: Exception) -> int:
     if isinstance(error, SuperTwinError):
         return error.exit_code
     return USER_CAN_FIX if isinstance(error, FileNotFoundError) else FAILED
+
+
+def error_code(error: Exception) -> str:
+    """Return the stable code of any error."""
+    if isinstance(error, SuperTwinError):
+        return error.code
+    if not isinstance(error, OSError):
+        return INTERNAL
+    return DISK_FULL if error.errno == errno.ENOSPC else FILE_ERROR
 
 
 def _flat(error: Exception) -> str:

@@ -20,7 +20,6 @@ from core.stores.results import TermRows
 from dashboards.catalogue import Definition, definition
 from dashboards.components import QUERY as COMPONENTS
 from dashboards.components import read_components, read_threads
-from dashboards.errors import UnknownDashboardHostError
 from dashboards.header import PanelHeader
 from dashboards.missing import (
     host_question,
@@ -32,7 +31,7 @@ from dashboards.panels import DashboardContext, Draft, PanelRow, draw
 from dashboards.questions import Answer, BoundQuery
 from dashboards.spec import Component, Dashboard, Panel, Section
 from queries.catalogue import SavedQuery
-from queries.errors import ParameterError
+from queries.errors import ParameterError, UnknownHostError
 from queries.natural_order import hosts_in_order, natural
 
 __all__ = ["Answer", "Batches", "BoundQuery", "build", "run", "run_all"]
@@ -47,7 +46,7 @@ def build(name: str, host: str, base: str, folder: Path | None = None) -> Batche
     """Build the dashboard of a host, or of all hosts if the dashboard allows that.
 
     ``base`` is the beginning of instance IRIs. Raises UnknownDashboardError and
-    UnknownDashboardHostError; a saved query that fails affects only its own panels.
+    UnknownHostError; a saved query that fails affects only its own panels.
     """
     found = definition(name, folder)
     return _build(found, host, base)
@@ -134,8 +133,8 @@ def _build(found: Definition, host: str, base: str) -> Batches:
 def _first_questions(found: Definition, host: str) -> dict[str, BoundQuery]:
     """The first questions, each once; the key is the saved query's name."""
     if found.about_one_host and not host:
-        raise UnknownDashboardHostError(
-            f"dashboard {found.name} is about one host: name it"
+        raise UnknownHostError(
+            f"dashboard {found.name} is about one host: name it", code="host-needed"
         )
     try:
         sound = [panel for panel in found.panels if not panel.problem]
@@ -147,9 +146,7 @@ def _first_questions(found: Definition, host: str) -> dict[str, BoundQuery]:
             questions[COMPONENTS] = BoundQuery.of(COMPONENTS, {"host": host})
             questions[_REASON] = host_question(host)
     except ParameterError as error:
-        raise UnknownDashboardHostError(
-            f"no host can have this name: {error}"
-        ) from error
+        raise UnknownHostError(f"no host can have this name: {error}") from error
     return questions
 
 
@@ -191,7 +188,7 @@ def _check_host(found: Definition, host: str, hosts: Sequence[str]) -> None:
     if host and host not in hosts:
         known = ", ".join(hosts[:20]) or "none: describe one with `supertwin ingest`"
         more = f" and {len(hosts) - 20} more" if len(hosts) > 20 else ""
-        raise UnknownDashboardHostError(
+        raise UnknownHostError(
             f"the twin knows no host {host[:80]!r}; it knows: {known}{more}"
         )
 

@@ -4,9 +4,7 @@ DashboardError
 ├── PanelError              the ``panel:`` header of a saved query is wrong
 ├── UnitError               a unit that cannot be drawn
 ├── RowError                a row of a saved query that is not a valid series
-├── UnknownDashboardError   no saved query names this dashboard
-└── UnknownDashboardHostError        the twin has no host of this name, or none was
-named
+└── UnknownDashboardError   no saved query names this dashboard
 
 A failure while a dashboard is built is not an error: its panel shows it.
 """
@@ -23,18 +21,23 @@ class DashboardError(SuperTwinError):
 class PanelError(DashboardError):
     """A header that does not define a panel."""
 
+    code = "bad-panel"
+
 
 class UnitError(DashboardError):
     """A unit that cannot be drawn, or two units where only one can be drawn."""
+
+    code = "bad-unit"
 
 
 class RowError(DashboardError):
     """A row with a value that is invalid in its column."""
 
+    code = "bad-row"
+
 
 class UnknownDashboardError(DashboardError):
     """No dashboard has this name."""
 
-
-class UnknownDashboardHostError(DashboardError):
-    """The twin does not know this host."""
+    code = "unknown-dashboard"
+    status = 404

@@ -18,10 +18,16 @@ class DtdlError(SuperTwinError):
 class NotExportableError(DtdlError):
     """A graph that cannot be written as DTDL."""
 
+    code = "not-exportable"
+
 
 class DtdlDocumentError(DtdlError):
     """A file that is not a complete export of ours."""
 
+    code = "bad-dtdl"
+
 
 class DtmiError(DtdlDocumentError):
     """A DTMI that we did not write."""
+
+    code = "bad-dtmi"

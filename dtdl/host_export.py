@@ -29,6 +29,7 @@ def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
     if (iris.host(host), RDF.type, ST.ComputeNode) not in found:
         raise UserError(
             f"no host {host!r} in the twin: `supertwin query inventory/hosts` lists "
-            "those that are"
+            "those that are",
+            code="unknown-host",
         )
     return document(export(found, iris.host(host), settings.base, version))

@@ -85,7 +85,8 @@ def _check_alias(settings: Settings, alias: str, host: str | None) -> None:
         if row["host"] != host and row["by"] in ("hostname", "alias"):
             raise UserError(
                 f"{alias} is the {row['by']} of {row['host']} already: give another "
-                "--alias"
+                "--alias",
+                code="alias-exists",
             )
 
 

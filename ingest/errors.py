@@ -15,7 +15,8 @@ IngestError
 ├── NoSuchStateError            a host was never in the requested state
 └── ProbeSourceError                 a source gave no facts
     ├── SourceMissingError      its tool, library or file is not on this machine
-    ├── SourceRefusedError      it exists, but failed, hung or was not permitted
+    ├── SourceRefusedError      it exists, but failed or hung
+    │   └── SourceDeniedError   it may not be read
     └── MalformedSourceError    its answer cannot be read
         └── TopologyError       hwloc's XML is truncated, hostile or inconsistent
 """
@@ -32,6 +33,9 @@ class IngestError(SuperTwinError):
 class HostNameError(IngestError):
     """Not a valid host name."""
 
+    code = "bad-host-name"
+    status = 400
+
 
 class ProbeSourceError(IngestError):
     """A source gave no facts."""
@@ -40,39 +44,72 @@ class ProbeSourceError(IngestError):
 class SourceMissingError(ProbeSourceError):
     """The tool, library or file that a source reads is not on this machine."""
 
+    code = "source-missing"
+
 
 class SourceRefusedError(ProbeSourceError):
-    """A source exists, but failed, took too long or was not permitted."""
+    """A source exists, but failed or took too long.
+
+    ``problem`` is the text without the cure; ``printed`` is what its program printed.
+    """
+
+    code = "source-failed"
+
+    def __init__(self, problem: str, cure: str = "", printed: str = "") -> None:
+        super().__init__(f"{problem}: {cure}" if cure else problem)
+        self.problem, self.printed = problem, printed
+
+
+class SourceDeniedError(SourceRefusedError):
+    """A source exists, but may not be read."""
+
+    code = "source-denied"
 
 
 class MalformedSourceError(ProbeSourceError):
     """A source's answer cannot be read."""
 
+    code = "source-malformed"
+
 
 class TopologyError(MalformedSourceError):
     """hwloc's XML is truncated, hostile or inconsistent."""
+
+    code = "bad-topology"
 
 
 class ProbeDocumentError(IngestError):
     """A file without valid probe facts."""
 
+    code = "bad-probe-file"
+
 
 class BundleError(IngestError):
     """A copy of a machine that is truncated, damaged or hostile."""
+
+    code = "bad-bundle"
 
 
 class RemoteError(IngestError):
     """A remote host refused the login, or sent no copy of itself."""
 
+    code = "remote-failed"
+
 
 class ConnectionLostError(RemoteError):
     """The connection to a remote host broke."""
 
+    code = "connection-lost"
     exit_code = FAILED
 
 
 class NotConformingError(IngestError):
-    """A description that violates the shapes; `lines` is the report."""
+    """A description that violates the shapes.
+
+    `lines` is the report.
+    """
+
+    code = "not-conforming"
 
     def __init__(self, host: str, lines: list[str]) -> None:
         self.lines = lines
@@ -86,6 +123,9 @@ class NotConformingError(IngestError):
 class OtherMachineError(IngestError):
     """The name belongs, or may belong, to another machine."""
 
+    code = "other-machine"
+    status = 409
+
     def __init__(self, host: str, known: str, new: str, agree: str = "") -> None:
         alike = f" (though its {agree} is the same)" if agree else ""
         super().__init__(
@@ -98,20 +138,30 @@ class OtherMachineError(IngestError):
 class PlanRequestError(IngestError):
     """A sampling plan that cannot be carried out as requested."""
 
+    code = "plan-refused"
     status = 400
 
 
 class ProcessNameError(IngestError):
     """A name or expression that cannot match a process."""
 
+    code = "bad-process-name"
+
 
 class NoSuchStateError(IngestError):
     """A host was never in the requested state."""
+
+    code = "no-such-state"
+    status = 404
 
 
 class RoleError(IngestError):
     """A role or formula that cannot be read."""
 
+    code = "bad-role"
+
 
 class PmuError(IngestError):
     """A PMU model that libpfm4 does not know."""
+
+    code = "unknown-pmu"

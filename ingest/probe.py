@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
+from core.errors import INTERNAL
 from core.linux import pmapi
 from ingest.errors import ProbeSourceError, SourceMissingError
 from ingest.gaps import collected_gaps
@@ -79,6 +80,7 @@ class SourceOutcome(NamedTuple):
     ok: bool = True
     seconds: float = 0.0
     reason: str | None = None
+    code: str | None = None
     left_out: Sequence[str] = ()
 
 
@@ -164,20 +166,21 @@ def _ask_all(
 
 def _ask(name: str, read: Read, machine: Machine) -> tuple[SourceOutcome, Any]:
     begun = time.perf_counter()
-    found, reason = None, None
+    found, reason, code = None, None, None
     with collected_gaps() as gaps:
         try:
             found = read()
         except ProbeSourceError as error:
-            reason = _there(str(error), machine)
+            reason, code = _there(str(error), machine), error.code
         except Exception as error:
             # A defect in one source must not lose the facts of the others.
             _LOG.exception("source %s failed unexpectedly", name)
             why = _one_line(error)
             reason = f"{name} failed unexpectedly ({why}): report this defect"
+            code = INTERNAL
     seconds = round(time.perf_counter() - begun, 4)
     left_out = [_there(gap, machine) for gap in gaps]
-    return SourceOutcome(reason is None, seconds, reason, left_out), found
+    return SourceOutcome(reason is None, seconds, reason, code, left_out), found
 
 
 def _there(text: str, machine: Machine) -> str:

@@ -18,7 +18,8 @@ def address_of(twin: Endpoint, host: str) -> str:
     if not found or found[0] == LOCAL:
         raise UserError(
             f"no ssh address is known for {host}: add it with `supertwin add ssh://… "
-            f"--host {host}`"
+            f"--host {host}`",
+            code="no-address",
         )
     return str(found[0])
 

@@ -60,7 +60,8 @@ def judged_events(twin: Endpoint, host: str) -> dict[str, PmuEvent]:
     found = {name: formulas[name].terms[0][1] for name in chosen if name}
     if not found:
         why = choice.refused.get("Instructions") or "no role of it is one event"
-        raise UserError(f"accuracy needs hardware counters: {why}")
+        text = f"accuracy needs hardware counters: {why}"
+        raise UserError(text, code="not-countable")
     return found
 
 
@@ -83,7 +84,9 @@ def measure(
     """
     events = judged_events(twin, host)
     if host == settings.host and which(likwid.PROGRAM) is None:
-        raise UserError(f"no {likwid.PROGRAM} here: {likwid.cure(machine())}")
+        raise UserError(
+            f"no {likwid.PROGRAM} here: {likwid.cure(machine())}", code="not-installed"
+        )
     found: list[Accuracy] = []
     for kernel in kernels:
         progress(f"{kernel}, {repeat} times on one thread of {host}")

@@ -87,7 +87,9 @@ def _id(row: Row) -> str:
 def _check_over(settings: Settings, names: Set[str]) -> None:
     for id_, _ in open_requests(settings.home):
         if id_ in names:
-            raise UserError(f"{id_} still runs: wait for its end, or cancel it")
+            raise UserError(
+                f"{id_} still runs: wait for its end, or cancel it", code="run-active"
+            )
 
 
 def _check_no_baseline(twin: Endpoint, runs: Set[str]) -> None:
@@ -95,5 +97,6 @@ def _check_no_baseline(twin: Endpoint, runs: Set[str]) -> None:
         if row["run"] in runs:
             raise UserError(
                 f"{row['run']} is one of the baseline {row['name']}: "
-                f"`supertwin baseline remove {row['name']}` first"
+                f"`supertwin baseline remove {row['name']}` first",
+                code="run-in-baseline",
             )

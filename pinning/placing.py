@@ -16,10 +16,10 @@ from pinning.policy import read_policy
 from pinning.tree import KINDS, Tree
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
-_PROBLEMS = {
-    PolicyError: (400, "bad-policy", "Cannot be read"),
-    PlaceError: (422, "no-such-place", "Not on this host"),
-    LimitError: (409, "cannot-be-met", "Cannot be met"),
+_TITLES = {
+    PolicyError: "Cannot be read",
+    PlaceError: "Not on this host",
+    LimitError: "Cannot be met",
 }
 
 
@@ -54,8 +54,8 @@ async def place(
     except PinningError as error:
         # If the host is unknown, report only that.
         await check_host(clients, pin_request.host)
-        status, kind, title = _PROBLEMS[type(error)]
-        raise ApiError(status, kind, title, str(error)) from None
+        title = _TITLES[type(error)]
+        raise ApiError(error.status, error.code, title, str(error)) from None
 
 
 async def _threads(

@@ -88,7 +88,7 @@ def _refusal(param: Param, value: Scalar, expected: str) -> ParameterError:
         shown = "more digits than any count has"
     else:
         shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:56]} …"
-    return ParameterError(f"parameter {param.name}: {shown} given, expected {expected}")
+    return ParameterError(f"{shown} given, expected {expected}", param.name)
 
 
 def _read_string(value: Scalar) -> str | None:

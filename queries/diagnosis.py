@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from core.stores.results import TermRows
 
-# The saved query's finding for a host without a twin.
-_NO_HOST = "the twin knows no such host"
+# The code of a probe that may not read PCP: SourceDeniedError in ingest.errors.
+_DENIED = "source-denied"
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class MetricFacts:
     plans: tuple[str, ...] = ()
     period: float | None = None
     probe_reason: str = ""
+    probe_code: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def read_known(answer: TermRows) -> MetricFacts:
         return MetricFacts()
     row = dict(zip(answer.columns, answer.values()[0], strict=True))
     return MetricFacts(
-        host=row["finding"] != _NO_HOST,
+        host=bool(row["inTwin"]),
         pcp_asked=bool(row["pcpAsked"]),
         metric=bool(row["known"]),
         exposed=bool(row["exposed"]),
@@ -49,6 +50,7 @@ def read_known(answer: TermRows) -> MetricFacts:
         plans=tuple(name for name in str(row["plans"] or "").split(",") if name),
         period=None if row["period"] is None else float(row["period"]),
         probe_reason=str(row["reason"] or ""),
+        probe_code=str(row["errorCode"] or ""),
     )
 
 
@@ -72,18 +74,12 @@ def of_host(known: MetricFacts, host: str) -> Finding | None:
     if not known.host:
         return Finding("unknown host", f"the twin knows no host {host!r}")
     if not known.exposed and known.probe_reason:
-        return failed(f"the probe could not read PCP: {known.probe_reason}")
+        verdict = "no permission" if known.probe_code == _DENIED else "PCP error"
+        return Finding(verdict, f"the probe could not read PCP: {known.probe_reason}")
     if not known.pcp_asked:
         reason = f"{host!r} was described without asking PCP: probe it there"
         return Finding("not exposed by host", reason)
     return None
-
-
-def failed(reason: str) -> Finding:
-    """The finding for an error of PCP: missing rights, or another error."""
-    lowered = reason.lower()
-    denied = any(word in lowered for word in ("permission", "denied", "not permitted"))
-    return Finding("no permission" if denied else "PCP error", reason)
 
 
 def _of_metrics(

@@ -15,20 +15,39 @@ from core.stores.errors import QueriesError
 class CatalogueError(QueriesError):
     """A saved query that cannot be loaded."""
 
+    code = "bad-saved-query"
+
 
 class UnknownQueryError(QueriesError):
     """No saved query has this name."""
 
+    code = "unknown-query"
+    status = 404
+
 
 class ParameterError(QueriesError):
-    """A parameter that a saved query lacks, or a value that does not fit."""
+    """A parameter that a saved query lacks, or a value that does not fit.
 
+    ``problem`` is the text without the name of the parameter.
+    """
+
+    code = "bad-parameter"
     status = 400
+
+    def __init__(self, problem: str, parameter: str = "") -> None:
+        super().__init__(f"parameter {parameter}: {problem}" if parameter else problem)
+        self.problem = problem
 
 
 class UnknownHostError(QueriesError):
     """No host has this name."""
 
+    code = "unknown-host"
+    status = 404
+
 
 class AmbiguousHostError(QueriesError):
     """Several hosts have this name."""
+
+    code = "several-hosts"
+    status = 409

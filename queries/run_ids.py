@@ -57,7 +57,7 @@ def _run_iri(iris: Iris, name: str, value: str) -> str:
     try:
         return str(iris.observation(value))
     except IdError as error:
-        raise ParameterError(f"parameter {name}: {error}") from None
+        raise ParameterError(str(error), name) from None
 
 
 def _id(iri: str) -> str:

@@ -10,7 +10,12 @@ from sampling.errors import BridgeError
 
 
 class NotLoggedError(BridgeError):
-    """A record was not written; ``dropped`` waiting points were lost in the attempt."""
+    """A record was not written to the log of a host.
+
+    ``dropped`` waiting points were lost in the attempt.
+    """
+
+    code = "log-not-written"
 
     def __init__(self, why: str, dropped: int = 0) -> None:
         super().__init__(f"the log cannot be written ({why})")
@@ -20,6 +25,10 @@ class NotLoggedError(BridgeError):
 class StateError(BridgeError):
     """The state folder, or another resource of this machine for a host, is unusable."""
 
+    code = "state-unusable"
+
 
 class StoreDownError(BridgeError):
     """The store does not take points now."""
+
+    code = "store-down"

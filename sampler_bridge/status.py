@@ -13,6 +13,7 @@ from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import StoreState
 from sampling.account.absence import Absence
 from sampling.account.cost import Cost
+from sampling.account.reasons import GapCause, GapReason
 from sampling.plan_file.plan import SamplingPlan
 from sampling.sources.source import Gap
 
@@ -100,9 +101,13 @@ def _uncounted(absence: Absence | None) -> dict[str, Any] | None:
 def _without_values(
     plan: SamplingPlan, gaps: Mapping[str, Gap]
 ) -> dict[str, dict[str, str]]:
-    reasons = {metric: gap.reason for metric, gap in gaps.items()}
-    reasons |= plan.refused
-    return {metric: {"reason": reasons[metric]} for metric in sorted(reasons)}
+    causes = {metric: gap.cause for metric, gap in gaps.items()}
+    for metric, detail in plan.refused.items():
+        causes[metric] = GapCause(GapReason.OTHER, detail)
+    return {
+        metric: {"reason": cause.reason.value, "detail": cause.detail}
+        for metric, cause in sorted(causes.items())
+    }
 
 
 def iso(seconds: float) -> str:

@@ -13,18 +13,35 @@ from core.errors import SuperTwinError
 class BridgeError(SuperTwinError):
     """Root of all errors of sampling."""
 
+    code = "bridge-broken"
+
 
 class MonitorError(BridgeError):
     """The monitor set is invalid."""
+
+    code = "bad-monitor-set"
 
 
 class PerfeventError(BridgeError):
     """A host's PMUs cannot count what is asked for."""
 
+    code = "not-countable"
+
 
 class PlanError(BridgeError):
     """The plan cannot be read."""
 
+    code = "bad-plan"
+
 
 class SourceDownError(BridgeError):
-    """A source does not answer now."""
+    """A source does not answer now.
+
+    ``is_start`` says that it was not reached since the start.
+    """
+
+    code = "source-down"
+
+    def __init__(self, text: str, *, is_start: bool = False) -> None:
+        super().__init__(text)
+        self.is_start = is_start

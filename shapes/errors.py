@@ -13,3 +13,5 @@ class ShapesError(SuperTwinError):
 
 class NoShapesError(ShapesError):
     """A folder without shapes: everything would conform."""
+
+    code = "no-shapes"

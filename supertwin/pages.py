@@ -9,6 +9,7 @@ import click
 from api.web.built_pages import BUILT
 from core.settings.settings import Settings
 from supertwin.cli.queries import SavedQueries
+from supertwin.error_page import error_page
 
 GENERATED = "<!-- written by `make docs` -->\n"
 
@@ -22,6 +23,7 @@ def pages(root: click.Group) -> dict[str, str]:
     return {
         "settings.md": _settings(),
         "commands.md": _commands(root),
+        "errors.md": f"{GENERATED}{error_page()}",
         **{name: f"{GENERATED}{page()}" for name, page in BUILT.items()},
     }
 

@@ -90,7 +90,7 @@ def samples(stack: Stack, series: str, since_ms: int) -> list[int]:
 
 def missing_points(stack: Stack) -> int:
     """Return how many points of this host the bridge counts as missing."""
-    return sum(stack.bridge()["missing"].values())
+    return sum(stack.bridge()["reasons"].values())
 
 
 def now_ms() -> int:

@@ -19,13 +19,11 @@ def unauthenticated(settings: Settings, role: TokenRole, wrong: str = "") -> Api
             ", or the user and the password that SUPERTWIN_READER_USER and "
             "SUPERTWIN_READER_PASSWORD set, by HTTP's Basic scheme"
         )
-    return ApiError(
-        401,
-        "token-refused" if wrong else "token-needed",
-        "The token is not accepted" if wrong else "A token is needed",
-        f"{wrong}: {cure}" if wrong else cure,
-        headers={"WWW-Authenticate": challenge},
-    )
+    headers = {"WWW-Authenticate": challenge}
+    if not wrong:
+        return ApiError(401, "token-needed", "A token is needed", cure, headers=headers)
+    title = "The token is not accepted"
+    return ApiError(401, "token-refused", title, f"{wrong}: {cure}", headers=headers)
 
 
 def insufficient_role(name: str, role: TokenRole, needed: TokenRole) -> ApiError:
@@ -51,7 +49,7 @@ def cross_site() -> ApiError:
 
 def tokens_unreadable(error: TokenFileError) -> ApiError:
     """503: the tokens cannot be read, so nobody can be authenticated."""
-    return ApiError(503, "tokens-unreadable", "The tokens cannot be read", str(error))
+    return ApiError(503, error.code, "The tokens cannot be read", str(error))
 
 
 def has_account(settings: Settings) -> bool:

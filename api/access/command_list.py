@@ -36,6 +36,8 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class CommandListError(UserError):
     """A list of commands cannot be read."""
 
+    code = "bad-command-list"
+
 
 @dataclass(frozen=True)
 class CommandList:

@@ -43,7 +43,7 @@ async def login(request: Request, services: Use) -> Response:
     try:
         caller = authenticator.admit_token(sent.get("token", "").strip())
     except ApiError as error:
-        services.refusals.note(request, error.status, error.kind)
+        services.refusals.note(request, error.status, error.code)
         return _page(request, services, goal, error)
     thing = f"{caller.role} from {peer_of(request)}"
     audit.record(request, "login", thing, who=caller.name)

@@ -25,6 +25,9 @@ _LATEST = 253_402_300_799  # in the year 9999
 class TokenFileError(UserError):
     """The token file cannot be read, or has other contents."""
 
+    code = "tokens-unreadable"
+    status = 503
+
 
 def read_tokens(path: Path) -> list[dict[str, Any]]:
     """Return the checked entries of the file; none if there is no file.

@@ -80,6 +80,15 @@ class PresentedToken:
 class TokenError(UserError):
     """A token cannot be made or revoked as requested."""
 
+    code = "bad-token"
+
+
+class UnknownTokenError(TokenError):
+    """No token has this name."""
+
+    code = "unknown-token"
+    status = 404
+
 
 def parse_token(text: str) -> PresentedToken | None:
     """Split a token into its parts; None if the text is not a token."""
@@ -111,7 +120,8 @@ def add_token(home: Path, name: str, role: TokenRole, expires: int | None) -> st
         if any(token.name == name for token in tokens):
             raise TokenError(
                 f"there is a token {name} already: give another name, or `supertwin "
-                f"token revoke {name}` first"
+                f"token revoke {name}` first",
+                code="token-exists",
             )
         if len(tokens) >= _MOST_TOKENS:
             raise TokenError(f"there are {len(tokens)} tokens: revoke some first")
@@ -124,7 +134,7 @@ def add_token(home: Path, name: str, role: TokenRole, expires: int | None) -> st
 def revoke_token(home: Path, name: str) -> None:
     """Revoke a token: it is refused from the next request.
 
-    Raises TokenError and TokenFileError.
+    Raises UnknownTokenError and TokenFileError.
     """
     with _changing(home) as tokens:
         revoked = [token for token in tokens if token.name == name]
@@ -132,7 +142,7 @@ def revoke_token(home: Path, name: str) -> None:
             names = [token.name for token in tokens]
             near = get_close_matches(name[:100], names, n=3) or names[:5]
             known = f"there is {', '.join(near)}" if near else "there is none"
-            raise TokenError(f"no token {name[:80]!r}; {known}")
+            raise UnknownTokenError(f"no token {name[:80]!r}; {known}")
         for token in revoked:
             tokens.remove(token)
             used_file(home, token).unlink(missing_ok=True)

@@ -16,6 +16,7 @@ MAX_STREAMS = 64
 _AT_ONCE = 4
 
 Key = tuple[str, str, str, int]
+_LATER = {"Retry-After": "5"}
 
 
 @dataclass
@@ -52,12 +53,12 @@ class Feeds:
         this client would have.
         """
         if self._stopped:
-            raise _unavailable(
-                "stopping", "Stopping", "SuperTwin is stopping; try again"
-            )
+            detail = "SuperTwin is stopping; try again"
+            raise ApiError(503, "stopping", "Stopping", detail, headers=_LATER)
         if self.streams >= MAX_STREAMS and not self._end_stream_of_busiest(client):
             detail = f"{MAX_STREAMS} live streams are open; close a page and try again"
-            raise _unavailable("too-many-streams", "Too many live streams", detail)
+            title = "Too many live streams"
+            raise ApiError(503, "too-many-streams", title, detail, headers=_LATER)
         shown = spec.dashboard
         key = (shown.name, shown.host, component.id if component else "", step)
         feed = self._running.get(key)
@@ -95,7 +96,3 @@ class Feeds:
         self._stopped = True
         for feed in self._tasks:
             feed.tell(StreamEnd())
-
-
-def _unavailable(kind: str, title: str, detail: str) -> ApiError:
-    return ApiError(503, kind, title, detail, headers={"Retry-After": "5"})

@@ -37,10 +37,14 @@ _LONGEST = 15_000
 
 
 class ExpressionError(ApiError):
-    """502: the store rejects the expression of a panel."""
+    """The store rejects the expression of a panel that is drawn."""
+
+    code = "bad-expression"
+    status = 502
 
     def __init__(self, reason: str) -> None:
-        super().__init__(502, "bad-expression", "The store rejects a panel", reason)
+        title = "The store rejects a panel"
+        super().__init__(self.status, self.code, title, reason)
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,10 @@ from core.stores.results import read_rows
 from core.stores.sparql_dataset import JSON_RESULTS
 from dashboards.build import Answer, Batches, BoundQuery, build
 from dashboards.catalogue import Definition, definition
-from dashboards.errors import (
-    DashboardError,
-    UnknownDashboardError,
-    UnknownDashboardHostError,
-)
+from dashboards.errors import DashboardError, UnknownDashboardError
 from dashboards.spec import Component, Dashboard, Panel
 from ontology.iris import Iris
+from queries.errors import UnknownHostError
 
 # How many queries of one dashboard the graph store runs at the same time.
 _AT_ONCE = 4
@@ -178,7 +175,7 @@ class DashboardCache:
             while done is None:
                 answers = await self._ask_all(batch, allowed)
                 batch, done = await to_thread.run_sync(_next, batches, answers)
-        except DashboardError as error:
+        except (DashboardError, UnknownHostError) as error:
             raise as_problem(error) from None
         return done
 
@@ -214,13 +211,13 @@ def known(name: str) -> Definition:
         raise as_problem(error) from None
 
 
-def as_problem(error: DashboardError) -> ApiError:
+def as_problem(error: DashboardError | UnknownHostError) -> ApiError:
     """Convert an error of a dashboard to an answer for the client."""
     if isinstance(error, UnknownDashboardError):
-        return NotFoundError("unknown-dashboard", "Unknown dashboard", str(error))
-    if isinstance(error, UnknownDashboardHostError):
-        return NotFoundError("unknown-host", "Unknown host", str(error))
-    return ApiError(500, "broken-dashboard", "A dashboard is broken", str(error))
+        return NotFoundError(error.code, "Unknown dashboard", str(error))
+    if isinstance(error, UnknownHostError):
+        return NotFoundError(error.code, "Unknown host", str(error))
+    return ApiError(500, error.code, "A dashboard is broken", str(error))
 
 
 def unknown_host(host: str, names: Sequence[str]) -> NotFoundError:

@@ -86,10 +86,10 @@ async def open_host(
     try:
         found = choose(rows.records(), name)
     except UnknownHostError as error:
-        raise NotFoundError("unknown-host", "Unknown host", str(error)) from None
+        raise NotFoundError(error.code, "Unknown host", str(error)) from None
     except AmbiguousHostError as error:
         title = "Several hosts have this name"
-        raise ApiError(409, "several-hosts", title, str(error)) from None
+        raise ApiError(409, error.code, title, str(error)) from None
     made = pages.links(request, services.settings.base)
     return Response(status_code=303, headers={"Location": made.href(found.node)})
 
@@ -105,7 +105,7 @@ async def _past(
     try:
         older, newer = pair(states, host, first, last)
     except NoSuchStateError as error:
-        raise NotFoundError("no-such-state", "No such state", str(error)) from None
+        raise NotFoundError(error.code, "No such state", str(error)) from None
     text = deltas_query(services.iris, host, older.number, newer.number)
     rows = await services.history.select(text)
     numbered = {state.number: state for state in states}

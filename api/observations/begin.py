@@ -21,10 +21,9 @@ from api.connection import ClientGoneError, while_connected
 from api.failures import answered
 from api.observations.launching import check_launch
 from api.observations.new import SCHEMA, ChosenCpus, NewObservation, parse_cpus
-from api.observations.serialise import refused, session_document
+from api.observations.serialise import CANNOT_RUN, refused, session_document
 from api.plans.routes import check_known
 from api.services import Services, Use
-from core.errors import ApiError
 from pinning.placing import PinningRequest as Place
 from pinning.placing import place
 
@@ -98,7 +97,7 @@ async def _placed(services: Services, new: NewObservation, host: str) -> ChosenC
         return ChosenCpus(await _done(lambda: parse_cpus(new.cpus)) if new.cpus else ())
     if new.cpus:
         detail = "cpus names CPUs, pin chooses them: give one"
-        raise ApiError(400, "bad-observation", "Cannot be run", detail)
+        raise refused(detail)
     found, _ = await place(services, Place(host, new.threads, new.pin))
     queries = tuple(one["answer"] for one in found["queries"])
     return ChosenCpus(tuple(found["cpus"]), found["policy"], found["reason"], queries)
@@ -148,7 +147,7 @@ def _queue() -> CapacityLimiter:
 
 
 def _answered() -> AbstractContextManager[None]:
-    return answered(refused, "observation-failed", _FAILED)
+    return answered(CANNOT_RUN, _FAILED)
 
 
 async def _done(work: Callable[[], T], queue: CapacityLimiter | None = None) -> T:

@@ -138,7 +138,7 @@ async def compared(
         return await to_thread.run_sync(_compared, services, ids, tolerance)
     except UserError as error:
         title = "No such observation"
-        raise NotFoundError("no-such-observation", title, str(error)) from None
+        raise NotFoundError(error.code, title, str(error)) from None
 
 
 def _compared(

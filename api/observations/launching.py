@@ -38,9 +38,8 @@ def check_launch(
         allowed = _listed(settings, new, host)
         user = "" if caller.is_owner else other_user(settings)
     except UserError as error:
-        raise ApiError(
-            503, "cannot-launch", "No commands can be run", str(error)
-        ) from None
+        title = "No commands can be run"
+        raise ApiError(503, error.code, title, str(error)) from None
     within = tuple(sorted(allowed.cwd)) if allowed and new.cwd else ()
     if host == settings.host:
         return Launch(user, within)

@@ -23,7 +23,7 @@ async def refusal(request: Request, services: Services) -> str:
     try:
         services.authenticator.admit(request, TokenRole.OPERATOR)
     except ApiError as error:
-        if error.kind not in _NOBODY:
+        if error.code not in _NOBODY:
             return error.detail
         return (
             "running commands takes an operator's token; `supertwin token add NAME "

@@ -65,7 +65,7 @@ def invalid_values(given: Mapping[str, str]) -> dict[str, str]:
         try:
             owners[name].bind({name: value})
         except ParameterError as error:
-            found[name] = str(error).removeprefix(f"parameter {name}: ")
+            found[name] = error.problem
     alone = [name for name in given if _needs_metric(name)]
     if alone and _METRIC not in given:
         found.setdefault(alone[0], "is a condition on a metric: name the metric too")

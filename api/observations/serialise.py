@@ -43,9 +43,12 @@ def recorded(iris: Iris, home: Path, session: "RunSession") -> list[str]:
     return [str(iris.observation(id_)) for id_ in done]
 
 
-def refused(detail: str, status: int = 400) -> ApiError:
+CANNOT_RUN = "Cannot be run"
+
+
+def refused(detail: str) -> ApiError:
     """Return the error for a request that cannot be run."""
-    return ApiError(status, "bad-observation", "Cannot be run", detail)
+    return ApiError(400, "bad-observation", CANNOT_RUN, detail)
 
 
 def not_running(id_: str) -> NotFoundError:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_BYTES = 256 * 1024
+_REFUSED = "The plan cannot be as it is"
+_FAILED = "The plan could not be changed"
 _OPERATOR = requires(TokenRole.OPERATOR)
 # A lock for each host, because a name must stay free between check and use. Other
 # processes are kept out by a file lock, which does not exist if the state is read-only.
@@ -137,14 +139,15 @@ async def add(request: Request, services: Use) -> Response:
     await check_known(services, new.host)
     async with _TURNS.take(new.host):
         await _check_free(services, new.host, new.plan)
-        with answered(_refused, "plan-failed", "The plan could not be changed"):
+        with answered(_REFUSED, _FAILED):
             asked = new.request()
         added = await _write(lambda: _add(services, asked, new.accept_cost))
     audit.record(request, "plan.added", f"{new.host} {added.name}")
     plans = await find_plans(services, new.host)
     found = [plan for plan in plans if plan["plan"] == added.name]
     if not found:
-        raise _refused(f"plan {added.name} was removed again meanwhile", status=409)
+        detail = f"plan {added.name} was removed again meanwhile"
+        raise ApiError(409, "plan-removed", _REFUSED, detail)
     about = {"noticed": added.noticed, "slower_sources": dict(added.slower_sources)}
     body = orjson.dumps({**found[0], **about})
     return Response(body, 201, media_type=formats.JSON)
@@ -179,7 +182,7 @@ async def remove(
 async def _check_free(services: Services, host: str, plan: str) -> None:
     if plan and plan in await _names(services, host):
         detail = f"{host} has a plan {plan} already: give another name, or "
-        raise _refused(detail + "remove it first", status=409)
+        raise ApiError(409, "plan-exists", _REFUSED, detail + "remove it first")
 
 
 async def _check_exists(services: Services, host: str, plan: str) -> None:
@@ -199,7 +202,7 @@ async def _write(work: Callable[[], T]) -> T:
 
     A request that is refused here is well-formed, but the host cannot have it: 409.
     """
-    with answered(_conflict, "plan-failed", "The plan could not be changed"):
+    with answered(_REFUSED, _FAILED, conflict=409):
         return await to_thread.run_sync(work, limiter=_AT_ONCE)
 
 
@@ -221,11 +224,3 @@ def _remove(services: Services, host: str, plan: str) -> None:
 
 def _without_bridge(_line: str) -> None:
     """Ignore progress messages, which are meant for a terminal."""
-
-
-def _conflict(detail: str, _status: int) -> ApiError:
-    return _refused(detail, 409)
-
-
-def _refused(detail: str, status: int = 400) -> ApiError:
-    return ApiError(status, "plan-refused", "Impossible plan", detail)

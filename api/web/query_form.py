@@ -58,7 +58,7 @@ def invalid_values(
         try:
             query.bind(with_run_iris(query, iris, {name: value}))
         except ParameterError as error:
-            found[name] = str(error).removeprefix(f"parameter {name}: ")
+            found[name] = error.problem
     return found
 
 

@@ -20,7 +20,7 @@ from bench.sampling.stats import Estimate, slope
 from bench.sampling.stored import Asked, Kill, Stored, stored
 from bench.sampling.throughput import METRICS
 from bench.sampling.usage import cpu_seconds, rss_mb
-from sampling.account import reasons
+from sampling.account.reasons import GapReason
 from tests.sampler_bridge.servers import BridgeProcess
 from tests.servers import Server, wait_until
 
@@ -31,8 +31,8 @@ PACE = 100_000
 _STORE_AT, _LONG_AT, _PMCD_AT, _STORE_AGAIN_AT = 0.1, 0.2, 0.7, 0.85
 # Reasons for which all points of a tick are missing at once.
 _OF_WHOLE_TICKS = (
-    *(reasons.LATE, reasons.SLOW, reasons.DOWN, reasons.REFUSED),
-    *(reasons.LOG_FULL, reasons.LOG_FAILED, reasons.LOG_DAMAGED),
+    *(GapReason.LATE, GapReason.SLOW, GapReason.DOWN, GapReason.REFUSED),
+    *(GapReason.LOG_FULL, GapReason.LOG_FAILED, GapReason.LOG_DAMAGED),
 )
 _WARM_UP = 5.0
 _DRAIN = 120.0

@@ -17,6 +17,8 @@ Parser = Callable[[Any], Any]
 class SettingsError(UserError):
     """Invalid settings; the text lists everything that is wrong."""
 
+    code = "bad-setting"
+
 
 class Secret:
     """A text that is not shown together with other settings."""

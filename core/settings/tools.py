@@ -16,13 +16,19 @@ _INSTALL = "run `make up`, or ./install.sh alone"
 _MIN_JAVA = 17
 
 
+class NotInstalledError(UserError):
+    """A program that SuperTwin runs is not installed."""
+
+    code = "not-installed"
+
+
 def java() -> Path:
-    """Return a Java that can run Fuseki; raises UserError."""
+    """Return a Java that can run Fuseki; raises NotInstalledError."""
     return find_java(_javas())
 
 
 def find_java(candidates: Iterable[Path]) -> Path:
-    """Return the first candidate that is Java 17 or newer; raises UserError."""
+    """Return the first candidate that is Java 17 or newer; raises NotInstalledError."""
     too_old: list[tuple[int, Path]] = []
     for path in candidates:
         major = _major(path)
@@ -32,11 +38,11 @@ def find_java(candidates: Iterable[Path]) -> Path:
             too_old.append((major, path))
     if too_old:
         major, path = too_old[0]
-        raise UserError(
+        raise NotInstalledError(
             f"Java {major} ({path}) is too old for Fuseki, {_MIN_JAVA} or newer is "
             f"needed: {_INSTALL}, or set JAVA_HOME"
         )
-    raise UserError(f"no Java, Fuseki needs {_MIN_JAVA} or newer: {_INSTALL}")
+    raise NotInstalledError(f"no Java, Fuseki needs {_MIN_JAVA} or newer: {_INSTALL}")
 
 
 def _javas() -> Iterator[Path]:
@@ -60,10 +66,10 @@ def _major(path: Path) -> int | None:
 
 
 def fuseki_jar() -> Path:
-    """Return Fuseki's jar; raises UserError if it is not installed."""
+    """Return Fuseki's jar; raises NotInstalledError."""
     jars = sorted((TOOLS / "fuseki").glob("jena-fuseki-server-*.jar"))
     if not jars:
-        raise UserError(f"Fuseki is not installed in {TOOLS}: {_INSTALL}")
+        raise NotInstalledError(f"Fuseki is not installed in {TOOLS}: {_INSTALL}")
     return jars[-1]
 
 
@@ -79,20 +85,20 @@ def fuseki_classes(java: Path) -> Path:
 
 
 def store() -> Path:
-    """Return VictoriaMetrics; raises UserError if it is not installed."""
+    """Return VictoriaMetrics; raises NotInstalledError."""
     own = TOOLS / "victoria-metrics"
     if found := shutil.which("victoria-metrics"):
         return Path(found)
     if os.access(own, os.X_OK):
         return own
-    raise UserError(f"VictoriaMetrics is not installed: {_INSTALL}")
+    raise NotInstalledError(f"VictoriaMetrics is not installed: {_INSTALL}")
 
 
 def pmcd() -> Path:
-    """Return PCP's daemon; raises UserError if it is not installed."""
+    """Return PCP's daemon; raises NotInstalledError."""
     path = _pcp_folder() / "pmcd"
     if not os.access(path, os.X_OK):
-        raise UserError(f"PCP is not installed (no {path}): {_INSTALL}")
+        raise NotInstalledError(f"PCP is not installed (no {path}): {_INSTALL}")
     return path
 
 
@@ -110,5 +116,5 @@ def setpriv() -> Path:
     """Return util-linux's setpriv, which ties a child's life to its parent's."""
     found = shutil.which("setpriv")
     if not found:
-        raise UserError(f"setpriv (util-linux) is not installed: {_INSTALL}")
+        raise NotInstalledError(f"setpriv (util-linux) is not installed: {_INSTALL}")
     return Path(found)

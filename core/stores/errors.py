@@ -27,57 +27,61 @@ class EndpointError(QueriesError, ApiError):
     """The graph store gave no usable answer."""
 
     status = 502
-    kind = "graph-store-failed"
+    code = "graph-store-failed"
     title = "The graph store failed"
     headers: Mapping[str, str] | None = None
 
     def __init__(self, detail: str) -> None:
         super().__init__(
-            self.status, self.kind, self.title, detail, headers=self.headers
+            self.status, self.code, self.title, detail, headers=self.headers
         )
 
 
 class EndpointUnreachableError(EndpointError):
     """Nothing answers at the address of the graph store."""
 
-    status, kind, title = 503, "graph-store-away", "The graph store is away"
+    status, code, title = 503, "graph-store-away", "The graph store is away"
     headers = {"Retry-After": "5"}  # noqa: RUF012
 
 
 class NoFreeConnectionError(EndpointUnreachableError):
     """All connections to the graph store are in use."""
 
-    kind, title = "busy", "Too many queries at once"
+    code, title = "busy", "Too many queries at once"
 
 
 class AccountRefusedError(EndpointError):
     """The graph store refuses the user or the password."""
 
-    kind = "graph-store-account"
+    code = "graph-store-account"
     title = "The graph store refuses SuperTwin's account"
 
 
 class EndpointTimeoutError(EndpointError):
     """The graph store did not finish in the allowed time."""
 
-    status, kind, title = 504, "query-timeout", "The query took too long"
+    status, code, title = 504, "query-timeout", "The query took too long"
 
 
 class QuerySyntaxError(EndpointError):
     """The graph store cannot parse the query or the update."""
 
-    status, kind, title = 400, "syntax-error", "SPARQL syntax error"
+    status, code, title = 400, "syntax-error", "SPARQL syntax error"
 
 
 class UpdateRefusedError(EndpointError):
     """The graph store refused to write."""
 
+    code = "write-refused"
+
 
 class TooLargeError(EndpointError):
     """The answer of the graph store is larger than allowed."""
 
-    status, kind, title = 413, "answer-too-large", "The answer is too large"
+    status, code, title = 413, "answer-too-large", "The answer is too large"
 
 
 class IncompleteAnswerError(EndpointError):
     """The answer of the graph store ended before it was complete."""
+
+    code = "answer-incomplete"

@@ -16,10 +16,14 @@ _RECENT = "2m"
 
 
 class StoreError(ApiError):
-    """The series store gave no usable answer; the text is the reason."""
+    """The series store gave no usable answer."""
+
+    code = "store-away"
+    status = 503
 
     def __init__(self, reason: str) -> None:
-        super().__init__(503, "store-away", "The series store is away", reason)
+        title = "The series store is away"
+        super().__init__(self.status, self.code, title, reason)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,7 @@ def describe_probe(triples: Triples, iris: Iris, document: ProbeDocument) -> Non
                 ST.succeeded: outcome.ok,
                 ST.seconds: float(outcome.seconds),
                 ST.reason: outcome.reason,
+                ST.errorCode: outcome.code,
                 ST.leftOut: outcome.left_out,
             },
         )

@@ -54,10 +54,8 @@ def _run(argv: tuple[str, ...]) -> bytes:
         return run_tool(argv, "hwloc-nox", _TIMEOUT)
     except SourceRefusedError as error:
         # The user cannot repeat the command: its input file is gone.
-        reason = str(error).partition(": run ")[0]
-        raise SourceRefusedError(
-            f"{reason}: export the topology again with `lstopo --of xml`, and ingest it"
-        ) from None
+        cure = "export the topology again with `lstopo --of xml`, and ingest it"
+        raise SourceRefusedError(error.problem, cure) from None
 
 
 def plain(text: str) -> str:

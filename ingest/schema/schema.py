@@ -26,6 +26,7 @@ class SourceReport(BaseModel):
     ok: Truth
     seconds: Number
     reason: Text | None
+    code: Text | None = None
     left_out: list[Text] = []
 
 

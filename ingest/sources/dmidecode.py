@@ -38,7 +38,7 @@ def read_memory_banks(machine: Machine = HERE) -> list[dict[str, Any]]:
         return parse_memory_banks(machine.tool("dmidecode"))
     except SourceRefusedError as error:
         # dmidecode searches /dev/mem if the kernel shows it no tables.
-        if "/dev/mem: No such file" in str(error):
+        if "/dev/mem: No such file" in error.printed:
             raise SourceMissingError(_NO_TABLES) from None
         raise
 

@@ -6,7 +6,12 @@ import re
 import stat
 from pathlib import Path
 
-from ingest.errors import MalformedSourceError, SourceMissingError, SourceRefusedError
+from ingest.errors import (
+    MalformedSourceError,
+    SourceDeniedError,
+    SourceMissingError,
+    SourceRefusedError,
+)
 from ingest.gaps import report_gap
 from ontology.numbers import read_whole
 
@@ -28,7 +33,7 @@ def read_file(path: Path, limit: int = MAX_FILE) -> bytes:
     except (FileNotFoundError, NotADirectoryError):
         raise SourceMissingError(f"{path} does not exist: check the path") from None
     except PermissionError:
-        raise SourceRefusedError(f"{path} may not be read: run as root") from None
+        raise SourceDeniedError(f"{path} may not be read: run as root") from None
     except OSError as error:
         raise SourceRefusedError(
             f"{path} cannot be read ({error.strerror}): check that it is a file"

@@ -82,9 +82,11 @@ class Machine:
         outcome = (self.outcomes or {}).get(key)
         if self.tools is None or outcome is None:
             raise SourceMissingError(f"{key} was not asked: collect the machine again")
+        if outcome.is_missing:
+            raise SourceMissingError(outcome.reason)
         if outcome.reason:
-            error = SourceMissingError if outcome.is_missing else SourceRefusedError
-            raise error(outcome.reason)
+            # It quotes what the program printed on the other machine.
+            raise SourceRefusedError(outcome.reason, printed=outcome.reason)
         return read_file(self.tools / key)
 
 

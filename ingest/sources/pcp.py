@@ -16,7 +16,7 @@ from core.linux.pmapi import (
     MetricDescriptor,
     PmError,
 )
-from ingest.errors import SourceMissingError, SourceRefusedError
+from ingest.errors import SourceDeniedError, SourceMissingError, SourceRefusedError
 from ingest.sources.machine import HERE, Machine
 
 LOCAL = "local:"
@@ -100,7 +100,7 @@ def read_pcp(
                     contexts.append(stack.enter_context(Context(address)))
             return parse_pcp(_ask(contexts, address, names))
     except PmError as error:
-        raise SourceRefusedError(
+        raise _source_error(error)(
             f"the PMCD at {address} broke off ({error}): look into its pmcd.log"
         ) from None
 
@@ -111,10 +111,14 @@ def _connect(address: str) -> Context:
     except BindingMissingError as error:
         raise SourceMissingError(str(error)) from None
     except PmError as error:
-        raise SourceRefusedError(
+        raise _source_error(error)(
             f"no PMCD answers at {address} ({error}): start it with "
             "`systemctl start pmcd`, or give another address"
         ) from None
+
+
+def _source_error(error: PmError) -> type[SourceRefusedError]:
+    return SourceDeniedError if error.is_denied else SourceRefusedError
 
 
 def parse_pcp(answers: Answers) -> dict[str, Any]:

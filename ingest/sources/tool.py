@@ -40,7 +40,7 @@ def run_tool(
     finally:
         _end(process)
     if process.returncode and not any_status:
-        raise SourceRefusedError(_refusal(argv, process.returncode, complaints))
+        raise _failure(argv, process.returncode, complaints.decode(errors="replace"))
     return output
 
 
@@ -69,14 +69,14 @@ def _collect(
         while selector.get_map():
             ready = selector.select(max(0.0, deadline - time.monotonic()))
             if not ready:
-                raise SourceRefusedError(_too_slow(name, timeout))
+                raise _too_slow(name, timeout)
             for key, _ in ready:
                 _take(selector, key, read[key.fd], name)
         output, complaints = (bytes(read[pipe.fileno()]) for pipe in pipes)
     try:
         process.wait(max(0.1, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
-        raise SourceRefusedError(_too_slow(name, timeout)) from None
+        raise _too_slow(name, timeout) from None
     return output, complaints
 
 
@@ -103,11 +103,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _too_slow(name: str, timeout: float) -> str:
-    return f"{name} gave no answer within {timeout:g} s: run it by hand to see why"
+def _too_slow(name: str, timeout: float) -> SourceRefusedError:
+    problem = f"{name} gave no answer within {timeout:g} s"
+    return SourceRefusedError(problem, "run it by hand to see why")
 
 
-def _refusal(argv: Sequence[str], status: int, complaints: bytes) -> str:
-    lines = complaints.decode(errors="replace").strip().splitlines()
+def _failure(argv: Sequence[str], status: int, complaints: str) -> SourceRefusedError:
+    lines = complaints.strip().splitlines()
     why = f" ({lines[-1].strip()})" if lines else ""
-    return f"{argv[0]} failed with status {status}{why}: run `{' '.join(argv)}` by hand"
+    problem = f"{argv[0]} failed with status {status}{why}"
+    return SourceRefusedError(problem, f"run `{' '.join(argv)}` by hand", complaints)

@@ -113,7 +113,7 @@ def _rows_of(twin: Endpoint, name: str) -> list[Row]:
     if not rows:
         names = sorted({row["name"] for row in baseline_rows(twin)})
         known = f"there is {', '.join(names[:5])}" if names else "there is none"
-        raise UserError(f"no baseline {name[:80]!r}; {known}")
+        raise UserError(f"no baseline {name[:80]!r}; {known}", code="unknown-baseline")
     return rows
 
 

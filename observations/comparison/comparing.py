@@ -35,6 +35,9 @@ _TOTAL, _MEAN = "total", "mean"
 class UnknownRunError(UserError):
     """No recorded run or group has this id."""
 
+    code = "no-such-observation"
+    status = 404
+
 
 @dataclass(frozen=True)
 class RunGroup:
@@ -102,22 +105,22 @@ class RunComparison:
 
 
 def run_node(iris: Iris, id_: str) -> URIRef:
-    """Return the IRI of a run from its id or IRI; raises UserError."""
+    """Return the IRI of a run from its id or IRI; raises UnknownRunError."""
     try:
         return iris.observation(id_.rpartition("/")[2])
     except IdError as error:
-        raise UserError(f"no run {id_!r}: {error}") from None
+        raise UnknownRunError(f"no run {id_!r}: {error}") from None
 
 
 def find_group(twin: Endpoint, iris: Iris, id_: str) -> RunGroup:
-    """Find the run or group of repetitions of an id or IRI; raises UserError."""
+    """Find the run or group of repetitions of an id or IRI; raises UnknownRunError."""
     return _group(twin, id_, find_runs(twin, iris, id_))
 
 
 def find_runs(twin: Endpoint, iris: Iris, id_: str) -> list[Row]:
     """Find a run, or the runs of a group, as `observations/runs` returns them.
 
-    Raises UnknownRunError, and UserError for an invalid id.
+    Raises UnknownRunError.
     """
     node = run_node(iris, id_)
     runs = saved_rows(twin, _RUNS, {"group": id_.rpartition("/")[2]})

@@ -62,7 +62,8 @@ def export_run(settings: Settings, twin: Endpoint, id_: str) -> ExportedRun:
     if not rows:
         raise UserError(
             f"no run {id_!r} is recorded: `supertwin query observations/runs` lists "
-            "those that are"
+            "those that are",
+            code="no-such-observation",
         )
     bare = node.rsplit("/", 1)[1]
     graph = _with_known(twin, twin.get_graph(iris.observation_graph(bare)))

@@ -7,6 +7,7 @@ from sampler_bridge.sampling.labelled import Labeller
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.restarting import fault
 from sampler_bridge.sampling.subset import Subset
+from sampling.account.reasons import GapCause
 from sampling.plan_file.plan import FetchGroup
 from sampling.sources.source import Gap, Sample
 
@@ -50,17 +51,17 @@ class Journal:
         gaps = [*labelled.left_out.values(), *chosen.missing.values()]
         self._recorder.record(tick_ms, labelled, gaps)
 
-    def _unreadable(self, reason: str) -> None:
+    def _unreadable(self, cause: GapCause) -> None:
         if not self._is_unreadable:
-            _LOG.exception("%s: %s", self.host, reason)
+            _LOG.exception("%s: %s", self.host, cause.detail)
         self._is_unreadable = True
-        self.silent(reason)
+        self.silent(cause)
 
-    def skipped(self, ticks: int, reason: str) -> None:
+    def skipped(self, ticks: int, cause: GapCause) -> None:
         """Count ticks that gave no values at all."""
-        self._recorder.skip(ticks * self._expected, reason)
+        self._recorder.skip(ticks * self._expected, cause)
 
-    def silent(self, reason: str) -> None:
+    def silent(self, cause: GapCause) -> None:
         """Count a tick for which the source gave nothing usable."""
-        self.gaps = {name: Gap(reason, 1) for name in self._group.names}
-        self.skipped(1, reason)
+        self.gaps = {name: Gap(cause, 1) for name in self._group.names}
+        self.skipped(1, cause)

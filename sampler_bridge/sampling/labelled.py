@@ -12,9 +12,11 @@ import numpy.typing as npt
 from ontology.selectors import series_labels
 from sampler_bridge.log.rows import LogRows, Values
 from sampler_bridge.sending.remote_write import labels
+from sampling.account.reasons import GapCause, GapReason
 from sampling.sources.source import Gap, Sample, SampleColumn, Series
 
 _METRIC = attrgetter("metric")
+_NO_NUMBER = GapCause(GapReason.NOT_STORED, "the value is not a number")
 
 
 class Labelled(NamedTuple):
@@ -56,10 +58,7 @@ class Labeller:
             if not finite.all():
                 left_out.update(map(_METRIC, compress(column.series, ~finite)))
             rows.append(LogRows(self._heads(column), values))
-        gaps = {
-            metric: Gap("the value is not a number", points)
-            for metric, points in left_out.items()
-        }
+        gaps = {metric: Gap(_NO_NUMBER, points) for metric, points in left_out.items()}
         return Labelled(rows, sample.points - left_out.total(), gaps)
 
     def _heads(self, column: SampleColumn) -> Sequence[bytes]:

@@ -7,6 +7,7 @@ from sampler_bridge.errors import NotLoggedError
 from sampler_bridge.log.log import Log
 from sampler_bridge.sampling.labelled import Labelled
 from sampling.account.account import LOG_FULL, Account
+from sampling.account.reasons import GapCause, GapReason
 from sampling.sources.source import Gap
 
 _LOG = logging.getLogger(__name__)
@@ -37,18 +38,18 @@ class Recorder:
             dropped = self._log.append(tick_ms, labelled.rows, self._pack())
         except NotLoggedError as error:
             self._account.lost(error.dropped, LOG_FULL)
-            self._fail(labelled.points, str(error))
+            self._fail(labelled.points, error)
         else:
             self._account.lost(dropped, LOG_FULL)
             self._broken = False
 
-    def skip(self, points: int, reason: str) -> None:
+    def skip(self, points: int, cause: GapCause) -> None:
         """Account for points of ticks that gave no values at all."""
         if points:
-            self._account.skipped(points, reason)
+            self._account.skipped(points, cause)
 
-    def _fail(self, points: int, reason: str) -> None:
-        self._account.lost(points, reason)
+    def _fail(self, points: int, error: NotLoggedError) -> None:
+        self._account.lost(points, GapCause(GapReason.LOG_FAILED, str(error)))
         if not self._broken:
-            _LOG.error("%s; sampling goes on", reason)
+            _LOG.error("%s; sampling goes on", error)
         self._broken = True

@@ -5,6 +5,7 @@ import time
 from abc import abstractmethod
 
 from sampler_bridge.worker import Worker
+from sampling.account.reasons import GapCause, GapReason
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,9 +24,9 @@ class RestartingWorker(Worker):
         try:
             self._sample()
         except Exception as error:
-            reason = fault(error)
-            _LOG.exception("%s: %s; restarting", self._thread.name, reason)
-            self._on_failure(reason)
+            cause = fault(error)
+            _LOG.exception("%s: %s; restarting", self._thread.name, cause.detail)
+            self._on_failure(cause)
             return False
         return True
 
@@ -34,10 +35,11 @@ class RestartingWorker(Worker):
         """Sample until stopped; called again after an error."""
 
     @abstractmethod
-    def _on_failure(self, reason: str) -> None:
-        """Release what may be damaged, and keep the reason for the missing values."""
+    def _on_failure(self, cause: GapCause) -> None:
+        """Release what may be damaged, and keep the cause of the missing values."""
 
 
-def fault(error: Exception) -> str:
+def fault(error: Exception) -> GapCause:
     """Describe an error in one line, as the reason why values are missing."""
-    return f"sampling broke off ({type(error).__name__}: {error}): please report it"
+    detail = f"sampling broke off ({type(error).__name__}: {error}): please report it"
+    return GapCause(GapReason.BROKE_OFF, detail)

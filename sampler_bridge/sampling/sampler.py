@@ -25,13 +25,14 @@ from sampler_bridge.sampling.ticks import (
 )
 from sampler_bridge.sampling.writer_thread import WriterThread
 from sampling.account.account import LATE, SLOW_SOURCE
+from sampling.account.reasons import GapCause, GapReason
 from sampling.errors import SourceDownError
 from sampling.plan_file.plan import FetchGroup
 from sampling.sources.source import Gap, Sample, Source
 
 _LOG = logging.getLogger(__name__)
 
-_NOT_YET = "the source was not reached yet"
+_NOT_YET = GapCause(GapReason.DOWN, "the source was not reached yet", is_start=True)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0
 _LONGEST_WAIT = 5.0  # seconds between checks whether the clock was set
 
@@ -39,7 +40,7 @@ _LONGEST_WAIT = 5.0  # seconds between checks whether the clock was set
 class Sampler(RestartingWorker):
     """Samples metrics of one host at one period (ms) from one source.
 
-    ``reason`` says why the source does not answer (None: it does), ``early_ms`` how
+    ``cause`` says why the source does not answer (None: it does), ``early_ms`` how
     long before its tick the next fetch may begin. The writer thread writes the
     results of a tick to the journal. ``clock`` returns the time in ns.
     """
@@ -55,7 +56,7 @@ class Sampler(RestartingWorker):
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         super().__init__(f"sampler-{period_ms}")
-        self.reason: str | None = _NOT_YET
+        self.cause: GapCause | None = _NOT_YET
         self._source = source
         self.period_ms = period_ms
         self.tried, self.ready = Event(), Event()
@@ -122,12 +123,12 @@ class Sampler(RestartingWorker):
         while (due_ms := self._wait_for(tick_ms)) is not None:
             tick_ms = due_ms
             if self._is_near(tick_ms):
-                tick_ms, reason = self._tick(tick_ms)
+                tick_ms, cause = self._tick(tick_ms)
             else:
-                reason = self.reason or LATE
-                self._skip(1, reason)
+                cause = self.cause or LATE
+                self._skip(1, cause)
             self._dealt_ms = tick_ms
-            tick_ms = self._next_after(tick_ms, reason)
+            tick_ms = self._next_after(tick_ms, cause)
             self._dealt_ms = tick_ms - self.period_ms
         self._source.close()
 
@@ -137,13 +138,13 @@ class Sampler(RestartingWorker):
             return first_tick(self._first_moment(), self.period_ms)
         return self._next_after(self._dealt_ms, self._fault)
 
-    def _on_failure(self, reason: str) -> None:
-        self.reason = self._fault = reason
+    def _on_failure(self, cause: GapCause) -> None:
+        self.cause = self._fault = cause
         self.early_ms = 0
         with contextlib.suppress(Exception):
             self._source.close()
 
-    def _next_after(self, tick_ms: int, reason: str) -> int:
+    def _next_after(self, tick_ms: int, cause: GapCause) -> int:
         """The next tick; ticks that passed meanwhile are skipped while the plan holds.
 
         Later ones are left to the next plan, in this sampler or in another.
@@ -153,7 +154,7 @@ class Sampler(RestartingWorker):
             last_ms = max(self._last_ms(), tick_ms)
             passed = (last_ms - tick_ms) // self.period_ms
             then = NextTick(last_ms + self.period_ms, passed)
-        self._skip(then.skipped, reason)
+        self._skip(then.skipped, cause)
         return then.tick_ms
 
     def _first_moment(self) -> int:
@@ -244,9 +245,9 @@ class Sampler(RestartingWorker):
         self._writer.give(partial(self._journal.planned, group))
         self._source.select(list(group.names))
 
-    def _skip(self, ticks: int, reason: str) -> None:
+    def _skip(self, ticks: int, cause: GapCause) -> None:
         if ticks:
-            self._writer.give(partial(self._journal.skipped, ticks, reason))
+            self._writer.give(partial(self._journal.skipped, ticks, cause))
 
     def _connect_when_due(self) -> None:
         if not self._source.connected and time.monotonic() >= self._connect_at:
@@ -263,13 +264,14 @@ class Sampler(RestartingWorker):
             self._pause = _FIRST_PAUSE
             self._is_reached()
 
-    def _tick(self, tick_ms: int) -> tuple[int, str]:
+    def _tick(self, tick_ms: int) -> tuple[int, GapCause]:
         """Fetch; return the last tick dealt with, and why later ones are skipped."""
+        if not self._source.connected:
+            return self._silent(tick_ms, self.cause or _NOT_YET)
         try:
             began_ms, sample = self._fetch(tick_ms)
         except SourceDownError as error:
-            self._on_source_down(error)
-            return self._silent(tick_ms, str(error))
+            return self._silent(tick_ms, self._on_source_down(error))
         self._is_reached()
         ended_ms = self._now_ms()
         took_ms = ended_ms - began_ms
@@ -287,20 +289,20 @@ class Sampler(RestartingWorker):
         self._writer.give(partial(self._journal.fetched, got_ms, sample))
         return got_ms, why
 
-    def _silent(self, tick_ms: int, reason: str) -> tuple[int, str]:
+    def _silent(self, tick_ms: int, cause: GapCause) -> tuple[int, GapCause]:
         if self._is_due(tick_ms):
-            return self._leave(tick_ms, reason)
-        self._writer.give(partial(self._journal.silent, reason))
-        return tick_ms, reason
+            return self._leave(tick_ms, cause)
+        self._writer.give(partial(self._journal.silent, cause))
+        return tick_ms, cause
 
-    def _leave(self, tick_ms: int, reason: str) -> tuple[int, str]:
+    def _leave(self, tick_ms: int, cause: GapCause) -> tuple[int, GapCause]:
         """Leave later ticks to the next plan; the rest of this plan's ticks is missing.
 
         Another sampler may fetch such a tick too: a tick is recorded once.
         """
         last_ms = max(self._last_ms(), tick_ms - self.period_ms)
-        self._skip((last_ms - tick_ms) // self.period_ms + 1, reason)
-        return last_ms, reason
+        self._skip((last_ms - tick_ms) // self.period_ms + 1, cause)
+        return last_ms, cause
 
     def _fetch(self, tick_ms: int) -> tuple[int, Sample]:
         """Fetch; return when it began (ms) and the values.
@@ -308,8 +310,6 @@ class Sampler(RestartingWorker):
         Reconnects to a restarted source and fetches again, but not when it is too late
         for the tick: the values would belong to a later one.
         """
-        if not self._source.connected:
-            raise SourceDownError(self.reason or _NOT_YET)
         try:
             return self._now_ms(), self._source.fetch()
         except SourceDownError:
@@ -324,15 +324,16 @@ class Sampler(RestartingWorker):
         return self._now_ms() - tick_ms <= self.period_ms // 2
 
     def _is_reached(self) -> None:
-        if self.reason is not None:
+        if self.cause is not None:
             _LOG.info("the source of %s answers", self._journal.host)
-        self.reason = None
+        self.cause = None
 
-    def _on_source_down(self, error: SourceDownError) -> None:
+    def _on_source_down(self, error: SourceDownError) -> GapCause:
         self.early_ms = 0
-        if self.reason is None:
+        if self.cause is None:
             _LOG.warning("%s", error)
-        self.reason = str(error)
+        self.cause = GapCause(GapReason.DOWN, str(error), error.is_start)
+        return self.cause
 
     def _now_ms(self) -> int:
         return self._clock() // 1_000_000

@@ -137,7 +137,7 @@ class Samplers:
             samplers = list(self._running.values())
         if not samplers:
             return "there is no plan: waiting for one"
-        return next((one.reason for one in samplers if one.reason), None)
+        return next((one.cause.detail for one in samplers if one.cause), None)
 
     @property
     def gaps(self) -> Mapping[str, Gap]:
@@ -173,7 +173,7 @@ def _wait_until_ready(new: Collection[Sampler], old: Collection[Sampler]) -> Non
     """
     began = time.monotonic()
     _wait([sampler.tried for sampler in new], began + _READY_SECONDS)
-    if any(sampler.reason is None for sampler in old):
+    if any(sampler.cause is None for sampler in old):
         _wait([sampler.ready for sampler in new], began + _LONGEST_READY_SECONDS)
 
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sampling.account.reasons import GapCause, GapReason
 from sampling.plan_file.choice import InstanceSelection
 from sampling.sources.source import Gap, Sample, SampleColumn, Series
 
-ABSENT = "no such instance at present"
+ABSENT = GapCause(GapReason.ABSENT, "no such instance at present")
 
 
 class _Mask(NamedTuple):
@@ -90,7 +91,7 @@ class Subset:
         if known is None:
             return gap
         open_ = self._is_open(metric)
-        return Gap(gap.reason, min(gap.points, known) if open_ else known - given)
+        return Gap(gap.cause, min(gap.points, known) if open_ else known - given)
 
     def _absent(
         self, given: Mapping[str, int], gaps: Mapping[str, Gap]

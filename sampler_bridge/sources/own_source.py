@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 
 from sampling.sources.own_metrics import DOMAINS, OWN_METRICS, PREFIX, OwnMetric
-from sampling.sources.source import Gap, Sample, SampleColumn, Series
+from sampling.sources.source import (
+    NO_VALUE,
+    UNKNOWN_METRIC,
+    Gap,
+    Sample,
+    SampleColumn,
+    Series,
+)
 
 Figures = Mapping[str, Any]
 _NAMED = {metric.name: metric for metric in OWN_METRICS}
@@ -34,7 +41,7 @@ class OwnSource:
         """Fetch these metrics from now on."""
         known = [name for name in metrics if name in _NAMED]
         unknown = set(metrics) - set(known)
-        self._unknown = {name: Gap("Unknown metric name", 1) for name in unknown}
+        self._unknown = {name: Gap(UNKNOWN_METRIC, 1) for name in unknown}
         self._chosen = [_NAMED[name] for name in known]
         self._series = {}
 
@@ -47,7 +54,7 @@ class OwnSource:
             found[metric.type] |= values
             if not values:
                 points = len(DOMAINS[metric.domain]) if metric.domain else 1
-                missing[metric.name] = Gap("no value at present", points)
+                missing[metric.name] = Gap(NO_VALUE, points)
         columns = [self._column(type_, values) for type_, values in found.items()]
         return Sample(tuple(filter(None, columns)), missing)
 

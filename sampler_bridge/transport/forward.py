@@ -82,6 +82,7 @@ class SshForward(Worker):
         self._config = config
         self._remote_socket = remote_socket
         self._reason: str | None = "it was not reached yet"
+        self._is_start = True
         self._ssh: Ssh | None = None
         self._down_since = time.monotonic()
         self._ending = Event()
@@ -118,7 +119,8 @@ class SshForward(Worker):
         self._reason = "its login was ended"
 
     def _down(self, reason: str) -> SourceDownError:
-        return SourceDownError(f"PMCD of {self._address} does not answer: {reason}")
+        text = f"PMCD of {self._address} does not answer: {reason}"
+        return SourceDownError(text, is_start=self._is_start)
 
     def _pause(self) -> float:
         return min(_FIRST_PAUSE + self._part(), _LONGEST_PAUSE)
@@ -145,7 +147,8 @@ class SshForward(Worker):
         try:
             if self._is_in(ssh) and self._forward(ssh):
                 _LOG.info("%s: logged in", self._address)
-                self._reason, since = None, time.monotonic()
+                self._reason, self._is_start = None, False
+                since = time.monotonic()
                 ssh.wait()
                 if time.monotonic() - since > _HOLDS:
                     self._down_since = time.monotonic()
@@ -198,4 +201,4 @@ class SshForward(Worker):
     def _set_reason(self, reason: str) -> None:
         if reason != self._reason:
             _LOG.warning("%s: %s", self._address, reason)
-        self._reason = reason
+        self._reason, self._is_start = reason, False

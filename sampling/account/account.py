@@ -7,14 +7,14 @@ from threading import RLock
 from typing import Any
 
 from sampling.account.losses import Losses
-from sampling.account.reasons import by_word
+from sampling.account.reasons import GapCause, GapReason, by_reason
 from sampling.sources.source import Gap
 
-LATE = "the bridge was late"
-LOG_FULL = "the log was full"
-SLOW_SOURCE = "the source answered too late"
-REFUSED = "the store refused it"
-UNREADABLE = "the log was damaged"
+LATE = GapCause(GapReason.LATE, "the bridge was late")
+LOG_FULL = GapCause(GapReason.LOG_FULL, "the log was full")
+SLOW_SOURCE = GapCause(GapReason.SLOW, "the source answered too late")
+REFUSED = GapCause(GapReason.REFUSED, "the store refused it")
+UNREADABLE = GapCause(GapReason.LOG_DAMAGED, "the log was damaged")
 
 
 class Account:
@@ -32,7 +32,7 @@ class Account:
         self._written = 0
         self._resent = 0
         self._last_tick_ms: int | None = None
-        self._missing: Counter[str] = Counter()
+        self._missing: Counter[GapCause] = Counter()
         self._losses = Losses()
 
     @contextmanager
@@ -52,19 +52,19 @@ class Account:
             self._expected += fetched
             for gap in gaps:
                 self._expected += gap.points
-                self._miss(gap.points, gap.reason)
+                self._miss(gap.points, gap.cause)
 
-    def skipped(self, points: int, reason: str) -> None:
+    def skipped(self, points: int, cause: GapCause) -> None:
         """Count points of ticks that gave no values at all."""
         with self._lock:
             self._expected += points
-            self._miss(points, reason)
+            self._miss(points, cause)
 
-    def lost(self, points: int, reason: str) -> None:
+    def lost(self, points: int, cause: GapCause) -> None:
         """Count points, expected before, that will not reach the store."""
         if points:
             with self._lock:
-                self._miss(points, reason)
+                self._miss(points, cause)
 
     def sent(self, written: int, again: int) -> None:
         """Count points that the store acknowledged, for the first time or again."""
@@ -72,15 +72,15 @@ class Account:
             self._written += written
             self._resent += again
 
-    def arrived(self, points: int, reason: str) -> None:
+    def arrived(self, points: int, cause: GapCause) -> None:
         """Count points as written that were counted as lost for a reason before."""
         with self._lock:
-            self._missing[reason] -= points
+            self._missing[cause] -= points
             self._written += points
 
-    def _miss(self, points: int, reason: str) -> None:
-        self._missing[reason] += points
-        self._losses.add(points, reason)
+    def _miss(self, points: int, cause: GapCause) -> None:
+        self._missing[cause] += points
+        self._losses.add(points, cause)
 
     def losing(self) -> dict[str, Any]:
         """How many points were lost in the last seconds, and why."""
@@ -97,9 +97,18 @@ class Account:
                 "fetched": self._fetched,
                 "written": self._written,
                 "late": self._missing[LATE],
-                "missing": {k: n for k, n in sorted(self._missing.items()) if n},
-                "reasons": by_word(self._missing),
+                "missing": _by_detail(self._missing),
+                "reasons": by_reason(self._missing),
                 "dropped": self._missing[LOG_FULL],
                 "resent": self._resent,
                 "losing": self._losses.figures(),
             }
+
+
+def _by_detail(missing: Mapping[GapCause, int]) -> dict[str, dict[str, int]]:
+    """Points by reason and detail, without those that have no points."""
+    found: dict[str, Counter[str]] = {}
+    for cause, points in sorted(missing.items()):
+        if points:
+            found.setdefault(cause.reason.value, Counter())[cause.detail] += points
+    return {reason: dict(details) for reason, details in found.items()}

@@ -9,6 +9,7 @@ from typing import Any
 
 from ontology.iris import encode_id
 from sampling.account.losses import losing_line
+from sampling.account.reasons import GapCause, read_cause
 
 # The bridge writes the file every second, whether or not a tick was due.
 FRESH_S = 10.0
@@ -80,11 +81,10 @@ class BridgeStatus:
         """Seconds since the last tick."""
         return _age(self.status.get("last_tick_ms"))
 
-    def metric_reason(self, metric: str) -> str:
-        """Why a sampled metric has no value; empty if it has one."""
+    def metric_cause(self, metric: str) -> GapCause | None:
+        """Why a sampled metric has no value; None if it has one."""
         metrics = self.status.get("metrics")
-        found = metrics.get(metric) if isinstance(metrics, dict) else None
-        return str(found.get("reason") or "") if isinstance(found, dict) else ""
+        return read_cause(metrics.get(metric)) if isinstance(metrics, dict) else None
 
     @property
     def _queue(self) -> dict[str, Any]:

@@ -5,32 +5,29 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sampling.account.reasons import LOST, word
+from sampling.account.reasons import GapCause, GapReason
 
 _SECONDS = 10
-# Part of the reason of the first ticks after a start, before the source can answer.
-_STARTING = "was not reached yet"
 
 
 class Losses:
-    """Counts the lost points of the last 10 s by the words of their reasons.
+    """Counts the lost points of the last 10 s by reason.
 
     ``clock`` returns seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._seen: deque[tuple[int, str, int]] = deque()
+        self._seen: deque[tuple[int, GapReason, int]] = deque()
 
-    def add(self, points: int, reason: str) -> None:
-        """Count points for a reason, unless it says that the source has no value."""
-        reason_word = word(reason)
-        if points <= 0 or reason_word not in LOST or _STARTING in reason:
+    def add(self, points: int, cause: GapCause) -> None:
+        """Count points, unless the source has no value or was only just started."""
+        if points <= 0 or not cause.reason.is_loss or cause.is_start:
             return
         second = int(self._clock())
-        if self._seen and self._seen[-1][:2] == (second, reason_word):
+        if self._seen and self._seen[-1][:2] == (second, cause.reason):
             points += self._seen.pop()[2]
-        self._seen.append((second, reason_word, points))
+        self._seen.append((second, cause.reason, points))
 
     def figures(self) -> dict[str, Any]:
         """How many points were lost in the last seconds, and why."""
@@ -38,8 +35,8 @@ class Losses:
         while self._seen and self._seen[0][0] < oldest:
             self._seen.popleft()
         reasons = Counter[str]()
-        for _, reason_word, points in self._seen:
-            reasons[reason_word] += points
+        for _, reason, points in self._seen:
+            reasons[reason.value] += points
         listed = dict(sorted(reasons.items()))
         return {"seconds": _SECONDS, "points": reasons.total(), "reasons": listed}
 

@@ -170,5 +170,5 @@ def count_series(settings: Settings) -> int:
 def _missing(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
     """The share of the points expected between two moments that are missing."""
     expected = after["expected"] - before["expected"]
-    lost = sum(after["missing"].values()) - sum(before["missing"].values())
+    lost = sum(after["reasons"].values()) - sum(before["reasons"].values())
     return lost / expected if expected else 0.0

@@ -16,10 +16,16 @@ class CostError(SuperTwinError):
 class CalibrationError(CostError):
     """The machine could not be measured as required."""
 
+    code = "calibration-failed"
+
 
 class BusyError(CalibrationError):
     """The machine got busy while it was measured in the background."""
 
+    code = "machine-busy"
+
 
 class ModelError(CostError):
     """A file holds no readable calibration."""
+
+    code = "bad-cost-model"

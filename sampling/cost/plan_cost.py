@@ -108,7 +108,8 @@ def check_cost(settings: Settings, found: PlanCost) -> None:
         raise UserError(
             f"the plan exceeds what is added without confirmation: {beyond}; "
             f"{calibrate}sample less often or fewer instances, raise the limit, "
-            "or accept it (`--yes`, `accept_cost`)"
+            "or accept it (`--yes`, `accept_cost`)",
+            code="plan-too-costly",
         )
 
 

@@ -41,4 +41,4 @@ def current_model(settings: Settings) -> "CostModel":
     try:
         return load_model(model_path(settings)) or default_model()
     except ModelError as error:  # its message says how to write it again
-        raise UserError(str(error)) from error
+        raise UserError(str(error), code=error.code) from error

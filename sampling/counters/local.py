@@ -76,7 +76,7 @@ def count(home: Path, prepared: CountingSetup | None, pid: int) -> None:
 def counting_process(state: StackState | None) -> int:
     """The pid of the PMCD for PMU events; raises UserError if there is none."""
     if state is None:
-        raise UserError("the stack is not running: `make up`")
+        raise UserError("the stack is not running: `make up`", code="not-running")
     child = state.children.get(COUNTING)
     if child is None:
         try:
@@ -153,7 +153,9 @@ def _check_refusals(prepared: CountingSetup, lacks: list[str], log: str) -> None
     refused = {name: f"{why} (cpu{cpu})" for cpu, name, why in found}
     for event in prepared.events:
         if event.value in lacks and event.configured in refused:
-            raise UserError(f"{event}: {printable(refused[event.configured])}")
+            raise UserError(
+                f"{event}: {printable(refused[event.configured])}", code="not-countable"
+            )
 
 
 def _read(log: Path) -> str:

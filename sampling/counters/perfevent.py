@@ -41,7 +41,9 @@ class CountingSetup:
     def checked(self) -> "CountingSetup":
         """Return itself; raises UserError with all reasons of refusals, if any."""
         if self.choice.refused:
-            raise UserError("; ".join(self.choice.refused.values()))
+            raise UserError(
+                "; ".join(self.choice.refused.values()), code="not-countable"
+            )
         return self
 
 
@@ -63,7 +65,7 @@ def prepare(
         choice = choose(known, terms, dict.fromkeys(events), _encode)
         remarks = check_counters(known, choice, multiplex)
     except PerfeventError as error:
-        raise UserError(str(error)) from error
+        raise UserError(str(error), code="not-countable") from error
     return CountingSetup(known, choice, configuration(known, choice), remarks)
 
 

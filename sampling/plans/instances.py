@@ -85,7 +85,7 @@ def _metric(host: str, twin: Endpoint, name: str) -> GraphMetric:
     bound = {"host": host, "metric": name}
     rows = saved_rows(twin, "telemetry/instances", bound)
     if not rows:
-        raise PlanRequestError(_unknown(host, name, twin))
+        raise PlanRequestError(_unknown(host, name, twin), code="unknown-metric")
     first = rows[0]
     if first["valueType"] in _NOT_NUMBERS:
         what = _NOT_NUMBERS[first["valueType"]]
@@ -124,7 +124,8 @@ def _named(metric: GraphMetric, names: Sequence[str], host: URIRef) -> PlanMetri
         if name not in metric.instances and not metric.at_fetch:
             raise PlanRequestError(
                 f"metric {metric.name} has no instance {name!r}; it has "
-                f"{_restricted(metric.instances)}"
+                f"{_restricted(metric.instances)}",
+                code="unknown-instance",
             )
     known = {name: iri for name, iri in metric.instances.items() if name in names}
     return PlanMetric(metric.name, metric.iri, known, tuple(_distinct(names)))
@@ -136,7 +137,8 @@ def _answer(request: PlanRequest, twin: Endpoint) -> TermRows:
     except UnknownQueryError:
         raise PlanRequestError(
             f"no saved query {request.query[:80]!r}: `supertwin query --help` lists "
-            "them"
+            "them",
+            code="unknown-query",
         ) from None
     _check_form(query)
     given = dict(request.parameters)
@@ -145,7 +147,7 @@ def _answer(request: PlanRequest, twin: Endpoint) -> TermRows:
     try:
         text = query.bind(given)
     except ParameterError as error:
-        raise PlanRequestError(str(error)) from None
+        raise PlanRequestError(str(error), code="bad-parameter") from None
     return twin.select(text)
 
 

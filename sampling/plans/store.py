@@ -37,7 +37,8 @@ def _check_free(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
         check_host(request.host, twin, iris)
         raise PlanRequestError(
             f"{request.host} has a plan {request.name} already: give another name, or "
-            "remove it first"
+            "remove it first",
+            code="plan-exists",
         )
 
 
@@ -112,7 +113,9 @@ def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
         names = plan_names(host, twin)
         near = get_close_matches(name, names, n=3) or names
         known = f"it has {', '.join(near)}" if near else "it has none"
-        raise PlanRequestError(f"{host} has no plan {name}; {known}")
+        raise PlanRequestError(
+            f"{host} has no plan {name}; {known}", code="no-such-plan"
+        )
     twin.update(_removal(host, name, iris))
 
 
@@ -123,7 +126,7 @@ def check_host(host: str, twin: Endpoint, iris: Iris) -> None:
         known = [str(row["host"]) for row in saved_rows(twin, "inventory/hosts")]
         near = get_close_matches(host[:100], known, n=3) or known[:5]
         hint = f"the twin has {', '.join(near)}" if near else "the twin has none"
-        raise PlanRequestError(f"no host {host[:100]!r}: {hint}")
+        raise PlanRequestError(f"no host {host[:100]!r}: {hint}", code="unknown-host")
 
 
 def plan_names(host: str, twin: Endpoint) -> list[str]:
@@ -146,7 +149,9 @@ def _node(host: str, iris: Iris) -> URIRef:
     try:
         return iris.host(host)
     except IdError as error:
-        raise PlanRequestError(f"no host {host!r}: {error}") from None
+        raise PlanRequestError(
+            f"no host {host!r}: {error}", code="unknown-host"
+        ) from None
 
 
 def _plan_exists(host: str, name: str, iris: Iris, *, has_plan: bool) -> str:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from core.linux.pmapi import PmStatus
+
 Words = npt.NDArray[np.uint32]
 Longs = npt.NDArray[np.int64]
 
@@ -31,7 +33,6 @@ _PIECES = {False: struct.Struct("<4xI"), True: struct.Struct("<4xQ")}
 
 
 MOST_BYTES = 256
-_IMPOSSIBLE = -12362  # PM_ERR_CONV
 
 
 class Raw(NamedTuple):
@@ -135,7 +136,7 @@ def decode_texts(address: int, first: int, metrics: int) -> RawTexts:
     counts = _words(sets + 4).view(np.int32)
     # An agent may give a number for a text.
     broken = (counts > 0) & (_words(sets + 8) == _IN_PLACE)
-    counts = np.where(broken, np.int32(_IMPOSSIBLE), counts)
+    counts = np.where(broken, np.int32(PmStatus.CONVERSION), counts)
     values = _spread(sets + _SET_HEADER, np.maximum(counts, 0), _VALUE_BYTES)
     blocks = _pointers(values + 8)
     lengths = (_words(blocks) & 0xFFFFFF).astype(np.int64) - 4

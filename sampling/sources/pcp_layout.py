@@ -8,11 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from core.linux import pmapi
+from sampling.account.reasons import GapCause, GapReason
 from sampling.sources.pcp_decode import Raw
-from sampling.sources.source import Gap, SampleColumn, Series
+from sampling.sources.pcp_reasons import cause_of
+from sampling.sources.source import NO_VALUE, Gap, SampleColumn, Series
 
 Names = Mapping[int, str]
 Instances = npt.NDArray[np.int32]
+
+NAMELESS = GapCause(GapReason.NAMELESS, "an instance without a name")
 
 
 class ValueType(NamedTuple):
@@ -43,8 +47,7 @@ class FetchedMetric(NamedTuple):
 
 def gap_of(count: int, points: int) -> Gap:
     """The gap for a count without values: an error of PCP, or no value at present."""
-    reason = pmapi.error_text(count) if count < 0 else "no value at present"
-    return Gap(reason, points)
+    return Gap(cause_of(count) if count < 0 else NO_VALUE, points)
 
 
 class InstanceNames:
@@ -188,7 +191,7 @@ class ColumnLayout:
         else:
             self.gaps[metric] = gap_of(count, self._sizes.get(metric, 1))
         if nameless:
-            self.gaps[metric] = Gap("an instance without a name", nameless)
+            self.gaps[metric] = Gap(NAMELESS, nameless)
             self.forget()
 
     def _piece(

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from core.linux import pmapi
+from sampling.account.reasons import GapCause, GapReason
 from sampling.errors import SourceDownError
 from sampling.sources.pcp_layout import KINDS, FetchedMetric, InstanceNames
 from sampling.sources.pcp_names import NamesConnection
+from sampling.sources.pcp_reasons import cause_of
 from sampling.sources.pcp_texts import SeenTexts
 from sampling.sources.pcp_values import Values
 from sampling.sources.source import Gap, LateSample, Sample
@@ -141,12 +143,13 @@ class PcpSource:
     def _note(self, name: str, answer: pmapi.MetricDescriptor | pmapi.PmError) -> None:
         """Save the description of a metric, or why it is not fetched."""
         if isinstance(answer, pmapi.PmError):
-            self._unknown[name] = Gap(str(answer), self._sizes.get(name, 1))
+            self._unknown[name] = Gap(cause_of(answer.number), self._sizes.get(name, 1))
         elif answer.type in KINDS or answer.type == pmapi.TYPE_STRING:
             self._known[name] = answer
         else:
             what = _NOT_NUMBERS.get(answer.type, "values of an unknown type")
-            self._unknown[name] = Gap(f"{what} are not stored", 1)
+            cause = GapCause(GapReason.NOT_STORED, f"{what} are not stored")
+            self._unknown[name] = Gap(cause, 1)
 
     def _arrange(self) -> None:
         found = [
@@ -175,4 +178,5 @@ class PcpSource:
 
 def _may_pass(answer: pmapi.MetricDescriptor | pmapi.PmError) -> bool:
     """Whether a look-up failed for a reason other than the name."""
-    return isinstance(answer, pmapi.PmError) and answer.code != pmapi.UNKNOWN_NAME
+    unknown = pmapi.PmStatus.UNKNOWN_NAME
+    return isinstance(answer, pmapi.PmError) and answer.number != unknown

@@ -6,12 +6,20 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
+from sampling.account.reasons import GapCause, GapReason
 from sampling.sources.pcp_decode import MOST_BYTES, RawTexts
-from sampling.sources.pcp_layout import FetchedMetric, InstanceNames, gap_of
+from sampling.sources.pcp_layout import (
+    NAMELESS,
+    FetchedMetric,
+    InstanceNames,
+    gap_of,
+)
 from sampling.sources.source import Gap, SampleColumn, Series
 
 MOST_TEXTS = 20
-TOO_MANY = f"more than {MOST_TEXTS} texts of one instance in an hour"
+TOO_MANY = GapCause(
+    GapReason.TEXTS, f"more than {MOST_TEXTS} texts of one instance in an hour"
+)
 _HOUR = 3600
 _CUT = "…"
 
@@ -103,7 +111,7 @@ class Texts:
         for series, raw in zip(named, texts, strict=True):
             text = printable_text(raw)
             if series is None:
-                self._miss(metric.name, "an instance without a name")
+                self._miss(metric.name, NAMELESS)
                 self.forget()
             elif self._seen.admits(series, text):
                 found.append(series._replace(text=text))
@@ -111,9 +119,9 @@ class Texts:
                 self._miss(metric.name, TOO_MANY)
         return found
 
-    def _miss(self, metric: str, reason: str) -> None:
+    def _miss(self, metric: str, cause: GapCause) -> None:
         known = self.gaps.get(metric)
-        self.gaps[metric] = Gap(reason, 1 + (known.points if known else 0))
+        self.gaps[metric] = Gap(cause, 1 + (known.points if known else 0))
 
     def _note(self, metric: str, count: int, given: int) -> None:
         if count > 0:

@@ -7,6 +7,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sampling.account.reasons import GapCause, GapReason
+
+NO_VALUE = GapCause(GapReason.ABSENT, "no value at present")
+UNKNOWN_METRIC = GapCause(GapReason.UNKNOWN, "Unknown metric name")
+
 
 class Series(NamedTuple):
     """What one value belongs to; ``instance`` is None if the metric has none.
@@ -35,7 +40,7 @@ class SampleColumn:
 class Gap(NamedTuple):
     """Why a metric gave no value, and how many it would have given."""
 
-    reason: str
+    cause: GapCause
     points: int
 
 

@@ -4,20 +4,20 @@ from dataclasses import dataclass
 
 from core.stores.series_store import StoredSample
 from ontology.figures import figures
-from queries.diagnosis import Finding, MetricFacts, failed, finding
-from sampling.account import reasons
+from queries.diagnosis import Finding, MetricFacts, finding
 from sampling.account.bridge_status import BridgeStatus
+from sampling.account.reasons import GapReason
 
 # A value is fresh for some periods, so that one late tick raises no alarm.
 _FRESH_PERIODS = 3.0
 _FRESH_S = 5.0
 _OF_REASON = {
-    reasons.AGENT: "agent down",
-    reasons.DOWN: "PMCD down",
-    reasons.DENIED: "no permission",
-    reasons.LATE: "bridge behind",
-    reasons.SLOW: "bridge behind",
-    reasons.TEXTS: "too many texts",
+    GapReason.AGENT: "agent down",
+    GapReason.DOWN: "PMCD down",
+    GapReason.DENIED: "no permission",
+    GapReason.LATE: "bridge behind",
+    GapReason.SLOW: "bridge behind",
+    GapReason.TEXTS: "too many texts",
 }
 
 
@@ -157,15 +157,15 @@ def _of_bridge(evidence: Evidence) -> Finding | None:
         return Finding("bridge down", f"the bridge does not run: {bridge.reason}")
     if bridge.pcp_reason:
         return Finding("PMCD down", f"PMCD gives nothing: {bridge.pcp_reason}")
-    said = bridge.metric_reason(evidence.metric)
-    verdict = _OF_REASON.get(reasons.word(said))
+    cause = bridge.metric_cause(evidence.metric)
+    verdict = _OF_REASON.get(cause.reason, "PCP error") if cause else ""
     # A late bridge lacks some ticks; a fault of the log concerns every point.
-    if bridge.log_reason and (not said or verdict == "bridge behind"):
+    if bridge.log_reason and verdict in ("", "bridge behind"):
         return Finding("log down", bridge.log_reason)
-    if not said:
+    if cause is None:
         return None
-    reason = f"PCP is asked for {evidence.metric!r}, and answers: {said}"
-    return Finding(verdict, reason) if verdict else failed(reason)
+    reason = f"PCP is asked for {evidence.metric!r}, and answers: {cause.detail}"
+    return Finding(verdict, reason)
 
 
 def _of_store(evidence: Evidence) -> Finding:

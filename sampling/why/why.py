@@ -145,7 +145,7 @@ async def _known(
         )
     except ParameterError as error:
         title = "A parameter does not fit"
-        raise ApiError(400, "bad-parameter", title, str(error)) from None
+        raise ApiError(400, error.code, title, str(error)) from None
     return read_known(await clients.graph.select(text))
 
 

@@ -55,7 +55,9 @@ def make_backup(settings: Settings, folder: Path, progress: Progress) -> int:
 
 def _check(settings: Settings, folder: Path) -> None:
     if folder.exists():
-        raise UserError(f"{folder} exists: name a new folder for the backup")
+        raise UserError(
+            f"{folder} exists: name a new folder for the backup", code="backup-exists"
+        )
     if settings.fuseki_url or settings.store_read_url or settings.store_write_url:
         raise UserError(
             "Fuseki or VictoriaMetrics is elsewhere (SUPERTWIN_FUSEKI_URL, "
@@ -103,7 +105,8 @@ def _dump(settings: Settings, dataset: str, path: Path) -> None:
                 file.write(piece)
     except httpx.ConnectError:
         raise UserError(
-            f"no Fuseki answers at {settings.fuseki}: start the stack (`supertwin up`)"
+            f"no Fuseki answers at {settings.fuseki}: start the stack (`supertwin up`)",
+            code="not-running",
         ) from None
     except httpx.HTTPError as error:
         raise SuperTwinError(f"{url} was not read: {error}") from error

@@ -17,6 +17,12 @@ FORMAT = 1
 _SHOWN = 3
 
 
+class BackupError(UserError):
+    """A folder is not a backup, or its files were damaged."""
+
+    code = "bad-backup"
+
+
 def write_manifest(folder: Path, about: dict[str, Any]) -> int:
     """Describe all files of a new backup; return how many there are."""
     files = _checksums(folder)
@@ -27,22 +33,22 @@ def write_manifest(folder: Path, about: dict[str, Any]) -> int:
 
 
 def checked_manifest(folder: Path) -> dict[str, Any]:
-    """Return a backup's manifest; raises UserError if a file differs from it."""
+    """Return a backup's manifest; raises BackupError if a file differs from it."""
     manifest = folder / MANIFEST
     found = read_json(manifest) if _kind(manifest) == stat.S_IFREG else None
     if found is None or not isinstance(found.get("files"), dict):
-        raise UserError(
+        raise BackupError(
             f"{folder} is not a backup (it has no valid {MANIFEST}): "
             "name a folder that `supertwin backup` wrote"
         )
     if found.get("format") != FORMAT:
-        raise UserError(
+        raise BackupError(
             f"{folder} has format {found.get('format')} of backups, this release reads "
             f"{FORMAT}: restore it with release {found.get('supertwin')}"
         )
     for name in (f"{dataset}.nq" for dataset in DATASETS):
         if name not in found["files"]:
-            raise UserError(
+            raise BackupError(
                 f"{folder} is not a complete backup ({MANIFEST} has no {name}): "
                 "restore another one"
             )
@@ -50,7 +56,7 @@ def checked_manifest(folder: Path) -> dict[str, Any]:
     wrong = sorted({name for name, _ in named.items() ^ _checksums(folder).items()})
     if wrong:
         more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-        raise UserError(
+        raise BackupError(
             f"{folder} differs from its checksums ({', '.join(wrong[:_SHOWN])}{more}): "
             "restore another backup, or another copy of this one"
         )
@@ -63,7 +69,7 @@ def _checksums(folder: Path) -> dict[str, str]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """All files below a folder; raises UserError for anything but a file or folder.
+    """All files below a folder; raises BackupError for anything but a file or folder.
 
     A link's target has no checksum, and reading a pipe could block.
     """
@@ -72,7 +78,7 @@ def _files(folder: Path) -> Iterator[Path]:
         if kind == stat.S_IFREG:
             yield path
         elif kind != stat.S_IFDIR:
-            raise UserError(
+            raise BackupError(
                 f"{path} is neither a file nor a folder, so it is not from a backup: "
                 "remove it, or restore another copy"
             )

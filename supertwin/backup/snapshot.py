@@ -49,7 +49,8 @@ def _asked(
     except httpx.ConnectError:
         raise UserError(
             f"no VictoriaMetrics answers at {settings.store_read}: start the stack "
-            "(`supertwin up`)"
+            "(`supertwin up`)",
+            code="not-running",
         ) from None
     except httpx.HTTPStatusError as error:
         raise UserError(

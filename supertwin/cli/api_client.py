@@ -6,9 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import click
-
 from api.access.local_api import LocalApi, read_local_api
+from core.errors import SuperTwinError, UserError
 from core.stores.http_connection import BROKEN, HttpConnection, lines
 
 _SECONDS = 60.0
@@ -19,14 +18,16 @@ _HEADERS = {
 }
 
 
-class ApiAnswerError(click.ClickException):
-    """A refusal of the API, which the user can fix."""
+class ApiAnswerError(UserError):
+    """The API refuses a request without a code of its own."""
 
-    exit_code = 2
+    code = "api-refused"
 
 
-class ApiUnavailableError(click.ClickException):
-    """No API answers, or it fails."""
+class ApiUnavailableError(SuperTwinError):
+    """The API does not answer, or fails without a code of its own."""
+
+    code = "api-away"
 
 
 class ApiClient:
@@ -41,7 +42,8 @@ class ApiClient:
         local = read_local_api(home)
         if local is None:
             raise ApiUnavailableError(
-                f"no SuperTwin of yours runs in {home}: `make up` starts one"
+                f"no SuperTwin of yours runs in {home}: `make up` starts one",
+                code="not-running",
             )
         self._local, self._connection = local, _connection(local)
 
@@ -112,9 +114,11 @@ def _away(local: LocalApi, error: Exception) -> ApiUnavailableError:
     )
 
 
-def _refusal(status: int, text: bytes) -> click.ClickException:
+def _refusal(status: int, text: bytes) -> SuperTwinError:
     kind = ApiUnavailableError if status >= _FAILURE else ApiAnswerError
     try:
-        return kind(str(json.loads(text)["detail"]))
-    except (ValueError, TypeError, KeyError):
+        problem = json.loads(text)
+        code = str(problem.get("type", "")).rpartition("/")[2]
+        return kind(str(problem["detail"]), code=code)
+    except (ValueError, TypeError, KeyError, AttributeError):
         return kind(f"SuperTwin answered with {status}")

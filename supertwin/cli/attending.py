@@ -140,7 +140,7 @@ class AttendedRunner:
             return
         except ApiAnswerError as error:
             self._is_lost = True
-            say(f"this run is not recorded: {error.message}")
+            say(f"this run is not recorded: {error}")
             answer = None
         self._sent += len(now)
         del self._unsent[: len(now)]

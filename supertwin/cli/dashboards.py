@@ -44,7 +44,12 @@ _NO_ACCOUNT = (401, 403)
 
 
 class BadExpressionError(SuperTwinError):
-    """The store rejects an expression; the text is the store's reason."""
+    """The store rejects an expression that is checked.
+
+    The text is the store's reason.
+    """
+
+    code = "bad-panel-expression"
 
 
 class _Folder(click.Path):

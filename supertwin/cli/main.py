@@ -1,7 +1,7 @@
 """The command line: all commands by name, and the reporting of their errors.
 
-An error is one line on stderr that names the thing and the fix. The exit status is 2
-for what the user can fix, 1 for a failure.
+An error is one line on stderr that names the thing and the fix, and ends with its code
+in brackets. The exit status is 2 for what the user can fix, 1 for a failure.
 """
 
 import os
@@ -13,6 +13,7 @@ import click
 
 from supertwin.cli.lazy import LazyGroup
 
+BAD_USAGE = "bad-usage"
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141  # what a shell reports for SIGPIPE
 
@@ -67,10 +68,10 @@ class RootCommand(LazyGroup):
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
             path = error.ctx.command_path if error.ctx else ctx.command_path
-            click.echo(f"supertwin: name a command of `{path}`", err=True)
+            _echo(f"name a command of `{path}`", BAD_USAGE)
             ctx.exit(error.exit_code)
         except click.ClickException as error:
-            click.echo(f"supertwin: {_line(error)}", err=True)
+            _echo(_line(error), BAD_USAGE)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             click.echo("supertwin: interrupted", err=True)
@@ -81,9 +82,11 @@ class RootCommand(LazyGroup):
                 ctx.exit(_PIPE_CLOSED)
             if ctx.params.get("traceback"):
                 raise
-            from core.errors import error_lines, exit_code
+            from core.errors import error_code, error_lines, exit_code
 
-            for line in error_lines(error):
+            first, *more = error_lines(error)
+            _echo(first, error_code(error))
+            for line in more:
                 click.echo(f"supertwin: {line}", err=True)
             ctx.exit(exit_code(error))
 
@@ -93,6 +96,11 @@ class RootCommand(LazyGroup):
 @click.option("--traceback", is_flag=True, help="Show where in the code it fails.")
 def main(traceback: bool) -> None:
     """A semantic digital twin of HPC machines."""
+
+
+def _echo(line: str, code: str) -> None:
+    """Print an error; its code comes last, so that the text is read first."""
+    click.echo(f"supertwin: {line} [{code}]", err=True)
 
 
 def _stdout_is_closed() -> bool:

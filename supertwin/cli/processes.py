@@ -61,7 +61,8 @@ def forget_command(name: str, yes: bool) -> None:
     if not known:
         raise UserError(
             f"no process of {settings.host} has the name {name[:64]!r}: "
-            "`supertwin query process/named` lists them"
+            "`supertwin query process/named` lists them",
+            code="unknown-process",
         )
     _note(settings, "process.forgotten", name)
     click.echo(f"{name} is forgotten")
@@ -77,5 +78,6 @@ def _check_host(settings: Settings) -> None:
     if read_twin(settings, settings.host) is None:
         raise UserError(
             f"{settings.host} is not in the twin: run `supertwin up`, or "
-            "`supertwin ingest`"
+            "`supertwin ingest`",
+            code="unknown-host",
         )

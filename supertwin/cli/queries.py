@@ -10,6 +10,7 @@ from core.stores.endpoint import Endpoint
 from core.stores.results import Table
 from queries.binding import RUN, Param
 from queries.catalogue import SavedQuery, query_names, saved_query
+from queries.errors import UnknownQueryError
 from queries.natural_order import hosts_in_order
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
 
@@ -27,7 +28,7 @@ class SavedQueries(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in query_names():
-            raise click.UsageError(_unknown(args[0]), ctx)
+            raise UnknownQueryError(_unknown(args[0]))
         return super().resolve_command(ctx, args)
 
 
@@ -43,7 +44,7 @@ def query() -> None:
 def _unknown(name: str) -> str:
     near = get_close_matches(name, query_names(), cutoff=0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"no saved query {name!r}{hint}"
+    return f"no saved query {name!r}{hint} (see `supertwin query --help`)"
 
 
 def _command(saved: SavedQuery) -> click.Command:

@@ -84,7 +84,8 @@ def check_command() -> None:
     token = known.get(sent.id)
     if token is None or not tokens.proves(token, sent.secret):
         raise tokens.TokenError(
-            "it is not a token of this installation, or was revoked"
+            "it is not a token of this installation, or was revoked",
+            code="token-refused",
         )
     if why := token.refusal(time.time()):
         raise tokens.TokenError(why)

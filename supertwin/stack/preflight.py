@@ -43,7 +43,10 @@ def _port(title: str, address: str, port: int, setting: str) -> None:
     change = f"set SUPERTWIN_{setting} to another port"
     if ports.is_taken(error):
         by = ports.holder(port) or "another user's process"
-        raise UserError(f"port {port} ({title}) is taken by {by}: stop it, or {change}")
+        raise UserError(
+            f"port {port} ({title}) is taken by {by}: stop it, or {change}",
+            code="port-taken",
+        )
     raise UserError(
         f"{title} cannot listen on {address}:{port} ({error.strerror}): {change}"
         + ("" if address == LOOPBACK else ", or fix SUPERTWIN_BIND")
@@ -66,7 +69,8 @@ def _disk(home: Path, wanted: int) -> None:
         raise UserError(
             f"the disk is full: {free / 2**20:.0f} MiB are free for {home}, "
             f"{wanted / 2**20:.0f} are needed: free some, set SUPERTWIN_HOME to a "
-            "folder on another disk, or lower SUPERTWIN_MIN_FREE_BYTES"
+            "folder on another disk, or lower SUPERTWIN_MIN_FREE_BYTES",
+            code="disk-full",
         )
 
 

@@ -16,7 +16,8 @@ from api.access.tokens import TokenRole, add_token
 from api.failures import answered
 from core.errors import ApiError
 from core.linux.lock import turn
-from core.linux.ssh.errors import AddressError, RemoteLoginError, SshMissingError
+from core.linux.ssh.errors import AddressError, SshMissingError
+from ingest.errors import RemoteError
 from sampling.plan_file.notify import NotificationPipe, PlanName
 from tests.api.servers import Closed, bearer
 
@@ -93,27 +94,24 @@ def test_damaged_calibration_is_a_client_error(opened: Closed, operator: str) ->
 
 
 @pytest.mark.parametrize(
-    ("error", "status"),
+    ("error", "status", "code", "title"),
     [
-        (AddressError("no ssh"), 400),
-        (SshMissingError("no ssh"), 400),
-        (RemoteLoginError("no ssh"), 502),
-        (OSError(ENOSPC, "no ssh", "file"), 502),
+        (AddressError("no ssh"), 400, "bad-address", "refused"),
+        (SshMissingError("no ssh"), 400, "no-ssh", "refused"),
+        (RemoteError("no ssh"), 502, "remote-failed", "failed"),
+        (OSError(ENOSPC, "no ssh", "file"), 502, "disk-full", "failed"),
     ],
 )
 def test_errors_become_api_errors_with_their_text(
-    error: Exception, status: int
+    error: Exception, status: int, code: str, title: str
 ) -> None:
     with (
         pytest.raises(ApiError, match="no ssh") as caught,
-        answered(_refused, "a", "b"),
+        answered("refused", "failed"),
     ):
         raise error
-    assert caught.value.status == status
-
-
-def _refused(detail: str, status: int) -> ApiError:
-    return ApiError(status, "a", "b", detail)
+    found = caught.value
+    assert (found.status, found.code, found.title) == (status, code, title)
 
 
 def test_concurrent_changes_are_all_kept(opened: Closed, operator: str) -> None:
@@ -220,40 +218,47 @@ def test_other_sites_cannot_use_the_session_of_a_browser(
 
 
 REFUSED: list[tuple[Any, int, str]] = [
-    ({"metrics": ["no.such.metric"]}, 409, "n1 has no metric 'no.such.metric'"),
-    ({"period": "0ms"}, 400, "a period of 0ms is not possible"),
+    ({"metrics": ["no.such.metric"]}, 409, "unknown-metric"),
+    ({"period": "0ms"}, 400, "plan-refused"),
     # This machine is not calibrated.
-    ({"period": "1ms"}, 409, "by the default model, SUPERTWIN_SAMPLE_MAX_CPU is 25"),
-    ({"period": "1ms"}, 409, "`supertwin sample calibrate` measures this machine"),
-    ({"period": "often"}, 400, "a period of 'often' cannot be read"),
-    ({"plan": "monitor"}, 409, "has a plan monitor already"),
-    ({"plan": ""}, 400, "is not a valid plan name"),
-    ({"plan": "a b"}, 400, "is not a valid plan name"),
-    ({"instances": ["cpu9"]}, 409, "has no instance 'cpu9'"),
-    ({"instances": ["cpu0\ncpu1"]}, 409, "line break"),
-    ({"metrics": ["a\0b"]}, 409, ""),
-    ({"query": "no/such"}, 409, "no saved query"),
-    ({"parameters": {"socket": "0"}}, 409, "belongs to no query"),
-    ({"host": "n9"}, 404, "n9"),
-    ({"host": "../n1"}, 404, "n1"),
-    ({"host": ""}, 422, "host"),
-    ({"metrics": []}, 409, "has no metric, role or event"),
-    ({"roles": ["FLOPs"]}, 409, "the graph knows no PMU of n1"),
-    ({"events": ["msr::tsc"]}, 409, "the graph knows no PMU of n1"),
-    ({"multiplex": True}, 409, "has no role or event"),
-    ({"metrics": USER}, 422, "metrics"),
-    ({"period": 10}, 422, "period"),
-    ({"perod": "10ms"}, 422, "perod"),
+    ({"period": "1ms"}, 409, "plan-too-costly"),
+    ({"period": "often"}, 400, "plan-refused"),
+    ({"plan": "monitor"}, 409, "plan-exists"),
+    ({"plan": ""}, 400, "plan-refused"),
+    ({"plan": "a b"}, 400, "plan-refused"),
+    ({"instances": ["cpu9"]}, 409, "unknown-instance"),
+    ({"instances": ["cpu0\ncpu1"]}, 409, "plan-refused"),
+    ({"metrics": ["a\0b"]}, 409, "unknown-metric"),
+    ({"query": "no/such"}, 409, "unknown-query"),
+    ({"parameters": {"socket": "0"}}, 409, "plan-refused"),
+    ({"host": "n9"}, 404, "unknown-host"),
+    ({"host": "../n1"}, 404, "unknown-host"),
+    ({"host": ""}, 422, "invalid-request"),
+    ({"metrics": []}, 409, "plan-refused"),
+    ({"roles": ["FLOPs"]}, 409, "not-countable"),
+    ({"events": ["msr::tsc"]}, 409, "not-countable"),
+    ({"multiplex": True}, 409, "plan-refused"),
+    ({"metrics": USER}, 422, "invalid-request"),
+    ({"period": 10}, 422, "invalid-request"),
+    ({"perod": "10ms"}, 422, "invalid-request"),
 ]
 
 
-def test_refusals_equal_those_of_the_command(opened: Closed, operator: str) -> None:
-    for more, status, words in REFUSED:
+def test_refused_plan_has_the_code_of_the_reason(opened: Closed, operator: str) -> None:
+    for more, status, code in REFUSED:
         answer = add(opened, PLAN | more, **bearer(operator))
         assert answer.status_code == status, (more, answer.text)
-        assert words in answer.json()["detail"]
+        assert answer.json()["type"].rpartition("/")[2] == code, (more, answer.text)
         assert "\n" not in answer.json()["detail"]
     assert names(opened) == {"monitor"}
+
+
+def test_costly_plan_is_refused_with_figures_and_cure(
+    opened: Closed, operator: str
+) -> None:
+    detail = add(opened, PLAN | {"period": "1ms"}, **bearer(operator)).json()["detail"]
+    assert "by the default model, SUPERTWIN_SAMPLE_MAX_CPU is 25" in detail
+    assert "`supertwin sample calibrate` measures this machine" in detail
 
 
 @pytest.mark.parametrize(

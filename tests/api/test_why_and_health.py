@@ -19,8 +19,14 @@ STATUS: dict[str, Any] = {
     "last_tick_ms": 0,
     "store": {"up": True, "reason": None},
     "metrics": {
-        "denied.metric": {"reason": "No permission to perform requested operation"},
-        "broken.metric": {"reason": "Metric not supported by this version"},
+        "denied.metric": {
+            "reason": "no permission",
+            "detail": "No permission to perform requested operation",
+        },
+        "broken.metric": {
+            "reason": "not supported",
+            "detail": "Metric not supported by this version",
+        },
     },
 }
 

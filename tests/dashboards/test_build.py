@@ -13,10 +13,11 @@ from core.stores.endpoint import Endpoint
 from core.stores.errors import EndpointUnreachableError, QuerySyntaxError
 from core.stores.results import TermRows
 from dashboards.build import BoundQuery, build, run
-from dashboards.errors import UnknownDashboardError, UnknownDashboardHostError
+from dashboards.errors import UnknownDashboardError
 from dashboards.spec import Dashboard, Panel
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
+from queries.errors import UnknownHostError
 from tests.dashboards.synthetic import publish_document
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.ports import free_port
@@ -267,22 +268,22 @@ def test_failed_query_for_reasons_is_reported(graph: Endpoint) -> None:
         (
             "monitor",
             "",
-            UnknownDashboardHostError,
+            UnknownHostError,
             "dashboard monitor is about one host: name",
         ),
         (
             "monitor",
             "n9",
-            UnknownDashboardHostError,
+            UnknownHostError,
             "no host 'n9'; it knows: big, dark, idle",
         ),
         (
             "inventory",
             "n9",
-            UnknownDashboardHostError,
+            UnknownHostError,
             "no host 'n9'; it knows: big, dark",
         ),
-        ("monitor", "\udcff", UnknownDashboardHostError, "no host"),
+        ("monitor", "\udcff", UnknownHostError, "no host"),
     ],
 )
 def test_unknown_dashboard_or_host_is_refused(

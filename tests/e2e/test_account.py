@@ -60,7 +60,7 @@ def why(stack: Stack, *words: str) -> tuple[int, dict[str, Any]]:
 
 def test_account_in_the_status_closes(stack: Stack) -> None:
     found = json.loads(stack.status("--json"))["account"]
-    missing = sum(found["missing"].values())
+    missing = sum(found["reasons"].values())
     assert found["expected"] == found["written"] + missing + found["queue"]["points"]
     assert found["expected"] > 0
     assert found["rss_bytes"] > 0 and found["fetch_seconds"]["p50"] > 0

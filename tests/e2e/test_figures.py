@@ -99,7 +99,7 @@ def test_accuracy_needs_hardware_counters(stack: Stack) -> None:
     (line,) = done.stderr.splitlines()
     assert line == (
         f"supertwin: accuracy needs hardware counters: Instructions on {HOST}: "
-        f"{why_no_role(stack)}"
+        f"{why_no_role(stack)} [not-countable]"
     )
 
 

@@ -149,7 +149,9 @@ def test_run_on_another_host_is_recorded(near: Stack, there: Sshd) -> None:
 def test_other_host_without_an_address_is_refused(stack: Stack) -> None:
     done = stack.run("observe", "--host", "nowhere", "--", "true", check=False)
     assert done.returncode == 2
-    assert done.stderr == f"supertwin: no host 'nowhere'; known: {HOST}\n"
+    assert (
+        done.stderr == f"supertwin: no host 'nowhere'; known: {HOST} [unknown-host]\n"
+    )
 
 
 def parents() -> dict[int, int]:

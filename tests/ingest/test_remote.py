@@ -271,5 +271,5 @@ def test_manually_made_copy_is_read(sshd: Sshd, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["probe", "--collected", str(tmp_path / "cut.tar")])
     assert done.exit_code == 2
     assert done.stderr.splitlines()[-1].endswith(
-        "cut.tar: the copy is cut short: collect the machine again"
+        "cut.tar: the copy is cut short: collect the machine again [bad-bundle]"
     )

@@ -80,7 +80,7 @@ def test_broken_connection_leaves_nothing(
     else:
         assert process.returncode == 1
         assert "broke after" in last
-        assert last.endswith("bytes: try again")
+        assert last.endswith("bytes: try again [connection-lost]")
     assert not list(own_tmp.iterdir())
 
 

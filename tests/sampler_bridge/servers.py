@@ -112,6 +112,6 @@ def parted(url: str) -> tuple[str, str]:
 
 def closes(status: Mapping[str, Any]) -> bool:
     """Whether every expected point is written, missing or queued."""
-    missing = sum(status["missing"].values())
+    missing = sum(status["reasons"].values())
     waiting = status["queue"]["points"]
     return bool(status["expected"] == status["written"] + missing + waiting)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sampling.account.account import LATE, LOG_FULL, SLOW_SOURCE
+from sampling.account.reasons import GapReason
 from sampling.plan_file.monitor import load_monitor, plan_names
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
@@ -20,7 +20,7 @@ Values = Mapping[str, Mapping[int, float]]
 
 FAST = 0.2  # seconds
 # The reasons for which points may be missing on a busy machine.
-BUSY = (LATE, SLOW_SOURCE)
+BUSY = (GapReason.LATE, GapReason.SLOW)
 FEW = ["kernel.all.pswitch", "kernel.percpu.cpu.user", "sample.milliseconds"]
 
 
@@ -56,12 +56,13 @@ def assert_all_stored(status: Mapping[str, Any], values: Values) -> None:
 
 def other_reasons(status: Mapping[str, Any]) -> dict[str, int]:
     """Missing points whose reason is not a busy machine."""
-    return {why: n for why, n in status["missing"].items() if why not in BUSY}
+    reasons = status["reasons"]
+    return {why: n for why, n in reasons.items() if n and why not in BUSY}
 
 
 def late(status: Mapping[str, Any]) -> int:
     """How many points are missing because the machine was busy."""
-    return sum(status["missing"].get(why, 0) for why in BUSY)
+    return sum(status["reasons"][why] for why in BUSY)
 
 
 def bounds(values: Values) -> tuple[int, int]:
@@ -91,7 +92,7 @@ def test_monitor_set_is_complete_for_ten_seconds(
     assert_every_tick(heartbeat, values, (first, last), 1000, late(status))
     assert_all_stored(status, values)
     assert status["last_tick_ms"] == last
-    assert set(other_reasons(status)) <= {"no value at present"}
+    assert set(other_reasons(status)) <= {GapReason.ABSENT}
     assert len({series.split("{")[0] for series in values}) >= 35
     assert status["plan"]["metrics"] == len(planned)
 
@@ -212,9 +213,10 @@ def test_killed_pmcd_leaves_a_gap_of_its_downtime(
     assert_every_tick(heartbeat, values, after, 200, late(status))
     assert_all_stored(status, values)
     due = ((last - first) // 200 + 1) * len(values)
-    beyond = sum(status["missing"].values()) - (due - status["written"])
+    beyond = sum(status["reasons"].values()) - (due - status["written"])
     assert 0 <= beyond <= late(status)
-    assert all("is it running" in why for why in other_reasons(status))
+    assert set(other_reasons(status)) <= {GapReason.DOWN}
+    assert all("is it running" in why for why in status["missing"]["source down"])
     assert set(away["metrics"]) == set(FEW)
     assert "is it running" in away["pcp"]["reason"]
     assert status["metrics"] == {}
@@ -233,13 +235,16 @@ def test_bad_name_in_the_plan_affects_only_itself(
     assert bridge.end() == 0
     status, values = bridge.status(), store.values()
     assert status["metrics"] == {
-        "no.such.metric": {"reason": "Unknown metric name"},
-        "sample.event.records": {"reason": "events are not stored"},
+        "no.such.metric": {
+            "reason": "unknown metric",
+            "detail": "Unknown metric name",
+        },
+        "sample.event.records": {
+            "reason": "not a number",
+            "detail": "events are not stored",
+        },
     }
-    assert set(other_reasons(status)) == {
-        "Unknown metric name",
-        "events are not stored",
-    }
+    assert set(other_reasons(status)) == {GapReason.UNKNOWN, GapReason.NOT_STORED}
     assert_every_tick(heartbeat, values, bounds(values), 200, late(status))
     assert_all_stored(status, values)
 
@@ -277,7 +282,7 @@ def test_full_log_drops_the_oldest_points_and_reports_it(
     status, values = bridge.status(), store.values()
     assert_every_tick(heartbeat, values, bounds(values), 100, late(status))
     assert_all_stored(status, values)
-    assert other_reasons(status) == {LOG_FULL: status["dropped"]}
+    assert other_reasons(status) == {GapReason.LOG_FULL: status["dropped"]}
 
 
 def test_bridge_without_a_plan_waits_and_reports_it(

@@ -14,7 +14,7 @@ from core.linux.cgroups.roots import parse_roots
 from sampler_bridge.sources.cgroup import watch as watching
 from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
-from sampling.account.reasons import NOT_STORED, word
+from sampling.account.reasons import GapReason
 from sampling.sources.cgroup_metrics import CGROUP_METRICS, PREFIX
 from tests.cgroup_folders import Folders, cgroup_folders
 from tests.ingest.tree import plant
@@ -104,8 +104,8 @@ def test_too_large_number_is_a_gap_of_its_group_only(
     assert len(found) == 3
     ((metric, gap),) = source.fetch().missing.items()
     assert metric == PREFIX + "memory.usage"
-    assert gap == ("numbers of 2^63 and more are not stored", 1)
-    assert word(gap.reason) == NOT_STORED
+    cause = GapReason.NOT_STORED, "numbers of 2^63 and more are not stored", False
+    assert gap == (cause, 1)
 
 
 def test_ledger_has_running_and_recently_ended_groups(
@@ -212,7 +212,7 @@ def test_vanishing_and_unreadable_groups_are_gaps(
 
     monkeypatch.setattr("sampler_bridge.sources.cgroup.reader.read_file", refuse)
     gap = source.fetch().missing[PREFIX + "cpu.usage"]
-    assert "ermission" in gap.reason
+    assert gap.cause.reason == GapReason.DENIED
     assert gap.points == 2
 
 
@@ -247,5 +247,5 @@ def test_short_group_has_exactly_its_ticks(
     assert closes(status)
     # A busy machine may cost ticks, which are counted; nothing else is missing.
     skipped = {*range(ticks[0], ticks[-1], 1000)} - {*ticks}
-    assert len(skipped) <= sum(status["missing"].values())
-    assert not status["missing"].get("no such instance at present")
+    assert len(skipped) <= sum(status["reasons"].values())
+    assert not status["reasons"][GapReason.ABSENT]

@@ -96,7 +96,7 @@ class Written:
                 name = named(batch.heads[place])["__name__"]
                 found.setdefault(name, []).append(entry.tick_ms)
         figures = self.account.figures()
-        missing = sum(figures["missing"].values())
+        missing = sum(figures["reasons"].values())
         assert figures["expected"] == figures["fetched"] + missing
         assert figures["fetched"] == sum(map(len, found.values()))
         return found

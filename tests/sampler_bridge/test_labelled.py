@@ -7,6 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from ontology.texts import writable
 from sampler_bridge.sampling.labelled import Labeller
+from sampling.account.reasons import GapReason
 from sampling.sources.source import Sample, SampleColumn, Series
 from tests.sampler_bridge.wire import named
 
@@ -70,7 +71,8 @@ def test_values_that_are_not_numbers_are_omitted_and_counted() -> None:
     sample = Sample((SampleColumn(series, values),), {})
     found = labelled(sample, labeller := Labeller("n1", NAMES))
     assert [labels["instname"] for labels, _ in found] == ["0", "3"]
-    assert labeller.of(sample).left_out["a.b"] == ("the value is not a number", 2)
+    gap = labeller.of(sample).left_out["a.b"]
+    assert (gap.cause.reason, gap.points) == (GapReason.NOT_STORED, 2)
 
 
 def test_heads_follow_the_series_when_they_change() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sampling.account.absence import DIED, STOPPED
-from sampling.account.reasons import DOWN, WORDS
+from sampling.account.reasons import WORDS, GapReason
 from sampling.sources.own_metrics import OWN_METRICS
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics
@@ -52,7 +52,7 @@ def test_account_closes_exactly_after_kills_of_store_and_pmcd(
     store.end(9)
     watch(bridge, lambda status: status["queue"]["points"] > 200)
     own_pmcd.end(9)
-    watch(bridge, lambda status: status["reasons"][DOWN] > 10)
+    watch(bridge, lambda status: status["reasons"][GapReason.DOWN] > 10)
     store.start()
     watch(bridge, lambda status: status["resent"] and status["store"]["up"])
     own_pmcd.start()
@@ -64,13 +64,14 @@ def test_account_closes_exactly_after_kills_of_store_and_pmcd(
     assert closes(status)
     assert status["queue"]["points"] == 0
     assert status["written"] == sum(len(points) for points in values.values())
-    assert sum(status["reasons"].values()) == sum(status["missing"].values())
+    missing = {why: sum(of.values()) for why, of in status["missing"].items()}
+    assert missing == {why: n for why, n in status["reasons"].items() if n}
     balances = balance(values)
     assert len(balances) > 20
     assert set(balances.values()) == {0}
     waited = values[f"{NAME}queue_points"].values()
     assert max(waited) > 200
-    assert values[f"{NAME}points_missing{{{DOWN}}}"][max(balances)] > 10
+    assert values[f"{NAME}points_missing{{{GapReason.DOWN}}}"][max(balances)] > 10
 
 
 def test_series_of_the_bridge_contain_its_cost(
@@ -152,8 +153,11 @@ def test_unknown_own_metric_is_a_gap(
     bridge.wait_for(lambda status: status["written"] > 5)
     assert bridge.end() == 0
     status = bridge.status()
-    assert set(status["missing"]) <= {"Unknown metric name", "the bridge was late"}
+    assert set(status["missing"]) <= {GapReason.UNKNOWN, GapReason.LATE}
     assert status["metrics"] == {
-        "supertwin.bridge.no.such": {"reason": "Unknown metric name"}
+        "supertwin.bridge.no.such": {
+            "reason": "unknown metric",
+            "detail": "Unknown metric name",
+        }
     }
     assert set(store.values()) == {f"{NAME}rss"}

@@ -6,8 +6,8 @@ from sampler_bridge.log.log import Log
 from sampler_bridge.sampling.labelled import Labelled
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sending.outbox import Outbox
-from sampling.account.account import LOG_FULL, Account
-from sampling.account.reasons import LOG_FAILED
+from sampling.account.account import Account
+from sampling.account.reasons import GapReason
 from tests.limits import no_room_in_files
 from tests.sampler_bridge.wire import rows_of
 
@@ -28,11 +28,11 @@ def test_points_of_an_unwritten_record_are_counted(
         for tick in range(50, 60):
             record(recorder, tick)
     figures = account.figures()
-    assert figures["missing"][LOG_FULL] > full["missing"][LOG_FULL] > 0
-    assert figures["reasons"][LOG_FAILED] == 10
-    assert figures["expected"] == sum(figures["missing"].values()) + log.waiting == 60
+    assert figures["dropped"] > full["dropped"] > 0
+    assert figures["reasons"][GapReason.LOG_FAILED] == 10
+    assert figures["expected"] == sum(figures["reasons"].values()) + log.waiting == 60
     record(recorder, 60)
-    assert log.waiting == 61 - sum(account.figures()["missing"].values())
+    assert log.waiting == 61 - sum(account.figures()["reasons"].values())
     log.close()
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sampler_bridge.transport.sockets import sockets_folder
-from sampling.account.account import LATE, SLOW_SOURCE
 from sampling.account.bridge_status import read_bridge
+from sampling.account.reasons import GapReason
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
@@ -28,7 +28,7 @@ pytestmark = [
 NewBridge = Callable[..., BridgeProcess]
 PERIOD_MS = 200
 METRICS = ["kernel.all.pswitch", "sample.milliseconds"]
-BUSY = (LATE, SLOW_SOURCE)
+BUSY = (GapReason.LATE, GapReason.SLOW)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from sampler_bridge.log.batch import START
 from sampler_bridge.sampling.journal import Journal
 from sampler_bridge.sampling.sampler import Sampler
 from sampler_bridge.sampling.writer_thread import WriterThread
-from sampling.account.reasons import DOWN
+from sampling.account.reasons import GapReason
 from sampling.plan_file.plan import FetchGroup
 from sampling.sources.pcp_source import PcpSource
 from tests.cable import Cable
@@ -44,7 +44,7 @@ def test_failed_fetch_gets_no_later_value(
     for number in range(10):
         written = Written(tmp_path / f"{number}")
         hurt_ms = hurt(pmcd, written, hangs_ms)
-        lacks = written.account.figures()["reasons"][DOWN]
+        lacks = written.account.figures()["reasons"][GapReason.DOWN]
         if ((hurt_ms in values(written)) == (not lost)) and lacks == lost:
             break
         # Only half a period is available, so even a short stall counts.
@@ -56,8 +56,8 @@ def test_failed_fetch_gets_no_later_value(
     assert all(abs(off - usual) <= PERIOD_MS / 2 + 50 for off in offsets.values())
     assert (hurt_ms in found) == (not lost)
     figures = written.account.figures()
-    assert figures["expected"] == figures["fetched"] + sum(figures["missing"].values())
-    assert figures["reasons"][DOWN] == lost
+    assert figures["expected"] == figures["fetched"] + sum(figures["reasons"].values())
+    assert figures["reasons"][GapReason.DOWN] == lost
     written.log.close()
 
 

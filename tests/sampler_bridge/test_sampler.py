@@ -11,7 +11,7 @@ from sampler_bridge.log.batch import START
 from sampler_bridge.log.log import Log
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.samplers import Samplers
-from sampling.account.account import LATE, SLOW_SOURCE, Account
+from sampling.account.account import Account
 from sampling.plan_file.plan import SamplingPlan, make_plan
 from sampling.sources.source import Sample, SampleColumn, Series
 from tests.servers import wait_until
@@ -86,7 +86,7 @@ def test_answers_of_a_slow_source_are_stored_at_their_ticks(
     figures = account.figures()
     ticks = (stamps[-1] - stamps[0]) // PERIOD_MS + 1
     assert figures["fetched"] == len(points)
-    assert figures["expected"] == figures["fetched"] + sum(figures["missing"].values())
+    assert figures["expected"] == figures["fetched"] + sum(figures["reasons"].values())
     assert figures["expected"] >= ticks
-    assert figures["missing"][SLOW_SOURCE] > 0
-    assert set(figures["missing"]) <= {SLOW_SOURCE, LATE}
+    assert figures["reasons"]["slow source"] > 0
+    assert set(figures["missing"]) <= {"slow source", "late"}

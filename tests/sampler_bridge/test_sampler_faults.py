@@ -12,7 +12,7 @@ from sampler_bridge.log.log import Log
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.samplers import Samplers
 from sampling.account.account import Account
-from sampling.account.reasons import BROKE_OFF
+from sampling.account.reasons import GapReason
 from sampling.plan_file.plan import make_plan
 from sampling.sources.source import LateSample, Sample, SampleColumn, Series
 from tests.servers import wait_until
@@ -69,10 +69,10 @@ def test_fault_is_a_counted_gap_and_sampling_goes_on(
     log.close()
     figures = account.figures()
     assert REASON in caplog.text
-    assert figures["expected"] == figures["fetched"] + sum(figures["missing"].values())
+    assert figures["expected"] == figures["fetched"] + sum(figures["reasons"].values())
     ticks = (stamps[-1] - stamps[0]) // PERIOD_MS + 1
     if first > 1:
-        assert figures["missing"][REASON] >= 2
-        assert figures["losing"]["reasons"][BROKE_OFF] >= 2
+        assert figures["missing"]["sampling broke off"][REASON] >= 2
+        assert figures["losing"]["reasons"][GapReason.BROKE_OFF] >= 2
         assert ticks == figures["expected"]
     assert stamps == sorted(set(stamps))

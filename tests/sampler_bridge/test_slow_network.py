@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.linux.pmapi import Context, PmError
+from sampling.account.reasons import GapReason
 from sampling.sources.pcp_source import PcpSource
 from tests.cable import Cable
 from tests.servers import Pmcd, wait_until
@@ -36,7 +37,7 @@ def test_ninety_metrics_are_looked_up_in_few_round_trips(
     # Separate requests would take two round trips a metric.
     assert asked < 25
     assert sample.points > 90
-    assert sample.missing["no.such.metric"].reason == "Unknown metric name"
+    assert sample.missing["no.such.metric"].cause.reason == GapReason.UNKNOWN
 
 
 def test_batched_lookups_equal_single_ones(pmcd: Pmcd) -> None:
@@ -50,7 +51,7 @@ def test_batched_lookups_equal_single_ones(pmcd: Pmcd) -> None:
                 assert context.describe(name) == answer
             except PmError as error:
                 assert isinstance(answer, PmError)
-                assert error.code == answer.code
+                assert error.number == answer.number
                 reasons[name] = str(error)
     assert reasons["no.such.metric"] == "Unknown metric name"
     assert reasons["sample.bad.unknown"] != "Unknown metric name"

@@ -3,10 +3,13 @@
 import numpy as np
 
 from sampler_bridge.sampling.subset import ABSENT, Subset
+from sampling.account.reasons import GapCause, GapReason
 from sampling.plan_file.choice import InstanceSelection
+from sampling.sources.pcp_layout import NAMELESS
 from sampling.sources.source import Gap, Sample, SampleColumn, Series
 
 CPUS = tuple(Series("cpu", f"cpu{number}") for number in range(4))
+DENIED = GapCause(GapReason.DENIED, "Permission denied")
 BOTH = (*CPUS, Series("load", None))
 
 
@@ -55,17 +58,17 @@ def test_missing_named_instance_is_a_gap() -> None:
 
 
 def test_gap_counts_chosen_instances_only() -> None:
-    down = Gap("no permission", 4)
+    down = Gap(DENIED, 4)
     only = Subset({"cpu": InstanceSelection(frozenset({"cpu0"}))})
-    assert only.of(sample((), cpu=down)).missing == {"cpu": Gap("no permission", 1)}
+    assert only.of(sample((), cpu=down)).missing == {"cpu": Gap(DENIED, 1)}
     but = Subset({"cpu": InstanceSelection(None, frozenset({"cpu0"}))})
     but.of(sample())
-    assert but.of(sample((), cpu=down)).missing == {"cpu": Gap("no permission", 3)}
+    assert but.of(sample((), cpu=down)).missing == {"cpu": Gap(DENIED, 3)}
 
 
 def test_gap_of_unchosen_instances_is_dropped() -> None:
     """Three of four exist; the gap says how many are missing, not which."""
-    nameless = Gap("an instance without a name", 1)
+    nameless = Gap(NAMELESS, 1)
     only = Subset({"cpu": InstanceSelection(frozenset({"cpu0", "cpu3"}))})
     assert only.of(sample(CPUS, cpu=nameless)).missing == {}
     part = only.of(sample(CPUS[:3], cpu=nameless))

@@ -122,7 +122,7 @@ def test_refused_record_affects_only_itself(
         assert writer.state.up
     assert store.values()["a"] == {T0 + 1: 1, T0 + 3: 3}
     assert figures["written"] == 2
-    assert figures["missing"] == {REFUSED: 7}
+    assert figures["missing"] == {"store refused": {REFUSED.detail: 7}}
     assert figures["expected"] == 9
 
 
@@ -141,7 +141,7 @@ def test_refused_record_affects_no_other_host(
             writer.add(box)
         wait_until(lambda: not any(box.log.waiting for box in boxes))
     assert [box.account.figures()["written"] for box in boxes] == [5, 4, 5]
-    assert boxes[1].account.figures()["missing"] == {REFUSED: 1}
+    assert boxes[1].account.figures()["reasons"]["store refused"] == 1
     found = store.values()
     assert [sorted(found[name]) for name in "ac"] == [[T0 + n for n in range(1, 6)]] * 2
     assert sorted(found["b"]) == [T0 + n for n in (1, 2, 4, 5)]

@@ -192,4 +192,4 @@ def fullest(store: VictoriaMetrics) -> int:
 
 
 def missing(process: BridgeProcess) -> int:
-    return sum(process.status()["missing"].values())
+    return sum(process.status()["reasons"].values())

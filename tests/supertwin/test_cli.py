@@ -34,7 +34,8 @@ def test_group_without_command_prints_its_help(
     lines = run(env, *words).stderr.splitlines()
     assert lines[0].startswith(f"Usage: supertwin {words[0]} ")
     assert "Commands:" in lines
-    assert lines[-1] == f"supertwin: name a command of `supertwin {words[0]}`"
+    command = f"supertwin {words[0]}"
+    assert lines[-1] == f"supertwin: name a command of `{command}` [bad-usage]"
 
 
 def test_closed_pipe_is_silent(env: dict[str, str]) -> None:

@@ -130,7 +130,7 @@ def test_host_is_found_by_any_name(run: Run, tmp_path: Path) -> None:
     done = run("open", "10.0.0.1")
     assert (done.exit_code, done.stderr) == (
         2,
-        "supertwin: 10.0.0.1 is of 2 hosts (n1, n2): name one\n",
+        "supertwin: 10.0.0.1 is of 2 hosts (n1, n2): name one [several-hosts]\n",
     )
 
 

@@ -160,7 +160,7 @@ def test_fast_plan_is_added_and_removed_next_to_a_slow_one(
         absent += more
         assert last - first > 2000 and max(points) > last + 1000
     # Missing points are counted: no tick got lost between two plans.
-    assert absent <= sum(status["missing"].values())
+    assert absent <= sum(status["reasons"].values())
 
 
 def test_series_changes_its_period_without_a_gap(
@@ -204,4 +204,4 @@ def test_series_changes_its_period_without_a_gap(
         for points in series.values():
             absent += taken_over(points, period_ms)[-1]
     # Missing points are counted: no tick got lost between two plans.
-    assert absent <= sum(status["missing"].values())
+    assert absent <= sum(status["reasons"].values())

@@ -21,6 +21,12 @@ from tests.supertwin.conftest import Servers
 CPU = "kernel.percpu.cpu.user"
 STATUS: dict[str, Any] = {"host": "n1", "pcp": {"connected": True}, "metrics": {}}
 
+
+def lacking(metric: str, reason: str, detail: str) -> dict[str, Any]:
+    """A part of a status: a metric without values."""
+    return {"metrics": {metric: {"reason": reason, "detail": detail}}}
+
+
 Why = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -101,13 +107,13 @@ def test_host_is_an_option_too(
         ),
         (
             ["n1", "denied.metric"],
-            {"metrics": {"denied.metric": {"reason": "No permission to perform"}}},
+            lacking("denied.metric", "no permission", "No permission to perform"),
             "no permission",
-            "No permission",
+            "No permission to perform",
         ),
         (
             ["n1", "broken.metric"],
-            {"metrics": {"broken.metric": {"reason": "No PMCD agent for domain"}}},
+            lacking("broken.metric", "agent down", "No PMCD agent for domain"),
             "agent down",
             "No PMCD agent",
         ),

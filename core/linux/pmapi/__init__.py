@@ -14,7 +14,6 @@ from core.linux.pmapi.binding import (
     TYPE_STRING,
     TYPE_U32,
     TYPE_U64,
-    UNKNOWN_NAME,
     BindingMissingError,
     PmapiError,
     PmError,
@@ -22,6 +21,7 @@ from core.linux.pmapi.binding import (
     read_settings,
 )
 from core.linux.pmapi.context import Context, MetricDescriptor, Result, pmid_array
+from core.linux.pmapi.status import PmStatus
 
 __all__ = [
     "NO_INDOM",
@@ -33,11 +33,11 @@ __all__ = [
     "TYPE_STRING",
     "TYPE_U32",
     "TYPE_U64",
-    "UNKNOWN_NAME",
     "BindingMissingError",
     "Context",
     "MetricDescriptor",
     "PmError",
+    "PmStatus",
     "PmapiError",
     "Result",
     "error_text",

@@ -1,5 +1,6 @@
 """PCP's Python binding, loaded on first use, and its errors."""
 
+import errno
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -7,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from core.errors import SuperTwinError
+from core.linux.pmapi.status import PmStatus
 
 # PCP protocol constants, defined here so that this module loads without the binding.
 NO_INDOM = 0xFFFFFFFF
@@ -15,11 +17,11 @@ CONTEXT_HOST = 1
 
 TYPE_32, TYPE_U32, TYPE_64, TYPE_U64, TYPE_FLOAT, TYPE_DOUBLE, TYPE_STRING = range(7)
 
-UNKNOWN_NAME = -12357
-TIMEOUT = -12353
-# PM_ERR_IPC, _EOF, _NOTCONN; codes above PM_ERR_BASE are errors of the system.
-NO_ANSWER = frozenset({TIMEOUT, -12366, -12368, -12391})
-ERROR_BASE = -12345
+NO_ANSWER = frozenset(
+    {PmStatus.TIMEOUT, PmStatus.PROTOCOL, PmStatus.CLOSED, PmStatus.NOT_CONNECTED}
+)
+DENIED = frozenset({PmStatus.PERMISSION, -errno.EPERM, -errno.EACCES})
+ERROR_BASE = -12345  # PM_ERR_BASE; numbers above it are errors of the system
 
 
 class PmapiError(SuperTwinError):
@@ -29,18 +31,30 @@ class PmapiError(SuperTwinError):
 class BindingMissingError(PmapiError):
     """PCP's Python binding cannot be loaded."""
 
+    code = "no-pcp-binding"
+
 
 class PmError(PmapiError):
-    """A negative status of PMAPI; ``code`` is the status, the text is PCP's own."""
+    """PCP refuses a request.
 
-    def __init__(self, code: int) -> None:
-        super().__init__(error_text(code))
-        self.code = code
+    ``number`` is PMAPI's negative status; the text is PCP's own.
+    """
+
+    code = "pcp-error"
+
+    def __init__(self, number: int) -> None:
+        super().__init__(error_text(number))
+        self.number = number
 
     @property
     def is_timeout(self) -> bool:
         """Whether PMCD itself may have stopped answering."""
-        return self.code in NO_ANSWER or self.code > ERROR_BASE
+        return self.number in NO_ANSWER or self.number > ERROR_BASE
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether rights are missing."""
+        return self.number in DENIED
 
 
 @cache
@@ -82,6 +96,6 @@ def check_status(status: int) -> int:
     return status
 
 
-def error_text(code: int) -> str:
+def error_text(number: int) -> str:
     """Return PCP's text for a negative status."""
-    return str(binding().pmContext.pmErrStr(code))
+    return str(binding().pmContext.pmErrStr(number))

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, Self, TypeVar
 from core.linux.pmapi.binding import (
     CONTEXT_HOST,
     NO_METRIC,
-    TIMEOUT,
     PmError,
     binding,
     call_pcp,
     check_status,
 )
 from core.linux.pmapi.fd_limit import ROOM
+from core.linux.pmapi.status import PmStatus
 
 _ALWAYS_THERE = "pmcd.version"
 
@@ -189,12 +189,12 @@ class Context:
         try:
             return ask()
         except PmError as error:
-            self._heed(error.code)
+            self._heed(error.number)
             return error
 
     def _heed(self, status: int) -> None:
         """Raise if the error ends the connection, so that no more requests use it."""
-        if status == TIMEOUT:
+        if status == PmStatus.TIMEOUT:
             # The answer may still arrive and would be taken for the answer to the next
             # request.
             raise PmError(status)

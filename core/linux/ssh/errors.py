@@ -19,21 +19,27 @@ class RemoteLoginError(SuperTwinError):
 class AddressError(RemoteLoginError):
     """Not an ssh:// address of a host."""
 
+    code = "bad-address"
     status = 400
 
 
 class SocketNameError(RemoteLoginError):
     """A name of a remote socket that ssh would not accept."""
 
+    code = "bad-socket-name"
+
 
 class SshMissingError(RemoteLoginError):
     """ssh is not installed on this machine."""
 
+    code = "no-ssh"
     status = 400
 
 
 class SshNotStartedError(RemoteLoginError):
     """This machine cannot start another process or thread now."""
+
+    code = "ssh-not-started"
 
     def __init__(self, cause: Exception) -> None:
         why = getattr(cause, "strerror", None) or str(cause)

@@ -7,12 +7,22 @@ import numpy as np
 
 from core.linux.cgroups.groups import Cgroup
 from sampler_bridge.sources.cgroup.reader import GroupReader
+from sampling.account.reasons import GapCause, GapReason
 from sampling.sources.cgroup_metrics import BY_NAME
-from sampling.sources.source import Gap, Sample, SampleColumn, Series
+from sampling.sources.source import (
+    UNKNOWN_METRIC,
+    Gap,
+    Sample,
+    SampleColumn,
+    Series,
+)
 
-_DENIED = "Permission denied: the bridge may not read the files of the cgroup"
+_DENIED = GapCause(
+    GapReason.DENIED,
+    "Permission denied: the bridge may not read the files of the cgroup",
+)
 _LARGEST = 2**63 - 1
-_TOO_LARGE = "numbers of 2^63 and more are not stored"
+_TOO_LARGE = GapCause(GapReason.NOT_STORED, "numbers of 2^63 and more are not stored")
 
 
 class CgroupProvider(Protocol):
@@ -48,7 +58,7 @@ class CgroupSource:
         """Fetch these metrics from now on."""
         self._chosen = tuple(name for name in metrics if name in BY_NAME)
         unknown = set(metrics) - {*self._chosen}
-        self._unknown = {name: Gap("Unknown metric name", 1) for name in unknown}
+        self._unknown = {name: Gap(UNKNOWN_METRIC, 1) for name in unknown}
         self._readers = {}
 
     def fetch(self) -> Sample:
@@ -93,7 +103,7 @@ class CgroupSource:
         return (SampleColumn(self._series, np.array(list(found.values()), np.int64)),)
 
 
-def _add(gaps: dict[str, Gap], metric: str, reason: str) -> None:
-    """Count one more missing value; the first reason applies to all."""
-    known = gaps.get(metric, Gap(reason, 0))
-    gaps[metric] = Gap(known.reason, known.points + 1)
+def _add(gaps: dict[str, Gap], metric: str, cause: GapCause) -> None:
+    """Count one more missing value; the first cause applies to all."""
+    known = gaps.get(metric, Gap(cause, 0))
+    gaps[metric] = Gap(known.cause, known.points + 1)

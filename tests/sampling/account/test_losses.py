@@ -3,9 +3,13 @@
 import pytest
 
 from sampler_bridge.sampling.restarting import fault
+from sampler_bridge.sampling.subset import ABSENT
 from sampling.account.account import LATE, LOG_FULL, REFUSED, SLOW_SOURCE, UNREADABLE
 from sampling.account.losses import Losses, losing_line
+from sampling.account.reasons import GapCause, GapReason
+from sampling.sources.pcp_layout import NAMELESS
 from sampling.sources.pcp_texts import TOO_MANY
+from sampling.sources.source import NO_VALUE, UNKNOWN_METRIC
 
 NONE = {"seconds": 10, "points": 0, "reasons": {}}
 
@@ -34,45 +38,41 @@ def test_lost_points_count_for_ten_seconds() -> None:
     assert losses.figures() == NONE
 
 
-@pytest.mark.parametrize(
-    "reason",
-    [
-        *(LATE, SLOW_SOURCE, LOG_FULL, REFUSED, UNREADABLE),
-        "PMCD at unix:///x does not answer: is it running?",
-        "No PMCD agent for domain of request",
-        "the log cannot be written (No space left on device)",
-        TOO_MANY,
-        "an instance without a name",
-        fault(IndexError("too high")),
-        # The error has another text than the source gives.
-        fault(PermissionError(13, "Permission denied")),
-        "Impossible value or scale conversion",
-        "what nobody foresaw",
-    ],
-)
-def test_each_loss_in_transit_counts(reason: str) -> None:
+LOSSES = [
+    *(LATE, SLOW_SOURCE, LOG_FULL, REFUSED, UNREADABLE, TOO_MANY, NAMELESS),
+    GapCause(GapReason.DOWN, "PMCD at unix:///x does not answer: is it running?"),
+    GapCause(GapReason.AGENT, "No PMCD agent for domain of request"),
+    GapCause(GapReason.LOG_FAILED, "the log cannot be written (No space left)"),
+    fault(IndexError("too high")),
+    # The error has another text than the source gives.
+    fault(PermissionError(13, "Permission denied")),
+    GapCause(GapReason.OTHER, "Impossible value or scale conversion"),
+]
+NOT_LOST = [
+    *(NO_VALUE, ABSENT, UNKNOWN_METRIC),
+    GapCause(GapReason.NOT_STORED, "events are not stored"),
+    GapCause(GapReason.DENIED, "Permission denied"),
+    GapCause(GapReason.UNSUPPORTED, "Metric not supported"),
+    GapCause(GapReason.DOWN, "the source was not reached yet", is_start=True),
+]
+
+
+@pytest.mark.parametrize("cause", LOSSES)
+def test_each_loss_in_transit_counts(cause: GapCause) -> None:
     losses = Losses()
-    losses.add(1, reason)
+    losses.add(1, cause)
     assert losses.figures()["points"] == 1
 
 
-@pytest.mark.parametrize(
-    "reason",
-    [
-        "no value at present",
-        "no such instance at present",
-        "Unknown metric name",
-        "events are not stored",
-        "Permission denied",
-        "the value is not a number",
-        "Metric not supported by this version of monitored application",
-        "Unknown or illegal instance identifier",
-        "No data available",
-        "the source was not reached yet",
-    ],
-)
-def test_point_without_a_value_is_not_lost(reason: str) -> None:
+@pytest.mark.parametrize("cause", NOT_LOST)
+def test_point_without_a_value_is_not_lost(cause: GapCause) -> None:
     losses = Losses()
-    losses.add(1, reason)
+    losses.add(1, cause)
     losses.add(0, LATE)
     assert losses.figures() == NONE
+
+
+def test_every_reason_is_a_loss_or_not() -> None:
+    lost, not_lost = ({cause.reason for cause in of} for of in (LOSSES, NOT_LOST))
+    assert lost | not_lost == {*GapReason}
+    assert lost & not_lost == {GapReason.DOWN}

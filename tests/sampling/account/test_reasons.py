@@ -1,65 +1,108 @@
-"""The reason words: few, stable, and correct for what the bridge reports."""
+"""The reasons of gaps: set where they arise, few, and stable."""
+
+import errno
 
 import pytest
 
 from core.linux import pmapi
-from sampler_bridge.sampling import restarting
-from sampling.account import account, reasons
-from sampling.sources import pcp_texts
+from core.linux.pmapi import PmStatus
+from core.linux.pmapi.binding import binding
+from sampler_bridge.errors import NotLoggedError
+from sampler_bridge.sampling.restarting import fault
+from sampling.account.reasons import WORDS, GapCause, GapReason, by_reason, read_cause
+from sampling.sources.pcp_reasons import cause_of
 
 PCP = {
-    -12351: reasons.ABSENT,
-    -12389: reasons.ABSENT,
-    -12350: reasons.UNSUPPORTED,
-    -12357: reasons.UNKNOWN,
-    -12358: reasons.UNKNOWN,
-    -12366: reasons.AGENT,
-    -12386: reasons.AGENT,
-    -12387: reasons.DENIED,
-    -12411: reasons.AGENT,
-    -13394: reasons.AGENT,
-    -13: reasons.DENIED,
-    -32: reasons.AGENT,
-    -104: reasons.AGENT,
-    -12360: reasons.ABSENT,
-    -61: reasons.ABSENT,
-    -12362: reasons.OTHER,
+    PmStatus.NO_VALUE: GapReason.ABSENT,
+    PmStatus.TRY_AGAIN: GapReason.ABSENT,
+    PmStatus.UNKNOWN_INSTANCE: GapReason.ABSENT,
+    PmStatus.NOT_SUPPORTED: GapReason.UNSUPPORTED,
+    PmStatus.UNKNOWN_NAME: GapReason.UNKNOWN,
+    PmStatus.UNKNOWN_METRIC: GapReason.UNKNOWN,
+    PmStatus.PROTOCOL: GapReason.AGENT,
+    PmStatus.NO_AGENT: GapReason.AGENT,
+    PmStatus.AGENT_FENCED: GapReason.AGENT,
+    PmStatus.AGENT_NOT_READY: GapReason.AGENT,
+    PmStatus.PERMISSION: GapReason.DENIED,
+    -errno.EACCES: GapReason.DENIED,
+    -errno.EPIPE: GapReason.AGENT,
+    -errno.ECONNRESET: GapReason.AGENT,
+    -errno.ENODATA: GapReason.ABSENT,
+    PmStatus.CONVERSION: GapReason.OTHER,
+    -errno.EIO: GapReason.OTHER,
 }
-OURS = {
-    account.LATE: reasons.LATE,
-    account.SLOW_SOURCE: reasons.SLOW,
-    account.LOG_FULL: reasons.LOG_FULL,
-    account.REFUSED: reasons.REFUSED,
-    account.UNREADABLE: reasons.LOG_DAMAGED,
-    "the source was not reached yet": reasons.DOWN,
-    "PMCD at x does not answer (Permission denied): is it running?": reasons.DOWN,
-    "the log cannot be written (No space left on device)": reasons.LOG_FAILED,
-    "no value at present": reasons.ABSENT,
-    "events are not stored": reasons.NOT_STORED,
-    pcp_texts.TOO_MANY: reasons.TEXTS,
-    "the value is not a number": reasons.NOT_STORED,
-    "an instance without a name": reasons.NAMELESS,
-    restarting.fault(IndexError("too high")): reasons.BROKE_OFF,
-    restarting.fault(PermissionError("Permission denied")): reasons.BROKE_OFF,
-    "what nobody foresaw": reasons.OTHER,
+IN_PMAPI_H = {
+    "APPVERSION": PmStatus.NOT_SUPPORTED,
+    "VALUE": PmStatus.NO_VALUE,
+    "TIMEOUT": PmStatus.TIMEOUT,
+    "NAME": PmStatus.UNKNOWN_NAME,
+    "PMID": PmStatus.UNKNOWN_METRIC,
+    "INST": PmStatus.UNKNOWN_INSTANCE,
+    "CONV": PmStatus.CONVERSION,
+    "IPC": PmStatus.PROTOCOL,
+    "EOF": PmStatus.CLOSED,
+    "NOAGENT": PmStatus.NO_AGENT,
+    "PERMISSION": PmStatus.PERMISSION,
+    "AGAIN": PmStatus.TRY_AGAIN,
+    "NOTCONN": PmStatus.NOT_CONNECTED,
+    "PMDAFENCED": PmStatus.AGENT_FENCED,
+    "PMDAREADY": PmStatus.AGENT_READY,
+    "PMDANOTREADY": PmStatus.AGENT_NOT_READY,
 }
 
 
-@pytest.mark.parametrize(("code", "word"), PCP.items())
-def test_errors_of_pcp_have_a_word(code: int, word: str) -> None:
-    assert reasons.word(pmapi.error_text(code)) == word
+@pytest.mark.parametrize(("number", "reason"), PCP.items())
+def test_status_of_pcp_has_its_reason_and_its_text(
+    number: int, reason: GapReason
+) -> None:
+    assert cause_of(number) == GapCause(reason, pmapi.error_text(number))
 
 
-@pytest.mark.parametrize(("reason", "word"), OURS.items())
-def test_own_reasons_have_a_word(reason: str, word: str) -> None:
-    assert reasons.word(reason) == word
+def test_statuses_have_the_numbers_of_pmapi_h() -> None:
+    constants = binding().c_api
+    found = {name: getattr(constants, f"PM_ERR_{name}") for name in IN_PMAPI_H}
+    assert found == IN_PMAPI_H
+    assert {*IN_PMAPI_H.values()} == {*PmStatus}
 
 
-def test_reason_words_are_few_and_all_counted() -> None:
-    found = reasons.by_word({"no value at present": 2, "Try again. Later": 3, "?": 1})
-    assert tuple(found) == reasons.WORDS
-    assert len(reasons.WORDS) <= 17
-    assert {word: n for word, n in found.items() if n} == {
-        reasons.ABSENT: 5,
-        reasons.OTHER: 1,
+def test_fault_of_the_bridge_is_no_error_of_the_source() -> None:
+    cause = fault(PermissionError("Permission denied"))
+    assert cause.reason is GapReason.BROKE_OFF
+    assert "Permission denied" in cause.detail
+    assert "Permission denied" in str(NotLoggedError("Permission denied"))
+
+
+def test_every_reason_is_counted() -> None:
+    twice = {
+        GapCause(GapReason.ABSENT, "no value at present"): 2,
+        GapCause(GapReason.ABSENT, "Try again. Later"): 3,
+        GapCause(GapReason.OTHER, "?"): 1,
     }
+    found = by_reason(twice)
+    assert tuple(found) == WORDS
+    assert len(WORDS) <= 17
+    assert {word: n for word, n in found.items() if n} == {"no value": 5, "other": 1}
+
+
+@pytest.mark.parametrize(
+    ("document", "cause"),
+    [
+        ({"reason": "late", "detail": "x"}, GapCause(GapReason.LATE, "x")),
+        # Of bridges of other versions.
+        ({"reason": "late"}, GapCause(GapReason.LATE, "late")),
+        ({"reason": "of later", "detail": "x"}, GapCause(GapReason.OTHER, "x")),
+        (
+            {"reason": "the bridge was late"},
+            GapCause(GapReason.OTHER, "the bridge was late"),
+        ),
+        ({"reason": ""}, None),
+        ({"reason": 7}, None),
+        ({}, None),
+        ("late", None),
+        (None, None),
+    ],
+)
+def test_cause_in_a_status_file_of_any_version(
+    document: object, cause: GapCause | None
+) -> None:
+    assert read_cause(document) == cause

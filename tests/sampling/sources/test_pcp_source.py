@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from sampling.account.reasons import GapCause, GapReason
 from sampling.errors import SourceDownError
 from sampling.sources.pcp_source import PcpSource
-from sampling.sources.source import Sample, Series
+from sampling.sources.source import NO_VALUE, UNKNOWN_METRIC, Sample, Series
 from tests.servers import Pmcd, wait_until
 
 
@@ -42,6 +43,10 @@ def test_each_type_has_its_number_type(source: PcpSource) -> None:
     assert values(sample)[Series("sample.negative.instant.m_32", None)] < 0
 
 
+def not_stored(what: str) -> GapCause:
+    return GapCause(GapReason.NOT_STORED, f"{what} are not stored")
+
+
 def test_metric_without_a_number_is_a_gap_with_its_reason(source: PcpSource) -> None:
     source.select(
         [
@@ -54,13 +59,13 @@ def test_metric_without_a_number_is_a_gap_with_its_reason(source: PcpSource) -> 
         ]
     )
     sample = source.fetch()
-    reasons = {metric: gap.reason for metric, gap in sample.missing.items()}
-    assert reasons == {
-        "no.such.metric": "Unknown metric name",
-        "sample.aggregate.hullo": "aggregates are not stored",
-        "sample.event.records": "events are not stored",
-        "sample.bad.novalues": "no value at present",
-        "swap.in": "Metric not supported by this version of monitored application",
+    unsupported = "Metric not supported by this version of monitored application"
+    assert {metric: gap.cause for metric, gap in sample.missing.items()} == {
+        "no.such.metric": UNKNOWN_METRIC,
+        "sample.aggregate.hullo": not_stored("aggregates"),
+        "sample.event.records": not_stored("events"),
+        "sample.bad.novalues": NO_VALUE,
+        "swap.in": GapCause(GapReason.UNSUPPORTED, unsupported),
     }
     assert values(sample) == {Series("sample.long.one", None): 1}
     assert sample.expected == 6

@@ -11,9 +11,11 @@ import pytest
 
 from core.stores.series_store import StoredSample
 from queries.diagnosis import MetricFacts
-from sampling.account.account import SLOW_SOURCE
+from sampling.account.account import LATE, SLOW_SOURCE
 from sampling.account.bridge_status import BridgeStatus, read_bridge
+from sampling.account.reasons import GapCause, GapReason
 from sampling.sources.pcp_texts import TOO_MANY
+from sampling.sources.source import NO_VALUE
 from sampling.why.verdict import CgroupSeen, Counter, Evidence, judge
 from tests.bridge_status import write_status
 
@@ -53,18 +55,30 @@ def now_ms() -> int:
 
 
 WAIT = {"points": 7}
-LATE = {"a.b": {"reason": "the bridge was late"}}
 NO_ANSWER = "PMCD at unix:///run/pmcd.socket does not answer"
 ABSENT = known(exposed=False)
 AWAY = Counter("skx", "L1D:REPLACEMENT", present=False, usable=None)
 HERE = Counter("icl", "L1D:REPLACEMENT", present=True, usable=None)
 REFUSED = replace(HERE, usable=False)
-NO_AGENT = "No PMCD agent for domain of request"
 ENDED = CgroupSeen("2026-11-21T19:54:12.102Z", gives=False)
 OF_GROUP = {
     "instance": "/job_7",
     "known": known(has_instances=True, resolved_at_fetch=True),
 }
+
+
+def lacking(cause: GapCause) -> dict[str, Any]:
+    """The metrics of a status in which one lacks its values."""
+    return {"a.b": {"reason": cause.reason.value, "detail": cause.detail}}
+
+
+NO_AGENT = lacking(GapCause(GapReason.AGENT, "No PMCD agent for domain of request"))
+DENIED = lacking(GapCause(GapReason.DENIED, "No permission to perform"))
+BEHIND = lacking(LATE)
+DOWN = lacking(GapCause(GapReason.DOWN, NO_ANSWER))
+# The error has another text than the source gives.
+OF_ANOTHER_VERSION = {"a.b": {"reason": "not known here"}}
+BROKEN = lacking(GapCause(GapReason.BROKE_OFF, "PermissionError: Permission denied"))
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("data", {"age": 1}),
@@ -75,10 +89,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("unknown metric", {"known": known(metric=False, exposed=False)}),
     ("not exposed by host", {"known": known(exposed=False)}),
     ("not exposed by host", {"known": known(exposed=False, pcp_asked=False)}),
-    ("PCP error", {"known": known(exposed=False, probe_reason="no pmcd")}),
+    ("PCP error", {"known": known(exposed=False, probe_reason="denied")}),
     (
         "no permission",
-        {"known": known(exposed=False, probe_reason="No permission to …")},
+        {"known": known(exposed=False, probe_reason="x", probe_code="source-denied")},
     ),
     ("cgroup ended", {"age": 20, **OF_GROUP, "group": ENDED}),
     ("cgroup ended", {**OF_GROUP, "group": ENDED, "bridge": BridgeStatus({}, "away")}),
@@ -102,11 +116,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("bridge down", {"bridge": BridgeStatus({}, "no status")}),
     ("bridge down", {"bridge": BridgeStatus(STATUS, "old"), "age": 99}),
     ("PMCD down", {"bridge": bridge(pcp={"connected": False, "reason": "refused"})}),
-    ("PCP error", {"bridge": bridge(metrics={"a.b": {"reason": "Unknown metric"}})}),
-    (
-        "no permission",
-        {"bridge": bridge(metrics={"a.b": {"reason": "No permission to perform"}})},
-    ),
+    ("PCP error", {"bridge": bridge(metrics=OF_ANOTHER_VERSION)}),
+    ("PCP error", {"bridge": bridge(metrics=BROKEN)}),
+    ("no permission", {"bridge": bridge(metrics=DENIED)}),
     ("store down", {"store_reason": "VictoriaMetrics does not answer"}),
     ("store down", {"bridge": bridge(store={"up": False, "reason": "refused"})}),
     ("not yet sampled", {}),
@@ -114,13 +126,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("host not sampled", {"bridge": BridgeStatus({}, "old", not_sampled="it is far")}),
     ("host not sampled", {"bridge": BridgeStatus({}, not_sampled="far"), "age": 99}),
     ("data", {"bridge": BridgeStatus({}, not_sampled="far"), "age": 1}),
-    (
-        "agent down",
-        {"bridge": bridge(metrics={"a.b": {"reason": NO_AGENT}}), "age": 99},
-    ),
-    ("bridge behind", {"bridge": bridge(metrics={"a.b": {"reason": SLOW_SOURCE}})}),
-    ("too many texts", {"bridge": bridge(metrics={"a.b": {"reason": TOO_MANY}})}),
-    ("PMCD down", {"bridge": bridge(metrics={"a.b": {"reason": NO_ANSWER}})}),
+    ("agent down", {"bridge": bridge(metrics=NO_AGENT), "age": 99}),
+    ("bridge behind", {"bridge": bridge(metrics=lacking(SLOW_SOURCE))}),
+    ("too many texts", {"bridge": bridge(metrics=lacking(TOO_MANY))}),
+    ("PMCD down", {"bridge": bridge(metrics=DOWN)}),
     ("bridge behind", {"bridge": bridge(queue=WAIT | {"oldest_ms": 1}), "age": 99}),
     # The sender gathers points for a moment before it sends them.
     ("stale", {"bridge": bridge(queue=WAIT | {"oldest_ms": now_ms()}), "age": 99}),
@@ -128,7 +137,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("stale", {"bridge": bridge(queue={"points": 0, "reason": None}), "age": 99}),
     ("log down", {"bridge": bridge(queue={"points": 7, "reason": "x"}), "age": 99}),
     ("log down", {"bridge": bridge(queue={"reason": "x"}), "store_reason": "away"}),
-    ("log down", {"bridge": bridge(metrics=LATE, queue={"reason": "x"}), "age": 99}),
+    ("log down", {"bridge": bridge(metrics=BEHIND, queue={"reason": "x"}), "age": 99}),
     ("data", {"bridge": bridge(queue={"reason": "x"}), "age": 1}),
     ("multiplexed", {"duty": 0.0, "age": 1}),
     ("data", {"duty": 0.4, "age": 1}),
@@ -159,8 +168,7 @@ def test_multiplexed_counter_reports_its_duty_cycle() -> None:
 
 
 def test_reason_of_pcp_is_given_once() -> None:
-    lacking = bridge(metrics={"a.b": {"reason": "no value at present"}})
-    judged = judge(replace(GOOD, bridge=lacking))
+    judged = judge(replace(GOOD, bridge=bridge(metrics=lacking(NO_VALUE))))
     assert judged.reason == "PCP is asked for 'a.b', and answers: no value at present"
 
 
@@ -176,8 +184,8 @@ def test_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
         broken.write_text(text)
         found = read_bridge(tmp_path, "n1")
         assert found.up is (text == "{}")
-        said = (found.pcp_reason, found.store_reason, found.metric_reason("a"))
-        assert (*said, found.log_reason) == ("", "", "", "")
+        said = (found.pcp_reason, found.store_reason, found.log_reason)
+        assert said == ("", "", "") and found.metric_cause("a") is None
         assert found.last_tick_age is None
 
 
@@ -196,7 +204,7 @@ def test_partly_invalid_status_is_read_where_possible(
 ) -> None:
     write_status(tmp_path, {"host": "n1", **status})
     found = read_bridge(tmp_path, "n1")
-    assert found.up and not found.pcp_reason and not found.metric_reason("a")
+    assert found.up and not found.pcp_reason and not found.metric_cause("a")
     assert found.last_tick_age is None
 
 

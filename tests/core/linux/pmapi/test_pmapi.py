@@ -79,7 +79,7 @@ def test_closed_context_releases_its_socket_immediately(pmcd: Pmcd) -> None:
             context.describe("no.such.metric")
         assert descriptors() == before + 1
     assert descriptors() == before
-    assert kept.value.code == pmapi.UNKNOWN_NAME
+    assert kept.value.number == pmapi.PmStatus.UNKNOWN_NAME
 
 
 def test_threads_look_up_different_numbers_of_names(pmcd: Pmcd) -> None:

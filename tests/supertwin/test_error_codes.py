@@ -1,0 +1,51 @@
+"""Every error has a stable code, which the command line and the API show alike."""
+
+import ast
+import re
+from collections import Counter
+
+import pytest
+
+from core.errors import FAILED, USER_CAN_FIX, ApiError
+from core.settings.tools import CHECKOUT
+from supertwin.error_page import all_occurrences, error_classes
+from tests.test_layout import SOURCES
+
+CLASSES = error_classes()
+WITH_CODE = [kind for kind in CLASSES if "code" in vars(kind)]
+CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+# Their instances get the code as an argument.
+OF_API = [kind for kind in CLASSES if issubclass(kind, ApiError)]
+
+
+def test_codes_of_classes_are_unique() -> None:
+    found = Counter(kind.code for kind in WITH_CODE)
+    assert len(WITH_CODE) > 80
+    assert not [code for code, times in found.items() if times > 1]
+
+
+def test_every_error_that_is_raised_has_its_own_code() -> None:
+    """A class without a code is only the root of others."""
+    roots = {kind.__name__ for kind in CLASSES if kind not in (*WITH_CODE, *OF_API)}
+    raised = {
+        node.func.id
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not roots & raised
+
+
+def test_every_code_is_short_and_documented() -> None:
+    page = (CHECKOUT / "docs" / "errors.md").read_text("utf-8")
+    for one in all_occurrences():
+        assert CODE.fullmatch(one.code) and len(one.code) <= 26, one
+        assert re.search(rf"^\| `{one.code}` \| \w.* \|", page, re.M), one
+
+
+@pytest.mark.parametrize("kind", WITH_CODE, ids=lambda kind: kind.__name__)
+def test_every_class_has_an_exit_status_and_an_http_status(
+    kind: type[ApiError],
+) -> None:
+    assert kind.exit_code in (FAILED, USER_CAN_FIX)
+    assert 400 <= kind.status < 600
