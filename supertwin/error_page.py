@@ -116,7 +116,8 @@ def error_classes() -> list[type[SuperTwinError]]:
         if path.name != "__main__.py":
             name = path.relative_to(CHECKOUT).with_suffix("").as_posix()
             import_module(name.replace("/", ".").removesuffix(".__init__"))
-    return [kind for kind in _below(SuperTwinError) if _is_ours(kind)]
+    # A class with two roots is found twice.
+    return [kind for kind in dict.fromkeys(_below(SuperTwinError)) if _is_ours(kind)]
 
 
 def _below(kind: type[SuperTwinError]) -> Iterator[type[SuperTwinError]]:

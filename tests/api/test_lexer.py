@@ -68,7 +68,7 @@ def test_form_of_a_query_is_read(text: str, form: ResultForm) -> None:
 def test_service_is_refused_in_every_spelling(text: str) -> None:
     with pytest.raises(BadQueryError, match="SERVICE") as refused:
         read_form(text)
-    assert refused.value.kind == "service-refused"
+    assert refused.value.code == "service-refused"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_service_is_refused_in_every_spelling(text: str) -> None:
 def test_updates_are_refused(text: str) -> None:
     with pytest.raises(BadQueryError, match="only queries are run here") as refused:
         read_form(text)
-    assert refused.value.kind == "update-refused"
+    assert refused.value.code == "update-refused"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_updates_are_refused(text: str) -> None:
 def test_other_text_is_a_syntax_error_with_its_position(text: str, said: str) -> None:
     with pytest.raises(BadQueryError, match=said) as refused:
         read_form(text)
-    assert refused.value.kind == "syntax-error"
+    assert refused.value.code == "syntax-error"
 
 
 @given(st.text(st.sampled_from(string.printable + "é\u200d\ufeff\0"), max_size=60))
