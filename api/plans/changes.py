@@ -138,8 +138,8 @@ async def add(request: Request, services: Use) -> Response:
     async with _TURNS.take(new.host):
         await _check_free(services, new.host, new.plan)
         with answered(_refused, "plan-failed", "The plan could not be changed"):
-            asked = new.request()
-        added = await _write(lambda: _add(services, asked, new.accept_cost))
+            plan_request = new.request()
+        added = await _write(lambda: _add(services, plan_request, new.accept_cost))
     audit.record(request, "plan.added", f"{new.host} {added.name}")
     plans = await find_plans(services, new.host)
     found = [plan for plan in plans if plan["plan"] == added.name]

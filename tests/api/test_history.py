@@ -72,7 +72,7 @@ def test_page_shows_both_states_and_the_changes(api: httpx.Client) -> None:
     host = api.get("/twin/n1", headers={"Accept": "text/html"}).text
     assert 'href="/history/n1"' in host
     page = api.get("/history/n2", headers={"Accept": "text/html"}).text
-    assert "has not changed since it is known" in page
+    assert "has not changed since its first probe" in page
 
 
 @pytest.mark.parametrize(

@@ -293,11 +293,11 @@ def test_full_disk_loses_only_that_record(tmp_path: Path) -> None:
 
 
 def test_readers_are_notified_of_new_records(tmp_path: Path) -> None:
-    told = threading.Event()
-    log = Log(tmp_path, 10**6, told=told.set)
+    notified = threading.Event()
+    log = Log(tmp_path, 10**6, notify=notified.set)
     assert not log.has_more(START)
     log.append(0, one(0))
-    assert told.is_set() and log.has_more(START)
+    assert notified.is_set() and log.has_more(START)
     assert not log.has_more(log.read(START, 100).end)
     log.close()
 

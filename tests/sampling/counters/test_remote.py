@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import SuperTwinError, UserError
-from core.linux.signals import ended_in_order
+from core.linux.signals import signals_as_interrupt
 from core.linux.ssh.errors import SocketNameError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
@@ -157,7 +157,7 @@ def begin(
     with (
         meanwhile(interrupt),
         pytest.raises(ended),
-        ended_in_order(),
+        signals_as_interrupt(),
         counting_remotely(settings, HOST, NOTHING, roots, print),
     ):
         raise AssertionError
