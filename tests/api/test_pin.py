@@ -51,7 +51,7 @@ def test_ranks_are_placed(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "status", "kind", "said"),
+    ("query", "status", "kind", "message"),
     [
         ({"host": "", "threads": 1}, 404, "unknown-host", LARGE),
         ({"host": "nope", "threads": 1}, 404, "unknown-host", LARGE),
@@ -84,14 +84,14 @@ def test_ranks_are_placed(watched: Watched) -> None:
     ],
 )
 def test_refusal_is_a_problem_document(
-    watched: Watched, query: dict[str, Any], status: int, kind: str, said: str
+    watched: Watched, query: dict[str, Any], status: int, kind: str, message: str
 ) -> None:
     answer = ask(watched, **query)
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"
     problem = answer.json()
     assert problem["type"].endswith(f"/{kind}")
-    assert said in problem["detail"]
+    assert message in problem["detail"]
 
 
 def test_idle_policy_reads_the_current_load(watched: Watched) -> None:

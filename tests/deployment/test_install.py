@@ -28,9 +28,9 @@ def test_one_line_names_what_is_not_installed(
         text=True,
         timeout=60,
     )
-    said = [line for line in done.stdout.splitlines() if line.startswith("install: ")]
-    assert len(said) == lines
-    assert all("aarch64 has no cpuid and no likwid" in line for line in said)
+    output = [line for line in done.stdout.splitlines() if line.startswith("install: ")]
+    assert len(output) == lines
+    assert all("aarch64 has no cpuid and no likwid" in line for line in output)
     wanted = done.stdout.splitlines()[lines:]
     if machine == "aarch64":
         assert not {"cpuid", "likwid"} & {*wanted}

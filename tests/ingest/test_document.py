@@ -134,7 +134,7 @@ def test_description_can_be_validated(document: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "message"),
     [
         ("facts", None, "facts is null, expected an object"),
         ("host", "", 'host is the text "", expected a name'),
@@ -162,7 +162,7 @@ def test_description_can_be_validated(document: dict[str, Any]) -> None:
     ],
 )
 def test_error_names_position_value_and_expectation(
-    path: str, value: Any, said: str
+    path: str, value: Any, message: str
 ) -> None:
     steps: list[Any] = path.replace("60.0", "60:0").split(".")
     steps = [
@@ -173,7 +173,7 @@ def test_error_names_position_value_and_expectation(
         value = [value]
     with pytest.raises(ProbeDocumentError) as caught:
         check_document(replaced(tuple(steps), value))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     cure = "write it again with `supertwin probe --out FILE`"
     assert str(caught.value).endswith(cure)
 

@@ -24,7 +24,7 @@ def test_program_without_secrets_runs(tmp_path: Path) -> None:
     assert without_secrets(text) == text
     (tmp_path / "run.py").write_bytes(text)
     environment = {"PATH": os.environ["PATH"]}
-    words, told = [sys.executable, "run.py"], tmp_path / "told"
+    words, request_file = [sys.executable, "run.py"], tmp_path / "told"
     done = subprocess.run(
         words, cwd=tmp_path, env=environment, capture_output=True, check=False
     )
@@ -32,10 +32,10 @@ def test_program_without_secrets_runs(tmp_path: Path) -> None:
     assert done.stderr.decode().splitlines() == [
         "set API_TOKEN: the run had it, and its value is private"
     ]
-    assert not told.exists()
+    assert not request_file.exists()
     given = {**environment, "API_TOKEN": "another"}
     subprocess.run(words, cwd=tmp_path, env=given, capture_output=True, check=True)
-    assert told.read_text() == "another fast"
+    assert request_file.read_text() == "another fast"
 
 
 def test_program_without_values_names_its_variables() -> None:

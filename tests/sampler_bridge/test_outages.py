@@ -108,9 +108,9 @@ def test_killed_agent_leaves_gap_only_in_its_metrics(
     again = time.time_ns() // 1_000_000
     own_pmcd.kill_agents("sample")
     bridge.wait_for(lambda status: "sample.milliseconds" in status["metrics"])
-    said = explained(bridge, "sample.milliseconds")
+    found = explained(bridge, "sample.milliseconds")
     assert bridge.end() == 0
-    assert said.verdict == "agent down", said
+    assert found.verdict == "agent down", found
     status, values = bridge.status(), store.values()
     assert {word(why) for why in other_reasons(status)} == {AGENT}
     hurt = {name: values.pop(name)}
@@ -138,8 +138,8 @@ def test_missing_permission_for_processes_is_reported_and_the_rest_is_read(
     status, values = bridge.status(), store.values()
     assert explained(bridge, "proc.psinfo.rss").verdict == "no permission"
     assert {word(why) for why in other_reasons(status)} == {DENIED}
-    (said,) = status["metrics"].items()
-    assert said == ("proc.psinfo.rss", {"reason": pmapi.error_text(-12387)})
+    (found,) = status["metrics"].items()
+    assert found == ("proc.psinfo.rss", {"reason": pmapi.error_text(-12387)})
     ticks = {ms for points in values.values() for ms in points}
     assert sum(other_reasons(status).values()) in (len(ticks), len(ticks) + 1)
     assert_every_tick(heartbeat, values, bounds(values), 200, late(status))

@@ -176,8 +176,8 @@ def test_broken_status_file_is_a_reason(tmp_path: Path, text: str) -> None:
         broken.write_text(text)
         found = read_bridge(tmp_path, "n1")
         assert found.up is (text == "{}")
-        said = (found.pcp_reason, found.store_reason, found.metric_reason("a"))
-        assert (*said, found.log_reason) == ("", "", "", "")
+        listed = (found.pcp_reason, found.store_reason, found.metric_reason("a"))
+        assert (*listed, found.log_reason) == ("", "", "", "")
         assert found.last_tick_age is None
 
 
