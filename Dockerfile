@@ -1,6 +1,6 @@
-# SuperTwin in one image: Fuseki, VictoriaMetrics, API, bridge and command line; which of
-# them a container is, `supertwin run NAME` says. Built by install.sh, as everywhere else;
-# on arm64 without cpuid and likwid (docs/machines.md#arm64).
+# SuperTwin in one image: Fuseki, VictoriaMetrics, API, bridge and command line.
+# `supertwin run NAME` chooses which of them a container runs. Built by install.sh, as
+# everywhere else; on arm64 without cpuid and likwid (docs/machines.md#arm64).
 
 FROM victoriametrics/victoria-metrics:v1.140.0 AS victoria-metrics
 

@@ -3,7 +3,7 @@
 .PHONY: help install install-test install-bench up down status test coverage check bench bench-sampling dtdl lock docs clean
 
 PYTHON := .venv/bin/python
-# Whatever the environment says: else every process compiles all that it imports.
+# If it is set in the environment, every process compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## this list
@@ -24,10 +24,10 @@ up: install  ## start the stack, probe this machine, load its twin, start monito
 down:  ## stop what `make up` started, and nothing else
 	@if [ -x .venv/bin/supertwin ]; then .venv/bin/supertwin down; fi
 
-status: install  ## what runs, since when, restarted how often
+status: install  ## what runs, since when, and how often it was restarted
 	@.venv/bin/supertwin status
 
-# Ends with the shell of a recipe: a SIGTERM that is sent to make alone ends the tests, too.
+# Ends with the recipe's shell: so a SIGTERM to make alone also ends the tests.
 ENDS_WITH_MAKE := setpriv --pdeathsig TERM --
 
 # Two phases of four workers, also on two cores: most of the time goes into waiting for
@@ -63,7 +63,7 @@ check: install-test  ## format, lint, words and types
 bench: install-test  ## measure speed and size; ONLY="queries pinning" for parts
 	@$(PYTHON) -m bench $(addprefix --only ,$(ONLY))
 
-bench-sampling: install-bench  ## sampling beside pcp2influxdb; FORM=--full takes hours
+bench-sampling: install-bench  ## sampling compared with pcp2influxdb; FORM=--full takes hours
 	@$(PYTHON) -m bench.sampling $(FORM)
 
 dtdl: install-test  ## the official DTDL parser's verdict on every machine

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what SuperTwin runs with and leaves alone what is already there.
+# Installs what SuperTwin needs to run; what is already installed stays as it is.
 #
 #   ./install.sh [--quiet]
 #
@@ -26,11 +26,11 @@ fail() {
 }
 
 # The line of the log that says what went wrong, else the last one.
-last_words() {
+error_line() {
     { grep -E '^(E:|ERROR|error:|[A-Za-z]*Error:|\[ERROR\])|Error: ' "$LOG" || grep -v '^[[:space:]]*$' "$LOG"; } | tail -n 1
 }
 
-# Turn the log of a failed step into one line that names the cause and the cure.
+# Turn the log of a failed step into one line: the cause, and what to do.
 explain() {
     local step=$1
     if grep -qiE 'no space left|not enough free space|disk quota' "$LOG"; then
@@ -46,7 +46,7 @@ explain() {
     elif grep -qi 'sudo:' "$LOG"; then
         fail "$step: $(grep -m1 -i 'sudo:' "$LOG"); run it as root, or as a user who may use sudo"
     fi
-    fail "$step failed: $(last_words) (details: $LOG)"
+    fail "$step failed: $(error_line) (details: $LOG)"
 }
 
 # quietly STEP COMMAND...: run with the output in the log, explain a failure.
@@ -80,7 +80,7 @@ in_background() {
     running[$1]=$!
 }
 
-# Wait for all steps in the background; what the first failed one said is the last line.
+# Wait for all steps in the background; the error of the first one that failed is the last line.
 finish() {
     local step
     for step in "${!running[@]}"; do
@@ -92,7 +92,7 @@ finish() {
     done
 }
 
-# ---- what is there ---------------------------------------------------------------
+# ---- what is installed -----------------------------------------------------------
 
 # JDK_JAVA_OPTIONS adds a line before the version.
 java_major() {
@@ -109,7 +109,7 @@ has_java() {
     return 1
 }
 
-# There, and not left half configured by an install that failed.
+# Installed, and not left half configured by a failed install.
 pcp_is_whole() {
     [ -x /usr/lib/pcp/bin/pmcd ] || return 1
     command -v dpkg-query >/dev/null || return 0
@@ -131,11 +131,11 @@ has_likwid() {
     [ "$(uname -m)" = x86_64 ]
 }
 
-say_what_is_left_out() {
-    has_likwid || say "$(uname -m) goes without cpuid and likwid, which are for x86-64: no TLBs, no supertwin accuracy, no pinning by likwid-pin"
+say_what_is_missing() {
+    has_likwid || say "$(uname -m) has no cpuid and no likwid, which are for x86-64 only: no TLBs, no supertwin accuracy, no pinning by likwid-pin"
 }
 
-# Firmware without SMBIOS tables, for whose architectures there is no dmidecode.
+# On these architectures firmware has no SMBIOS tables, and there is no dmidecode.
 has_no_tables() {
     case $(uname -m) in
         x86_64 | aarch64 | riscv64) return 1 ;;
@@ -159,17 +159,17 @@ missing_for_run() {
     has_java || echo default-jre-headless
     command -v setpriv >/dev/null || echo util-linux
     command -v curl >/dev/null || echo curl
-    fuseki_is_there || command -v mvn >/dev/null || echo maven
+    has_fuseki || command -v mvn >/dev/null || echo maven
 }
 
-fuseki_is_there() {
+has_fuseki() {
     [ -f "$JAR" ]
 }
 
 # ---- system packages -------------------------------------------------------------
 
 # Debian 12's pcp calls systemctl after it is unpacked and fails where systemd does
-# not run; a systemctl that does nothing stands in for it during the install.
+# not run; during the install, a systemctl that does nothing replaces it.
 without_systemd() {
     [ -d /run/systemd/system ] && return
     mkdir -p .tools/shim
@@ -189,7 +189,7 @@ apt_update() {
 }
 
 apt_install() {
-    # What an install that was cut short left half done.
+    # Finish what an interrupted install left half done.
     [ -z "$(dpkg --audit)" ] || apt dpkg --configure -a
     # An empty DPkg::Path keeps our PATH for the packages' scripts; apt's own would
     # leave the systemctl of without_systemd out.
@@ -208,9 +208,9 @@ ensure_packages() {
         fail "no root and no sudo: ask an administrator for 'apt-get install --no-install-recommends ${packages[*]}', then run make up again"
     fi
     say "apt: ${packages[*]}"
-    # Kept: the reason of a failed update is often the reason of the failed install.
+    # The log is kept: what made the update fail often makes the install fail.
     [ -n "$updated" ] || apt_update >"$LOG" 2>&1 ||
-        say "apt-get update failed; trying with the lists that are there"
+        say "apt-get update failed; trying with the package lists of the last update"
     updated=yes
     apt_install "${packages[@]}" >>"$LOG" 2>&1 || explain "apt-get install ${packages[*]}"
     mapfile -t packages < <("$1")
@@ -219,9 +219,9 @@ ensure_packages() {
 }
 
 prepare_pcp() {
-    # The place of the system's own PMCD; ours does without.
+    # The folder of the system's own PMCD; ours does not need it.
     if [ ! -d /run/pcp ]; then
-        as_root install -d -o pcp -g pcp -m 775 /run/pcp >"$LOG" 2>&1 || say "no /run/pcp; going on without"
+        as_root install -d -o pcp -g pcp -m 775 /run/pcp >"$LOG" 2>&1 || say "cannot create /run/pcp; continuing without it"
     fi
     if [ ! -s /var/lib/pcp/pmns/root ]; then
         say "PCP: building its name space"
@@ -232,7 +232,7 @@ prepare_pcp() {
 # ---- Fuseki ----------------------------------------------------------------------
 
 install_fuseki() {
-    fuseki_is_there && return
+    has_fuseki && return
     say "Fuseki $JENA_VERSION (Maven)"
     local new=.tools/fuseki.new
     rm -rf "$new"
@@ -298,15 +298,15 @@ install_store() {
 
 # ---- Python ----------------------------------------------------------------------
 
-# pip and uv lie next to .venv, which holds what runs.
+# pip and uv have a folder of their own: .venv holds only what SuperTwin runs with.
 readonly PIP=.tools/pip
 
-# is_stamped FILE TEXT: whether FILE says that TEXT is what was installed.
+# is_stamped FILE TEXT: whether TEXT, written to FILE, is what was installed last.
 is_stamped() {
     [ "$(cat "$1" 2>/dev/null)" = "$2" ]
 }
 
-# What is installed from LOCK, for which Python.
+# version_of LOCK: what identifies an install from LOCK for this Python.
 version_of() {
     echo "$("$PYTHON" -V) $(sha256sum <"$1")"
 }
@@ -318,10 +318,10 @@ install_pip() {
     say "pip and uv"
     "$PIP/bin/python" -m pip --version >/dev/null 2>&1 ||
         quietly "creating $PIP" "$PYTHON" -m venv --clear "$PIP"
-    # There are machines that uv is not built for.
+    # uv is not built for all architectures.
     "$PIP/bin/python" -m pip install -q --only-binary :all: \
         --require-hashes -r "$LOCKS/uv/requirements.lock" >"$LOG" 2>&1 || {
-        say "going on without uv: $(last_words)"
+        say "continuing without uv: $(error_line)"
         return
     }
     echo "$want" >"$PIP/stamp"
@@ -374,11 +374,11 @@ link_pcp_binding() {
 
 # ---- Fuseki's classes, as Java keeps them ----------------------------------------
 
-# A third of the CPU of a start, and no need. An image has its sources later.
+# Saves a third of the CPU time of a start; optional. An image has no sources yet.
 keep_classes() {
     [ -f supertwin/stack/fuseki_classes.py ] || return 0
     .venv/bin/python -m supertwin.stack.fuseki_classes >"$LOG" 2>&1 ||
-        say "Fuseki will start more slowly: $(last_words)"
+        say "Fuseki will start more slowly: $(error_line)"
 }
 
 # ---- JavaScript ------------------------------------------------------------------
@@ -458,9 +458,9 @@ install_python() {
 }
 
 install_run() {
-    if ! { [ -f .venv/run.stamp ] && fuseki_is_there; }; then
+    if ! { [ -f .venv/run.stamp ] && has_fuseki; }; then
         check_disk
-        say_what_is_left_out
+        say_what_is_missing
     fi
     ensure_packages missing_for_python
     check_python
@@ -479,7 +479,7 @@ main() {
     [ $# = 0 ] || [ "$*" = --quiet ] || fail "unknown option $*; there is --quiet"
     start
     install_run
-    [ $# != 0 ] || say "everything is there"
+    [ $# != 0 ] || say "everything is installed"
 }
 
 [ "${BASH_SOURCE[0]}" != "$0" ] || main "$@"

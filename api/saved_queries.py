@@ -103,8 +103,8 @@ async def _body(
     if media_type == formats.QUERY:
         return text
     if media_type == formats.JSON_LD and query.form == "select":
-        asked = SparqlRequest(text), formats.RESULTS_JSON, query.dataset
-        table = await run(request, services, *asked)
+        arguments = SparqlRequest(text), formats.RESULTS_JSON, query.dataset
+        table = await run(request, services, *arguments)
         ordered = await with_hosts_in_order(query, table, formats.RESULTS_JSON)
         return rows_json_ld(ordered, query.name, services.settings.base)
     body = await run(request, services, SparqlRequest(text), media_type, query.dataset)

@@ -247,12 +247,13 @@ def _bulk(fleet: Fleet) -> tuple[float, float]:
     with own_store() as (server, _):
         _command(server, fleet.first[0].parent)
         started = time.monotonic()
-        said = _command(server, fleet.files[0].parent)
+        output = _command(server, fleet.files[0].parent)
         seconds = time.monotonic() - started
     found = re.fullmatch(
-        rf"{HOSTS} hosts loaded, .* 0 refused: ([\d,]+) triples in ([\d.]+) s .*", said
+        rf"{HOSTS} hosts loaded, .* 0 refused: ([\d,]+) triples in ([\d.]+) s .*",
+        output,
     )
-    assert found, said
+    assert found, output
     took = float(found[2])
     return int(found[1].replace(",", "")) / took, seconds - took
 

@@ -68,8 +68,8 @@ def fill(store: str) -> int:
 
 
 def _title(name: str, params: dict[str, str]) -> str:
-    told = " ".join(f"{key}={value}" for key, value in params.items())
-    return f"observations/{name} {told}".strip() + ", warm, median"
+    arguments = " ".join(f"{key}={value}" for key, value in params.items())
+    return f"observations/{name} {arguments}".strip() + ", warm, median"
 
 
 def _ms(client: httpx.Client, api: str, name: str, params: dict[str, str]) -> float:

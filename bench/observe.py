@@ -74,13 +74,13 @@ class Truth(NamedTuple):
     """The known usage of a run by PCP metric, and the usage in its record."""
 
     known: dict[str, float]
-    told: dict[str, float]
+    recorded: dict[str, float]
 
     def errors(self) -> Iterator[tuple[str, float]]:
         """Relative errors in % by metric; a missing total counts as 100."""
         for name, value in self.known.items():
             if value:
-                yield name, 100 * abs(self.told.get(name, 0.0) - value) / value
+                yield name, 100 * abs(self.recorded.get(name, 0.0) - value) / value
 
 
 def overhead_figures(stack: Stack) -> Iterator[Figure]:
@@ -153,12 +153,12 @@ def _truth(stack: Stack, node: str, metrics: tuple[str, ...]) -> Truth:
     rows = stack.run(
         "query", "observations/statistics", "--id", node, "--format", "json"
     )
-    told = {
+    recorded = {
         row["metric"]: float(row["total"])
         for row in json.loads(rows.stdout)
         if row["total"] is not None and _is_of(pid, row["instance"] or "")
     }
-    return Truth({name: known[name] for name in metrics if name in known}, told)
+    return Truth({name: known[name] for name in metrics if name in known}, recorded)
 
 
 def _is_of(pid: int, instance: str) -> bool:

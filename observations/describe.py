@@ -43,7 +43,7 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
         node,
         ST.ObservationInterface,
         {
-            **_asked(observation, iris),
+            **_request_properties(observation, iris),
             **_ran(observation.run),
             **_observed(observation.metrics),
             ST.dashboard: dashboard_address(
@@ -64,7 +64,7 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
     return triples
 
 
-def _asked(observation: Observation, iris: Iris) -> Properties:
+def _request_properties(observation: Observation, iris: Iris) -> Properties:
     spec = observation.spec
     threads = [iris.component(spec.host, "thread", str(cpu)) for cpu in spec.cpus]
     return {

@@ -39,7 +39,7 @@ _PIECE = 1 << 18
 # Formatted without json: the data may be large and needs no escaping.
 _OUTPUT = b'{"event": "output", "stream": "%s", "data": "%s"}\n'
 _HOLD = 0
-_LAST_WORDS_SECONDS = 2.0
+_REMAINING_SECONDS = 2.0
 # How long an ended command stays a zombie, so that its counters can be read.
 _LOOK_SECONDS = 2.0
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
@@ -117,7 +117,7 @@ class CommandRun:
 
     def __init__(self, request: dict[str, Any], about: About | None) -> None:
         self._request = request
-        self._around = about and self._asked(about)
+        self._setup = about and self._collect_setup(about)
         self._cancelled = ""
         self._held = HELD in sys.argv
         self._is_over = self._looked_at = False
@@ -154,9 +154,9 @@ class CommandRun:
         self._show(ended_ns)
         status = self._reap()
         left = self._end_others()
-        self._last_words()
-        if self._around:
-            self._say("about", **self._around.whole())
+        self._read_remaining()
+        if self._setup:
+            self._say("about", **self._setup.whole())
         _tell(
             "ended",
             end_ns=ended_ns,
@@ -169,7 +169,7 @@ class CommandRun:
             output={name: kept.document() for name, kept in self._streams.items()},
         )
 
-    def _asked(self, about: About) -> CommandSetup:
+    def _collect_setup(self, about: About) -> CommandSetup:
         """Collect facts about the command; keeps its program open as it is now."""
         request = self._request
         cpus = request.get("cpus") or os.sched_getaffinity(0)
@@ -241,8 +241,8 @@ class CommandRun:
             if self._cancelled or (until is not None and now >= until):
                 return False
             if now >= heartbeat:
-                if is_first and self._around:  # in case contact is lost
-                    self._say("about", **self._around.facts())
+                if is_first and self._setup:  # in case contact is lost
+                    self._say("about", **self._setup.facts())
                 heartbeat, is_first = now + HEARTBEAT_SECONDS, False
                 sizes = {name: kept.size for name, kept in self._streams.items()}
                 self._say("alive", ns=time.time_ns(), **self._pids(), **sizes)
@@ -337,15 +337,15 @@ class CommandRun:
     def _signal_others(self, number: int, is_repeated: bool) -> None:
         """Signal remaining processes, and those that they fork, until none is left."""
         signalled: set[int] = set()
-        until = time.monotonic() + _LAST_WORDS_SECONDS
+        until = time.monotonic() + _REMAINING_SECONDS
         while _reap_any() and time.monotonic() < until:
             found = set(_descendants())
             _signal(found if is_repeated else found - signalled, number)
             signalled |= found
             self._read(0.02)
 
-    def _last_words(self) -> None:
-        until = time.monotonic() + _LAST_WORDS_SECONDS
+    def _read_remaining(self) -> None:
+        until = time.monotonic() + _REMAINING_SECONDS
         while any(k.open for k in self._streams.values()) and time.monotonic() < until:
             self._read(0.05)
 

@@ -102,8 +102,8 @@ def _of_instance(
         reason = f"{names} {have} no instances; leave {instance!r} out"
         return Finding("unknown instance", reason)
     if known.has_instances and not known.instances and not known.resolved_at_fetch:
-        asked = "" if instance is None else f" {instance!r}"
-        reason = f"{names} {have} no instance{asked} on {host!r}"
+        named = "" if instance is None else f" {instance!r}"
+        reason = f"{names} {have} no instance{named} on {host!r}"
         return Finding("unknown instance", reason)
     return None
 

@@ -65,7 +65,7 @@ def _load(text: str) -> dict[str, Any]:
         raise CatalogueError(f"header is not YAML: {reason}") from error
     except _NO_VALUE as error:
         raise CatalogueError(
-            f"header holds a value that is none ({str(error)[:80]}): quote it"
+            f"header has a value that YAML cannot convert ({str(error)[:80]}): quote it"
         ) from error
     if not isinstance(loaded, dict):
         raise CatalogueError("has no header: begin it with '#+ title: …' lines")

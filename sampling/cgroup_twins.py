@@ -37,7 +37,7 @@ class CgroupTwins:
         self._host = host
         self._domain = domain
         self._graph = iris.cgroups_graph(host)
-        self._said: Mapping[URIRef, Triples] = {}
+        self._stored: Mapping[URIRef, Triples] = {}
         self._empty = False
 
     def pending(self, ledger: Ledger) -> CgroupChange | None:
@@ -52,7 +52,7 @@ class CgroupTwins:
         if not self._twin.ask(f"ASK {{ <{host}> a <{ST.ComputeNode}> }}"):
             return None
         # Removing the host from the twin removes its groups, too.
-        known = {iri: self._said.get(iri) for iri in self._standing()}
+        known = {iri: self._stored.get(iri) for iri in self._standing()}
         self._empty = not known
         wanted = describe_cgroups(self._iris, self._host, lives, self._planned())
         stale = [iri for iri, triples in known.items() if wanted.get(iri) != triples]
@@ -73,9 +73,11 @@ class CgroupTwins:
             )
             stale = {*change.stale}
             kept = {
-                iri: triples for iri, triples in self._said.items() if iri not in stale
+                iri: triples
+                for iri, triples in self._stored.items()
+                if iri not in stale
             }
-            self._said, self._empty = {**kept, **change.fresh}, False
+            self._stored, self._empty = {**kept, **change.fresh}, False
         for name in change.over:
             remove_plan(self._host, name, self._twin, self._iris)
 

@@ -122,7 +122,7 @@ def _shape(shapes: Graph, shape: Node) -> Check:
             continue
         builder = _BUILDERS.get(predicate)
         if builder is None:
-            raise UnsureError(f"{predicate} is not known here")
+            raise UnsureError(f"{predicate} is not supported here")
         tests.append(builder(shapes, value))
     paths = _paths(shapes, shape)
 
@@ -140,7 +140,7 @@ def _paths(shapes: Graph, shape: Node) -> list[Node] | None:
         return None if path is None else [path]
     ways = list(shapes.predicate_objects(path))
     if [way for way, _ in ways] != [SH.alternativePath]:
-        raise UnsureError("a path that is not known here")
+        raise UnsureError("a path that is not supported here")
     members = list(Collection(shapes, ways[0][1]))
     if not all(isinstance(one, URIRef) for one in members):
         raise UnsureError("a path within a path")
@@ -155,7 +155,7 @@ def _values(data: Data, node: Node, paths: list[Node]) -> Values:
 
 def _number(node: Node) -> int:
     if not isinstance(node, Literal) or not isinstance(node.value, int):
-        raise UnsureError("a number that is none")
+        raise UnsureError("a value that is not an integer")
     return node.value
 
 
@@ -188,14 +188,14 @@ def _class(_: Graph, wanted: Node) -> _Test:
 
 def _node_kind(_: Graph, kind: Node) -> _Test:
     if kind not in _KINDS:
-        raise UnsureError(f"{kind} is not known here")
+        raise UnsureError(f"{kind} is not supported here")
     kinds = _KINDS[kind]
     return _each(lambda data, value: isinstance(value, kinds))
 
 
 def _datatype(_: Graph, wanted: Node) -> _Test:
     if wanted not in _PYTHON:
-        raise UnsureError(f"{wanted} is not known here")
+        raise UnsureError(f"{wanted} is not supported here")
     python = _PYTHON[wanted]
 
     def test(_: Data, value: Node) -> bool:
@@ -242,7 +242,7 @@ def _pattern(_: Graph, pattern: Node) -> _Test:
 def _quantity(node: Node) -> int | Decimal:
     value = node.value if isinstance(node, Literal) and not node.ill_typed else None
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise UnsureError("a quantity that is none")
+        raise UnsureError("a value that is not a number")
     return value
 
 

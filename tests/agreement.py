@@ -39,7 +39,7 @@ def expectations(folder: Path = MACHINES) -> dict[Path, dict[str, Any]]:
     if not listed.exists():
         return {}
     known = json.loads(listed.read_text("utf-8"))
-    return {folder / name: said for name, said in sorted(known.items())}
+    return {folder / name: message for name, message in sorted(known.items())}
 
 
 def groups(twin: Endpoint, host: str) -> Groups:
@@ -47,20 +47,20 @@ def groups(twin: Endpoint, host: str) -> Groups:
     answer = twin.select(saved_query("topology/groups").bind({"host": host}))
     found: Groups = {}
     for row in answer.values():
-        told = dict(zip(answer.columns, row, strict=True))
-        cpus = [int(cpu) for cpu in told["cpus"].split(",") if cpu]
+        result = dict(zip(answer.columns, row, strict=True))
+        cpus = [int(cpu) for cpu in result["cpus"].split(",") if cpu]
         # hwloc also calls a unified cache of level 1 an L1dCache.
-        kind = "L1dCache" if told["kind"] == "L1Cache" else told["kind"]
+        kind = "L1dCache" if result["kind"] == "L1Cache" else result["kind"]
         found.setdefault(kind, []).append(cpus)
     return found
 
 
-def compare(found: Groups, said: dict[str, Any]) -> dict[str, bool]:
+def compare(found: Groups, expected: dict[str, Any]) -> dict[str, bool]:
     """Return for each kind whether the graph and hwloc's tools agree."""
     threads = {cpu for things in found.values() for cpus in things for cpu in cpus}
-    verdict = {"PU": len(threads) == said["pu"]}
+    verdict = {"PU": len(threads) == expected["pu"]}
     for kind in KINDS:
-        verdict[kind] = sorted(found.get(kind, [])) == sorted(said[kind])
+        verdict[kind] = sorted(found.get(kind, [])) == sorted(expected[kind])
     return verdict
 
 
@@ -80,9 +80,9 @@ def judge(
 ) -> dict[str, dict[str, bool]]:
     """Ingest and compare every machine of a folder, by file name."""
     verdicts = {}
-    for path, said in expectations(folder).items():
+    for path, message in expectations(folder).items():
         ingest(path, host_name(path))
-        verdicts[path.name] = compare(groups(twin, host_name(path)), said)
+        verdicts[path.name] = compare(groups(twin, host_name(path)), message)
     return verdicts
 
 

@@ -4,8 +4,8 @@
 #   tests/install.sh [--quiet] [--bench]
 #
 # Python packages (uv, else pip), a browser, sshd, Slurm, Open MPI, Grafana's own schema
-# and DTDL's own parser. --bench adds what sampling is measured against, where it can be
-# had: likwid-bench, HPL and a compiler.
+# and DTDL's own parser. --bench adds the applications that sampling is measured with, if
+# they are available: likwid-bench, HPL and a compiler.
 # Exit 2: something that you can fix, named in the last line.
 source "$(dirname "${BASH_SOURCE[0]}")/../install.sh"
 
@@ -26,9 +26,9 @@ has_browser() {
 
 missing_for_tests() {
     has_browser || is_ubuntu || echo chromium-headless-shell
-    # Of Playwright's Node.js.
+    # Playwright's Node.js needs it.
     has_library libatomic.so.1 || echo libatomic1
-    # A network of its own, and a machine in it that is reached over ssh.
+    # For tests with a network of their own, and a machine in it that is reached over ssh.
     command -v ssh >/dev/null || echo openssh-client
     command -v ip >/dev/null || echo iproute2
     command -v ps >/dev/null || echo procps
@@ -51,22 +51,22 @@ missing_for_bench() {
     [ -e /usr/include/stdio.h ] || echo libc6-dev
 }
 
-# One by one, and no failure: the benchmark says what it had to do without.
+# One by one, and none is required: the benchmark reports what is missing.
 install_applications() {
     local package packages
-    has_likwid || say "going on without likwid, which Debian packages for x86-64 only"
+    has_likwid || say "continuing without likwid, which Debian packages for x86-64 only"
     mapfile -t packages < <(missing_for_bench)
     [ ${#packages[@]} -gt 0 ] || return 0
     say "apt, for the benchmark: ${packages[*]}"
     apt_update >"$LOG" 2>&1 || true
     for package in "${packages[@]}"; do
-        apt_install "$package" >"$LOG" 2>&1 || say "going on without $package: $(last_words)"
+        apt_install "$package" >"$LOG" 2>&1 || say "continuing without $package: $(error_line)"
     done
 }
 
 # ---- another VictoriaMetrics -----------------------------------------------------
 
-# The distribution's release is older, and must be as closed as ours.
+# The distribution's release is older, and must be as well protected as ours.
 unpack_packaged_store() {
     local new=.tools/packaged-store.new
     [ ! -x .tools/packaged-store/usr/bin/victoria-metrics ] && command -v apt-get >/dev/null || return 0
@@ -83,7 +83,7 @@ unpack_packaged_store() {
 
 # ---- an identity of this machine --------------------------------------------------
 
-# An installed system has one; an image made by debootstrap may lack it.
+# An installed system has one; an image made by debootstrap may have none.
 make_machine_id() {
     grep -qE '^[0-9a-f]{32}$' /etc/machine-id 2>/dev/null && return
     say "/etc/machine-id"
@@ -97,7 +97,7 @@ missing_libraries() {
     dpkg-deb -f "$1"/*.deb Depends | tr , '\n' | sed -nE 's/^ *(lib[^ (|:]*).*/\1/p'
 }
 
-# Unpacked and not installed: its service would start and listen to the network.
+# Unpacked, not installed: an installed service would start and listen on the network.
 unpack_sshd() {
     local new=.tools/sshd.new libraries
     [ ! -x /usr/sbin/sshd ] && [ ! -x .tools/sshd/usr/sbin/sshd ] || return 0
@@ -128,7 +128,7 @@ missing_slurm_libraries() {
     done
 }
 
-# Unpacked and not installed: its services would start.
+# Unpacked, not installed: installed services would start.
 unpack_slurm() {
     local new=.tools/slurm.new libraries
     if command -v slurmctld >/dev/null || [ -x .tools/slurm/usr/bin/srun ]; then
@@ -147,7 +147,7 @@ unpack_slurm() {
     mv "$new" .tools/slurm
 }
 
-# ---- all of it -------------------------------------------------------------------
+# ---- everything ------------------------------------------------------------------
 
 install_test_libraries() {
     install_lock test
@@ -184,7 +184,7 @@ main() {
     install_run
     install_for_tests
     [ -z "$for_bench" ] || install_for_bench
-    [ -n "$quiet" ] || say "everything is there"
+    [ -n "$quiet" ] || say "everything is installed"
 }
 
 [ "${BASH_SOURCE[0]}" != "$0" ] || main "$@"

@@ -32,9 +32,9 @@ def operator(stack: Stack, name: str) -> Iterator[httpx.Client]:
         yield client
 
 
-def runs(said: str) -> list[tuple[str, str]]:
+def runs(errors: str) -> list[tuple[str, str]]:
     """Return the outcome and IRI of each run, as printed on standard error."""
-    return [(found[1], found[3]) for found in _RUN.finditer(said)]
+    return [(found[1], found[3]) for found in _RUN.finditer(errors)]
 
 
 def asked(stack: Stack, pattern: str) -> list[Mapping[str, Any]]:
@@ -149,7 +149,7 @@ def observed_until_sampled(
     return iri
 
 
-def said(process: subprocess.Popen[str], word: str) -> None:
+def wait_for_line(process: subprocess.Popen[str], word: str) -> None:
     """Wait until the command prints this word as a line."""
     assert process.stdout
     for line in process.stdout:

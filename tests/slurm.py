@@ -102,10 +102,10 @@ class Slurm:
     @property
     def version(self) -> tuple[int, ...]:
         """Year and month of the release: 24, 11."""
-        number = self.told("srun", "--version").split()[-1]
+        number = self.output_of("srun", "--version").split()[-1]
         return tuple(map(int, number.split(".")[:2]))
 
-    def told(self, *words: str) -> str:
+    def output_of(self, *words: str) -> str:
         """Return what a command of Slurm prints."""
         done = subprocess.run(
             words, env=os.environ | self.env, capture_output=True, text=True
@@ -123,7 +123,7 @@ class Slurm:
         return _Daemon(self.folder / name, command, self.env)
 
     def _is_idle(self) -> bool:
-        return self.told("sinfo", "-h", "-o", "%T") == "idle"
+        return self.output_of("sinfo", "-h", "-o", "%T") == "idle"
 
     def _configure(self) -> None:
         controller, daemon = free_ports(2)

@@ -64,8 +64,8 @@ _VARY = {"Vary": "Origin"}
 
 
 def _is_preflight(request: Request) -> bool:
-    asked = {"origin", "access-control-request-method"}
-    return request.method == "OPTIONS" and asked <= set(request.headers.keys())
+    required = {"origin", "access-control-request-method"}
+    return request.method == "OPTIONS" and required <= set(request.headers.keys())
 
 
 def _not_allowed(origin: str) -> ApiError:

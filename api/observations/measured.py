@@ -134,10 +134,10 @@ async def find_metrics(
     store: GraphStore, runs: Sequence[str]
 ) -> Mapping[str, MetricInfo]:
     """Return the metrics that runs have summaries of, by PCP name."""
-    asked = " ".join(iri_term(run) for run in runs)
+    run_iris = " ".join(iri_term(run) for run in runs)
     found = await store.rows(
         f"{METRIC_PREFIXES}SELECT {METRIC_COLUMNS} {{ "
-        f"{{ SELECT DISTINCT ?metric {{ VALUES ?run {{ {asked} }} "
+        f"{{ SELECT DISTINCT ?metric {{ VALUES ?run {{ {run_iris} }} "
         "?run st:hasSummary/st:ofMetric ?metric } } "
         "?metric st:samplerName ?name ; st:dbName ?db . "
         f"{METRIC_PATTERN} }}"

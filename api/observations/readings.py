@@ -96,10 +96,10 @@ async def read(
     if metric.is_counter:
         # Without samples, a rate would be 0.
         label = "instname" if any(i is not None for i in instances) else ""
-        asked = f"rate({window}) if on ({label}) last_over_time({window})"
+        expression = f"rate({window}) if on ({label}) last_over_time({window})"
     else:
-        asked = f"avg_over_time({window})"
-    return await _columns(services, span, asked, instances, grid, scale)
+        expression = f"avg_over_time({window})"
+    return await _columns(services, span, expression, instances, grid, scale)
 
 
 async def _update_rates(

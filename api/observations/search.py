@@ -81,9 +81,9 @@ async def find_runs(services: Services, given: Mapping[str, str]) -> list[Row]:
         detail = f"{name}: {error}"
         raise ApiError(400, "bad-parameter", "Invalid parameter", detail)
     owners = queries_by_parameter()
-    asked = {name: v for name, v in given.items() if owners[name].name == RUNS}
-    runs = await rows(services, RUNS, asked)
-    if _METRIC not in given or _METRIC in asked:
+    filters = {name: v for name, v in given.items() if owners[name].name == RUNS}
+    runs = await rows(services, RUNS, filters)
+    if _METRIC not in given or _METRIC in filters:
         return runs
     known = saved_query(BY_METRIC).params
     measured = {name: value for name, value in given.items() if name in known}

@@ -120,11 +120,11 @@ async def _answer(
     request: Request, services: Services, query: SavedQuery, text: str
 ) -> QueryResult:
     if query.form in _TRIPLES:
-        asked = SparqlRequest(text), formats.TURTLE, query.dataset
-        body = await run(request, services, *asked)
+        arguments = SparqlRequest(text), formats.TURTLE, query.dataset
+        body = await run(request, services, *arguments)
         return QueryResult(text=body.decode(errors="replace"))
-    asked = SparqlRequest(text), formats.RESULTS_JSON, query.dataset
-    body = await run(request, services, *asked)
+    arguments = SparqlRequest(text), formats.RESULTS_JSON, query.dataset
+    body = await run(request, services, *arguments)
     document = orjson.loads(body)
     if "boolean" in document:
         return QueryResult(text="yes" if document["boolean"] else "no")

@@ -80,10 +80,10 @@ class Likwid(Application):
 
     def run(self) -> Took:
         passes = str(_FEWER.get(self.name, _ITERATIONS))
-        said = self._call(
+        output = self._call(
             "likwid-bench", *("-t", self.name, "-i", passes, "-w", "N:100kB")
         )
-        return Took(_number(r"^Time:\s+(\S+) sec", said))
+        return Took(_number(r"^Time:\s+(\S+) sec", output))
 
 
 class Hpl(Application):
@@ -106,10 +106,10 @@ class Hpl(Application):
             OMPI_ALLOW_RUN_AS_ROOT="1",
             OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
         )
-        said = out.read_text()
-        residual = re.search(r"\|\|Ax-b\|\|.*PASSED$", said, re.MULTILINE)
-        assert residual, said[-2000:]
-        return Took(_number(r"^HPL_time=(\S+)", said))
+        output = out.read_text()
+        residual = re.search(r"\|\|Ax-b\|\|.*PASSED$", output, re.MULTILINE)
+        assert residual, output[-2000:]
+        return Took(_number(r"^HPL_time=(\S+)", output))
 
 
 class Compiled(Application):
@@ -167,7 +167,7 @@ def hpl_input(size: int, processes: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _number(pattern: str, said: str) -> float:
-    found = re.search(pattern, said, re.MULTILINE)
-    assert found, said[-2000:]
+def _number(pattern: str, message: str) -> float:
+    found = re.search(pattern, message, re.MULTILINE)
+    assert found, message[-2000:]
     return float(found[1])

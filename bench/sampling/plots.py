@@ -39,8 +39,10 @@ def plot_throughput(cells: Sequence[Cell], path: Path) -> None:
         axis.plot(hertz, [cell.limit for cell in some], "--", label="bare pmFetch")
         axis.plot(hertz, [cell.ours.rate for cell in some], "o-", label="SuperTwin")
         axis.plot(hertz, [cell.peer.rate for cell in some], "s-", label="pcp2influxdb")
-        told = [thesis.TABLE_5_2[cell.hertz, cell.metrics].inserted for cell in some]
-        rates = [points / thesis.SECONDS for points in told]
+        published = [
+            thesis.TABLE_5_2[cell.hertz, cell.metrics].inserted for cell in some
+        ]
+        rates = [points / thesis.SECONDS for points in published]
         axis.plot(hertz, rates, "^-", label="thesis (Dolap)")
         title = "{1} metrics of {0} file{2}".format(*kind, "s" * (kind[0] > 1))
         _label(axis, title, "points/s", thesis.FREQUENCIES)

@@ -115,11 +115,13 @@ def _date() -> str:
 
 def _cpu_model() -> str:
     """The CPU's name, and the numbers that distinguish CPUs of the same name."""
-    told = dict(_CPUINFO.findall(Path("/proc/cpuinfo").read_text()))
-    if "model name" not in told:
+    cpuinfo = dict(_CPUINFO.findall(Path("/proc/cpuinfo").read_text()))
+    if "model name" not in cpuinfo:
         return platform.machine()
-    numbers = [f"{key} {told[key]}" for key in ("cpu family", "model") if key in told]
-    return ", ".join([told["model name"], *numbers])
+    numbers = [
+        f"{key} {cpuinfo[key]}" for key in ("cpu family", "model") if key in cpuinfo
+    ]
+    return ", ".join([cpuinfo["model name"], *numbers])
 
 
 def _commit() -> str:

@@ -55,7 +55,7 @@ class Ticks:
         return 100 * self.within / self.due
 
 
-def told(due: int, off: npt.NDArray[np.float64]) -> Ticks:
+def count_ticks(due: int, off: npt.NDArray[np.float64]) -> Ticks:
     """Count ticks; ``off`` has the distance in ms of each that arrived."""
     size = np.abs(off)
     quantiles = [float(np.quantile(size, q)) if len(size) else 0.0 for q in _QUANTILES]
@@ -84,7 +84,7 @@ def measure_ticks(ground: Ground, seconds: int, who: str) -> Ticks:
     off: list[npt.NDArray[np.float64]] = [np.zeros(0)]
     for block in blocks(ground.store, match, start_ms, start_ms + due):
         off.append(began_ms + block.values - block.stamps)
-    return told(due, np.concatenate(off))
+    return count_ticks(due, np.concatenate(off))
 
 
 def started_ms(address: str) -> float:

@@ -233,10 +233,10 @@ def _agents(run: RunMetadata) -> list[dict[str, Any]]:
     """Return the login that it ran as and those who asked for it, if they are known."""
     login = (f"#user-{quote(run.user)}", run.user, "The login that it ran as")
     logins = [login] if run.user else []
-    asked = [(*one, "Requested the run from SuperTwin") for one in run.asked_by]
+    requesters = [(*one, "Requested the run from SuperTwin") for one in run.asked_by]
     return [
         {"@id": id_, "@type": "Person", "name": name, "description": about}
-        for id_, name, about in (*logins, *asked)
+        for id_, name, about in (*logins, *requesters)
     ]
 
 

@@ -36,7 +36,7 @@ def read_crates(
     path: Path, wanted: AbstractSet[str], room: Path, most: int = MOST_BYTES
 ) -> Generator[dict[str, Path]]:
     """Yield one crate, or each crate in a folder or zip; see `read_crate`."""
-    with _told_of(path):
+    with _with_path_in_errors(path):
         names = _names_of(path)
     inside = sorted(name.removesuffix(METADATA) for name in names)
     for prefix in [""] if METADATA in names else inside or [""]:
@@ -60,7 +60,7 @@ def read_crate(
     """
     read = _from_zip if path.is_file() else _from_folder
     with TemporaryDirectory(prefix="crate-", dir=room) as folder:
-        with _told_of(path):
+        with _with_path_in_errors(path):
             names = {prefix + name for name in wanted | {METADATA}}
             files = read(path, names, Path(folder), most)
         if prefix + METADATA not in files:
@@ -80,7 +80,7 @@ def read_whole(path: Path, name: str) -> bytes:
 
 
 @contextmanager
-def _told_of(path: Path) -> Iterator[None]:
+def _with_path_in_errors(path: Path) -> Iterator[None]:
     """Make every read error name the crate."""
     try:
         yield

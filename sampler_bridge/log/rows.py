@@ -2,9 +2,9 @@
 
 A byte string (*head*), opaque to the log, identifies a series. Each segment declares a
 head once, in the first record with a value of the series. The place of a series is its
-index among the heads that the segment declares. A payload consists of ``first, told,
-values`` (u32), the lengths of the declared heads (u32), the places (u32) and values
-(float64) of all series, and the heads, back to back.
+index among the heads that the segment declares. A payload consists of ``first``,
+``declared`` and ``values`` (u32), the lengths of the declared heads (u32), the places
+(u32) and values (float64) of all series, and the heads, back to back.
 """
 
 import struct

@@ -55,8 +55,8 @@ def loads_with(
     plans = saved_rows(twin, "telemetry/sampling", bound)
     known = saved_rows(twin, "telemetry/sizes", bound)
     others = [metric for metric in metrics if metric.name not in counters]
-    asked = _asked(twin, request.host, others)
-    sizes = _counters(counters) | _sizes([*known, *asked], count)
+    other_sizes = _metric_sizes(twin, request.host, others)
+    sizes = _counters(counters) | _sizes([*known, *other_sizes], count)
     both = make_plan([*plans, *_requested(request, metrics)])
     return load_of(make_plan(plans), sizes), load_of(both, sizes)
 
@@ -75,7 +75,7 @@ def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:
 def _requested(request: PlanRequest, metrics: Sequence[PlanMetric]) -> list[Row]:
     """The rows of a requested plan, as the bridge would read them."""
     period = f"{request.period_ms / 1000:.3f}"
-    asked = {metric.name: metric.instances for metric in metrics}
+    instances_of = {metric.name: metric.instances for metric in metrics}
     return [
         {
             "samplerName": name,
@@ -84,12 +84,14 @@ def _requested(request: PlanRequest, metrics: Sequence[PlanMetric]) -> list[Row]
             "some": instance is not None,
             "instname": instance,
         }
-        for name, instances in asked.items()
+        for name, instances in instances_of.items()
         for instance in instances or (None,)
     ]
 
 
-def _asked(twin: Endpoint, host: str, metrics: Sequence[PlanMetric]) -> list[Row]:
+def _metric_sizes(
+    twin: Endpoint, host: str, metrics: Sequence[PlanMetric]
+) -> list[Row]:
     """The sizes of metrics that may not be planned yet, as telemetry/sizes rows."""
     found = []
     for metric in metrics:

@@ -106,8 +106,8 @@ class SamplingLoad:
         """The values that the CPU of a part depends on, in the order of `terms_of`."""
         if part in _TERMS:
             return tuple(getattr(self, name) for name in _TERMS[part])
-        asked = self.agents.get(part, AgentLoad())
-        return tuple(getattr(asked, name) for name in _AGENT_TERMS)
+        load = self.agents.get(part, AgentLoad())
+        return tuple(getattr(load, name) for name in _AGENT_TERMS)
 
 
 def terms_of(part: str) -> tuple[str, ...]:

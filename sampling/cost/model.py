@@ -104,8 +104,8 @@ class CostModel:
     @property
     def agents(self) -> list[str]:
         """The agents that were measured, each with some load."""
-        asked = {name for run in self.usable for name in run.load.agents}
-        return sorted(asked & {part for run in self.usable for part in run.cpu})
+        with_load = {name for run in self.usable for name in run.load.agents}
+        return sorted(with_load & {part for run in self.usable for part in run.cpu})
 
     @cached_property
     def cpu(self) -> dict[str, Fit]:

@@ -59,7 +59,7 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
             name = free_name(plan_names(request.host, twin))
             request = replace(request, name=name)
         check_new(request, twin, iris)
-        metrics, counters = _asked(request, twin, iris)
+        metrics, counters = _metrics_and_counters(request, twin, iris)
         count = _counter(settings, request.host)
         before, after = loads_with(twin, request, metrics, counters, count)
     model = current_model(settings)
@@ -73,7 +73,7 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
     )
 
 
-def _asked(
+def _metrics_and_counters(
     request: PlanRequest, twin: Endpoint, iris: Iris
 ) -> tuple[list[PlanMetric], dict[str, int]]:
     """What a plan samples, and the number of values of each metric of PMU events."""

@@ -28,18 +28,18 @@ def copy_snapshot(settings: Settings, target: Path) -> str:
         trust_env=False,
     )
     with client:
-        name = _asked(client, settings, "create")["snapshot"]
+        name = _snapshot_request(client, settings, "create")["snapshot"]
         try:
             source = settings.home / "store" / "snapshots" / name
             shutil.copytree(source, target, copy_function=shutil.copyfile)
         finally:
-            _asked(client, settings, "delete", snapshot=name)
+            _snapshot_request(client, settings, "delete", snapshot=name)
         found = _VERSION.search(client.get("/metrics").text)
     # Debian's package reports no version.
     return (found and found[1]) or "unknown"
 
 
-def _asked(
+def _snapshot_request(
     client: httpx.Client, settings: Settings, verb: str, **words: str
 ) -> dict[str, Any]:
     try:

@@ -29,7 +29,7 @@ _HOST = click.option(
 )
 
 
-def _asked(command: Callable[..., None]) -> Callable[..., None]:
+def _request_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--multiplex", is_flag=True, help="Let events share counters."),
         click.option("--event", "events", multiple=True, help="PMU::EVENT:UMASK."),
@@ -41,7 +41,7 @@ def _asked(command: Callable[..., None]) -> Callable[..., None]:
 
 @perfevent_command.command("show")
 @_HOST
-@_asked
+@_request_options
 def show_command(
     host: str | None, roles: tuple[str, ...], events: tuple[str, ...], multiplex: bool
 ) -> None:

@@ -80,28 +80,32 @@ def _option(param: Param) -> click.Option:
 
 def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
     settings = Settings()
-    asked: dict[str, str | None] = {**given}
+    values_given: dict[str, str | None] = {**given}
     if host := saved.params.get("host"):
         here = "" if host.everywhere else settings.host
-        asked["host"] = given.get("host", here) or None
+        values_given["host"] = given.get("host", here) or None
     url, account = f"{settings.fuseki}/{saved.dataset}", fuseki_account(settings)
     with Endpoint(url, timeout=settings.query_timeout, account=account) as endpoint:
-        table = endpoint.table(_text(saved, asked, settings.base, endpoint))
+        table = endpoint.table(_text(saved, values_given, settings.base, endpoint))
     return TABLES[output](_in_order(saved, table))
 
 
 def _text(
-    saved: SavedQuery, asked: dict[str, str | None], base: str, endpoint: Endpoint
+    saved: SavedQuery,
+    values_given: dict[str, str | None],
+    base: str,
+    endpoint: Endpoint,
 ) -> str:
     if not any(
-        param.type == RUN and asked.get(param.name) for param in saved.params.values()
+        param.type == RUN and values_given.get(param.name)
+        for param in saved.params.values()
     ):
-        return saved.bind(asked)
+        return saved.bind(values_given)
     # Uses rdflib, which other queries need not load.
     from ontology.iris import Iris
     from queries.run_ids import bind_runs, group_query, with_run_iris
 
-    values = with_run_iris(saved, Iris(base), asked)
+    values = with_run_iris(saved, Iris(base), values_given)
     group = group_query(saved, values)
     runs = [run for (run,) in endpoint.table(group).rows] if group else []
     return bind_runs(saved, values, runs)

@@ -34,13 +34,13 @@ def why_command(
     Exit 0 if values arrive, 1 if they do not or the graph store is away.
     """
     settings = Settings()
-    host, metric, instance = _asked(words, host, settings.host)
+    host, metric, instance = _parse_words(words, host, settings.host)
     found = asyncio.run(_ask(settings, host, metric, instance))
     click.echo(found.model_dump_json(indent=1) if as_json else "\n".join(lines(found)))
     ctx.exit(0 if found.verdict == _SAMPLED else 1)
 
 
-def _asked(
+def _parse_words(
     words: tuple[str, ...], option: str | None, this: str
 ) -> tuple[str, str, str | None]:
     """Host, metric and instance; raises UsageError."""

@@ -109,7 +109,7 @@ async def _outcome(settings: Settings, say: Say, command: Sequence[str]) -> str:
     code = process.returncode or 0
     if code < 0:
         return f"was killed by {signal.Signals(-code).name}"
-    return (last or f"ended with status {code}{log.last_words()}") if code else _DONE
+    return (last or f"ended with status {code}{log.error_line()}") if code else _DONE
 
 
 async def _started(

@@ -144,7 +144,7 @@ class Child:
         """Describe how a process ended, with its last log line unless it was killed."""
         if code < 0:
             return f"was killed by {signal.Signals(-code).name}"
-        return f"ended with status {code}{self._log.last_words()}"
+        return f"ended with status {code}{self._log.error_line()}"
 
     def _leave_nothing(self) -> None:
         """Kill what is left of the process group."""

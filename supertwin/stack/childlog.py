@@ -36,7 +36,7 @@ class ChildLog:
         os.truncate(self.path, 0)
         self._begin = 0
 
-    def last_words(self) -> str:
+    def error_line(self) -> str:
         """Return ``: `` and the last useful line since the start; empty without one."""
         with self.path.open("rb") as file:
             end = file.seek(0, os.SEEK_END)

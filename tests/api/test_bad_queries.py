@@ -73,7 +73,7 @@ def test_exactly_one_query_is_accepted(
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("SELECT * { ?s ?p }", "line 1, column 18"),
         ("SELECT *\n{ ?s x:p 1 }", "x:p"),
@@ -88,11 +88,11 @@ def test_exactly_one_query_is_accepted(
     ids=lambda text: text[:20].replace("\0", "0"),
 )
 def test_syntax_error_names_its_position(
-    api: httpx.Client, query: str, said: str
+    api: httpx.Client, query: str, message: str
 ) -> None:
     found = problem(api.post("/sparql", data={"query": query}), 400)
     assert found["type"].endswith("/syntax-error")
-    assert said in found["detail"]
+    assert message in found["detail"]
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/json", "", "x"])

@@ -80,7 +80,7 @@ def test_dashboard_is_served_for_grafana(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "query", "status", "said"),
+    ("path", "query", "status", "message"),
     [
         ("no-such", {"host": SMALL}, 404, "inventory, jobs, monitor"),
         ('mon"}itor', {}, 404, "no dashboard"),
@@ -96,15 +96,15 @@ def test_dashboard_is_served_for_grafana(watched: Watched) -> None:
     ],
 )
 def test_invalid_requests_are_refused(
-    watched: Watched, path: str, query: dict[str, str], status: int, said: str
+    watched: Watched, path: str, query: dict[str, str], status: int, message: str
 ) -> None:
     address = f"/dashboards/{path}"
     answer = watched.client.get(address, params=query)
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
     page = watched.client.get(address, params=query, headers=HTML)
-    assert page.status_code == status and said in page.text
+    assert page.status_code == status and message in page.text
     assert page.headers["content-type"] == "text/html; charset=utf-8"
 
 

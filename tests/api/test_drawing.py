@@ -263,7 +263,7 @@ def test_missing_topology_names_the_fix(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"no XML", "cannot be read"),
         (b'<!DOCTYPE t [<!ENTITY x SYSTEM "/etc/passwd">]><t>&x;</t>', "entity"),
@@ -272,11 +272,11 @@ def test_missing_topology_names_the_fix(site: Site) -> None:
     ],
     ids=["text", "entity", "empty", "deep"],
 )
-def test_damaged_file_gives_one_line(site: Site, content: bytes, said: str) -> None:
+def test_damaged_file_gives_one_line(site: Site, content: bytes, message: str) -> None:
     site.add("damaged", lstopo("pack:1 core:1 pu:1"))
     topology_path(site.home, "damaged").write_bytes(content)
     answer = site.get("/twin/damaged/drawing")
     assert answer.status_code == 502
     detail = answer.json()["detail"]
     assert "\n" not in detail and "passwd" not in detail
-    assert said in detail
+    assert message in detail

@@ -39,11 +39,11 @@ def test_last_change_is_served_as_json(api: httpx.Client) -> None:
     found = api.get("/history/n1").json()
     assert [state["number"] for state in found["states"]] == [1, 2, 3]
     assert (found["older"]["number"], found["newer"]["number"]) == (2, 3)
-    told = [
+    listed = [
         (change["what"], change["name"], change["before"], change["after"])
         for change in found["changes"]
     ]
-    assert told == [
+    assert listed == [
         ("changed", "disk/sda", ["1"], ["2"]),
         ("appeared", "disk/sdb", [], []),
     ]

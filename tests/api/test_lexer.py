@@ -89,7 +89,7 @@ def test_updates_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "none of SELECT"),
         ("# SELECT * {}", "none of SELECT"),
@@ -98,8 +98,10 @@ def test_updates_are_refused(text: str) -> None:
         ("'SELECT'", "none of SELECT"),
     ],
 )
-def test_other_text_is_a_syntax_error_with_its_position(text: str, said: str) -> None:
-    with pytest.raises(BadQueryError, match=said) as refused:
+def test_other_text_is_a_syntax_error_with_its_position(
+    text: str, message: str
+) -> None:
+    with pytest.raises(BadQueryError, match=message) as refused:
         read_form(text)
     assert refused.value.code == "syntax-error"
 

@@ -104,9 +104,11 @@ def test_ticks_equal_what_is_stored_later(live: Watched) -> None:
     for id_ in (LOAD, BUSY):
         later = live.series(id_, **span)
         assert later["times"] == [tick["time"] for tick in ticks]
-        told = [tick["panels"][id_] for tick in ticks]
-        assert later["values"] == [list(column) for column in zip(*told, strict=True)]
-        assert all(v is not None for values in told for v in values)
+        panel_ticks = [tick["panels"][id_] for tick in ticks]
+        assert later["values"] == [
+            list(column) for column in zip(*panel_ticks, strict=True)
+        ]
+        assert all(v is not None for values in panel_ticks for v in values)
 
 
 def test_ticks_arrive_soon(live: Watched) -> None:

@@ -44,7 +44,7 @@ def test_hanging_store_is_reported(live: Watched) -> None:
 def test_stream_survives_a_clock_set_back(live: Watched) -> None:
     settings = {"fuseki_url": live.fuseki.url, "store_read_url": live.store.url}
 
-    async def told() -> list[Message | None]:
+    async def received() -> list[Message | None]:
         services = make_services(Settings(**{"base": BASE, **settings}))
         spec = await services.specs.get("monitor", SMALL)
         feed, watcher = services.feeds.join(spec, None, 1)
@@ -55,4 +55,4 @@ def test_stream_survives_a_clock_set_back(live: Watched) -> None:
         await services.aclose()
         return found
 
-    assert any(isinstance(one, WindowsReset) for one in asyncio.run(told()))
+    assert any(isinstance(one, WindowsReset) for one in asyncio.run(received()))

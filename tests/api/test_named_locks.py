@@ -8,13 +8,13 @@ from api.plans.named_locks import NamedLocks
 
 
 def test_locks_of_one_name_are_taken_in_order_and_removed() -> None:
-    turns, told = NamedLocks(), list[str]()
+    turns, steps = NamedLocks(), list[str]()
 
     async def work(name: str, number: int) -> None:
         async with turns.take(name):
-            told.append(f"{name}{number} begins")
+            steps.append(f"{name}{number} begins")
             await asyncio.sleep(0.01)
-            told.append(f"{name}{number} ends")
+            steps.append(f"{name}{number} ends")
             if number == 1:
                 raise ValueError(name)
 
@@ -27,11 +27,14 @@ def test_locks_of_one_name_are_taken_in_order_and_removed() -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     asyncio.run(all_at_once())
-    assert told[:2] == ["a0 begins", "b0 begins"], "at once"
+    assert steps[:2] == ["a0 begins", "b0 begins"], "at once"
     for name, numbers in ("a", "012"), ("b", "01"):
-        own = [line for line in told if line[0] == name]
-        steps = ("begins", "ends")
-        assert own == [f"{name}{number} {step}" for number in numbers for step in steps]
+        own = [line for line in steps if line[0] == name]
+        assert own == [
+            f"{name}{number} {step}"
+            for number in numbers
+            for step in ("begins", "ends")
+        ]
     assert not turns._locks and not turns._users
 
 

@@ -118,13 +118,13 @@ def test_events_that_no_runner_sends_are_refused(opened: Closed, launcher: str) 
     events = f"{opened.url}/observations/{one['id']}/events"
     kept = {"bytes": 1, "head": "eA==", "tail": "", "cut": 0}
     outside = {"stdout": kept, "stderr": kept, "/tmp/outside": kept}
-    for said in (
+    for message in (
         {"event": "ended", "output": outside},
         {"event": "started\ndata: x"},
         {"event": "started", "start_ns": "now"},
     ):
-        answer = opened.client.post(events, json=said, headers=token)
-        assert answer.status_code == 400, said
+        answer = opened.client.post(events, json=message, headers=token)
+        assert answer.status_code == 400, message
         assert "a line is not an event of a runner" in answer.json()["detail"]
     late = {"event": "alive", "ns": 1}
     answer = opened.client.post(events, json=late, headers=token)
@@ -148,8 +148,8 @@ def test_followers_of_a_run_are_disconnected_when_their_token_ends(
         assert stream.status_code == 200
         opened.revoke("follower")
         last = {"event": "refused", "reason": "told to those who may hear it"}
-        said = opened.client.post(events, json=last, headers=bearer(owner.key))
-        assert said.json()["state"] == "over"
+        found = opened.client.post(events, json=last, headers=bearer(owner.key))
+        assert found.json()["state"] == "over"
         assert "may hear" not in "".join(stream.iter_text())
     heard = opened.client.get(events, headers=bearer(owner.key)).text
     assert "told to those who may hear it" in heard
@@ -236,10 +236,10 @@ def printed(api: Closed, token: str, *argv: str) -> str:
     assert one.status_code == 201, one.text
     events = f"{api.url}/observations/{one.json()['id']}/events"
     lines = api.client.get(events, headers=bearer(token)).text.splitlines()
-    told = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+    document = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
     return "".join(
         base64.b64decode(event["data"]).decode()
-        for event in told
+        for event in document
         if event["event"] == "output"
     )
 

@@ -89,18 +89,20 @@ def test_every_module_is_a_document(api: httpx.Client, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("/ontology/nothing", "there are: "),
         ("/ontology/0.0.1/core", f"version {VERSION}"),
         ("/ontology/..%2firis", "no module"),
     ],
 )
-def test_unknown_term_or_module_is_404(api: httpx.Client, path: str, said: str) -> None:
+def test_unknown_term_or_module_is_404(
+    api: httpx.Client, path: str, message: str
+) -> None:
     answer = get(api, path, "application/json")
     assert answer.status_code == 404
     if "%2f" not in path:
-        assert said in answer.json()["detail"]
+        assert message in answer.json()["detail"]
 
 
 def test_every_term_has_a_section(page: str) -> None:

@@ -149,7 +149,7 @@ def test_no_value_is_infinite(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "status", "said"),
+    ("query", "status", "message"),
     [
         ({"start": 5, "end": 5}, 400, "not before"),
         ({"start": 2e9, "end": 1.9e9}, 400, "not before"),
@@ -173,12 +173,12 @@ def test_no_value_is_infinite(watched: Watched) -> None:
     ],
 )
 def test_invalid_requests_are_refused(
-    watched: Watched, query: dict[str, Any], status: int, said: str
+    watched: Watched, query: dict[str, Any], status: int, message: str
 ) -> None:
     answer = watched.ask(**{"panel": NUMBERS, **query})
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_panel_must_be_named_and_have_series(watched: Watched) -> None:

@@ -51,20 +51,20 @@ def test_ranks_are_placed(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "status", "kind", "said"),
+    ("query", "status", "kind", "message"),
     [
         ({"host": "", "threads": 1}, 404, "unknown-host", LARGE),
         ({"host": "nope", "threads": 1}, 404, "unknown-host", LARGE),
         ({"host": ".", "policy": "skatter"}, 404, "unknown-host", LARGE),
         ({"threads": 1, "policy": "skatter"}, 400, "bad-policy", "there are: compact"),
-        ({"policy": "compact"}, 400, "bad-policy", "how many threads"),
+        ({"policy": "compact"}, 400, "bad-policy", "give threads"),
         ({"threads": 0}, 400, "bad-policy", "at least 1"),
         ({"threads": -4}, 400, "bad-policy", "at least 1"),
         ({"threads": 10**9}, 400, "bad-policy", "ask for 1 to 100000"),
         ({"threads": "4e1"}, 400, "bad-policy", "not a whole number"),
         ({"threads": 1, "format": "x"}, 400, "bad-policy", "there are: cpus, taskset"),
         ({"ranks": 1, "policy": "scatter"}, 400, "bad-policy", "leave policy out"),
-        ({"nodes": 2, "threads": 1}, 400, "bad-policy", "how many ranks"),
+        ({"nodes": 2, "threads": 1}, 400, "bad-policy", "give ranks"),
         ({"ranks": 1, "format": "omp"}, 400, "bad-policy", "cannot hold ranks"),
         (
             {"threads": 30, "policy": "distinct:l3"},
@@ -84,14 +84,14 @@ def test_ranks_are_placed(watched: Watched) -> None:
     ],
 )
 def test_refusal_is_a_problem_document(
-    watched: Watched, query: dict[str, Any], status: int, kind: str, said: str
+    watched: Watched, query: dict[str, Any], status: int, kind: str, message: str
 ) -> None:
     answer = ask(watched, **query)
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"
     problem = answer.json()
     assert problem["type"].endswith(f"/{kind}")
-    assert said in problem["detail"]
+    assert message in problem["detail"]
 
 
 def test_idle_policy_reads_the_current_load(watched: Watched) -> None:

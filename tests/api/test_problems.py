@@ -101,7 +101,7 @@ def test_problem_fields_are_fixed(app: FastAPI) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status", "said"),
+    ("method", "path", "status", "message"),
     [
         ("GET", "/nothing/here", 404, "unknown path"),
         ("GET", "/queries/a/b", 404, "a/b"),
@@ -114,14 +114,14 @@ def test_problem_fields_are_fixed(app: FastAPI) -> None:
     ],
 )
 def test_browsers_get_a_page(
-    app: FastAPI, method: str, path: str, status: int, said: str
+    app: FastAPI, method: str, path: str, status: int, message: str
 ) -> None:
     page = ask(app, method, path, headers={"Accept": BROWSER})
     assert page.status_code == status
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
     assert page.headers["cache-control"] == "no-store"
-    assert said in page.text and "<script>" not in page.text
+    assert message in page.text and "<script>" not in page.text
     assert f"Status {status}" in page.text and 'href="/dashboards"' in page.text
     document = ask(app, method, path)
     assert page.headers.get("allow") == document.headers.get("allow")

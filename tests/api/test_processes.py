@@ -156,9 +156,9 @@ def test_ended_process_is_410(here: Here, sleeper: subprocess.Popen[bytes]) -> N
     for id_ in (str(sleeper.pid), iri.rpartition("/")[2]):
         answer = here.get(id_)
         assert answer.status_code == 410
-        told = answer.json()
-        assert f"process {sleeper.pid} (sleep) of here has ended" in told["detail"]
-        seen = time.mktime(time.strptime(told["last_seen"], "%Y-%m-%dT%H:%M:%SZ"))
+        document = answer.json()
+        assert f"process {sleeper.pid} (sleep) of here has ended" in document["detail"]
+        seen = time.mktime(time.strptime(document["last_seen"], "%Y-%m-%dT%H:%M:%SZ"))
         assert abs(seen - time.mktime(time.gmtime())) < 30
 
 

@@ -134,7 +134,7 @@ def test_series_is_served_as_json_ld_and_html(api: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "kind", "said"),
+    ("path", "kind", "message"),
     [
         ("n9/telemetry/mem.util.free/~", "unknown-host", "known: n1, n2"),
         ("n1/telemetry/no.such/~", "unknown-metric", "no.such"),
@@ -149,12 +149,12 @@ def test_series_is_served_as_json_ld_and_html(api: httpx.Client) -> None:
     ],
 )
 def test_unknown_series_is_404(
-    api: httpx.Client, path: str, kind: str, said: str
+    api: httpx.Client, path: str, kind: str, message: str
 ) -> None:
     answer = api.get(f"/twin/{path}")
     assert answer.status_code == 404
     assert answer.json()["type"].endswith(f"/{kind}")
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_unreachable_store_is_a_reason(fuseki: str, base: str) -> None:

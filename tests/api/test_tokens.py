@@ -170,7 +170,7 @@ def test_expired_token_is_named_as_expired(closed: Closed) -> None:
             break
         closed.revoke("ends")
     else:
-        pytest.fail("a token of a minute was never let in")
+        pytest.fail("a token of a minute was never accepted")
     deadline = time.monotonic() + 120
     while (answer := closed.get("/queries", token)).status_code == 200:
         assert time.monotonic() < deadline

@@ -118,7 +118,7 @@ def test_every_link_of_a_page_works(api: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("/twin/n9", "says nothing about"),
         ("/twin/n9/thread/0", "no host 'n9'; known: n1, n2"),
@@ -146,12 +146,12 @@ def test_every_link_of_a_page_works(api: httpx.Client) -> None:
     ids=lambda text: text[:30],
 )
 def test_unknown_node_is_404_with_a_hint(
-    api: httpx.Client, path: str, said: str
+    api: httpx.Client, path: str, message: str
 ) -> None:
     answer = get(api, path)
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_context_is_served_as_json_ld(api: httpx.Client) -> None:

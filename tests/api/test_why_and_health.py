@@ -178,12 +178,12 @@ def test_lagging_bridge_is_reported(api: httpx.Client, bridge: Path) -> None:
 def test_unreadable_log_is_reported(api: httpx.Client, bridge: Path) -> None:
     broken = {"points": 7, "reason": "the log /log/1.log cannot be read: fix its disk"}
     write_status(bridge.parent, STATUS | {"queue": broken})
-    said = f"points of n1 do not reach the store: {broken['reason']}"
+    message = f"points of n1 do not reach the store: {broken['reason']}"
     found = why(api, "kernel.all.load")
-    assert (found["verdict"], found["reason"]) == ("log down", said)
+    assert (found["verdict"], found["reason"]) == ("log down", message)
     answer = api.get("/health")
     assert answer.status_code == 503
-    assert answer.json()["services"]["bridge"]["reason"] == said
+    assert answer.json()["services"]["bridge"]["reason"] == message
 
 
 def test_health_is_503_while_points_are_lost(api: httpx.Client, bridge: Path) -> None:
@@ -214,8 +214,8 @@ def test_health_is_503_while_points_of_another_host_are_lost(
         "points of node10 do not reach the store: its disk is full"
     )
     write_status(bridge.parent, STATUS, others={f"n1{n}": away for n in range(9)})
-    said = api.get("/health").json()["services"]["bridge"]["reason"]
-    assert "points of n14 are" in said and said.endswith("; 4 more hosts")
+    reason = api.get("/health").json()["services"]["bridge"]["reason"]
+    assert "points of n14 are" in reason and reason.endswith("; 4 more hosts")
 
 
 def test_health_is_503_while_another_host_cannot_be_sampled(
@@ -227,8 +227,8 @@ def test_health_is_503_while_another_host_cannot_be_sampled(
     write_status(bridge.parent, STATUS, away, unusable=["n3"])
     answer = api.get("/health")
     assert answer.status_code == 503
-    said = answer.json()["services"]["bridge"]["reason"]
-    assert said == "the bridge here cannot reach 'n3': its log: a bad block"
+    reason = answer.json()["services"]["bridge"]["reason"]
+    assert reason == "the bridge here cannot reach 'n3': its log: a bad block"
 
 
 def test_health_reports_that_the_local_host_is_not_sampled(

@@ -83,7 +83,7 @@ def why(api: httpx.Client, host: str, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("host", "name", "verdict", "said"),
+    ("host", "name", "verdict", "message"),
     [
         ("zen", "L1Stalls", "counter not on this PMU", "L1Stalls on zen: "),
         ("zen", "zz::A", "counter not on this PMU", "zen has no PMU zz"),
@@ -99,23 +99,23 @@ def why(api: httpx.Client, host: str, name: str) -> dict[str, Any]:
     ],
 )
 def test_each_counter_has_its_verdict(
-    api: httpx.Client, host: str, name: str, verdict: str, said: str
+    api: httpx.Client, host: str, name: str, verdict: str, message: str
 ) -> None:
     found = why(api, host, name)
     assert (found["verdict"], found["metric"]) == (verdict, name), found
-    assert said in found["reason"]
+    assert message in found["reason"]
 
 
 def test_verdict_names_the_duty_cycle_of_a_role(api: httpx.Client, store: str) -> None:
     metric = _metric(EVENTS[0]).replace(".", "_")
-    for duty, verdict, said in (
+    for duty, verdict, message in (
         ("0.5", "data", "50% of the time"),
         ("0", "multiplexed", "never had a counter"),
     ):
         write_duty(store, "zen", metric, duty)
         found = why(api, "zen", "Instructions")
         assert (found["verdict"], found["duty_cycle"]) == (verdict, float(duty))
-        assert said in found["reason"]
+        assert message in found["reason"]
         assert found["plan"] == ["pmu"]
 
 

@@ -173,10 +173,10 @@ def test_metrics_that_a_host_lacks_are_explained(graph: Endpoint) -> None:
     )
     assert pressure.why[0].endswith(" or 'kernel.all.pressure.irq.full.total'")
     assert not pressure.series
-    (told,) = titled(poor, "Temperature").why
-    assert told == "PCP on 'poor' does not offer 'lmsensors.*'"
-    (told,) = titled(poor, "Busy disks").why
-    assert told == "'disk.dev.avactive' has no instance on 'poor'"
+    (panel_text,) = titled(poor, "Temperature").why
+    assert panel_text == "PCP on 'poor' does not offer 'lmsensors.*'"
+    (panel_text,) = titled(poor, "Busy disks").why
+    assert panel_text == "'disk.dev.avactive' has no instance on 'poor'"
 
 
 def test_metrics_that_no_plan_samples_are_explained(graph: Endpoint) -> None:
@@ -185,8 +185,8 @@ def test_metrics_that_no_plan_samples_are_explained(graph: Endpoint) -> None:
         assert not panel.series
         assert len(panel.why) == 1, panel.id
         assert panel.why[0].startswith("no plan samples '")
-    (told,) = titled(idle, "Power").why
-    assert told == "no plan samples 'denki.rapl.*' on 'idle'"
+    (panel_text,) = titled(idle, "Power").why
+    assert panel_text == "no plan samples 'denki.rapl.*' on 'idle'"
 
 
 @pytest.mark.parametrize(

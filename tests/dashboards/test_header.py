@@ -87,9 +87,11 @@ def test_query_without_the_header_is_not_a_panel() -> None:
     ],
 )
 def test_invalid_header_gives_one_line(changes: dict[str, Any], message: str) -> None:
-    said = problem({**SERIES, **changes})
-    assert re.match(f"queries/own/rows.rq: panel: {message}", said), said
-    assert "\n" not in said
+    problem_text = problem({**SERIES, **changes})
+    assert re.match(f"queries/own/rows.rq: panel: {message}", problem_text), (
+        problem_text
+    )
+    assert "\n" not in problem_text
 
 
 def test_wrong_header_keeps_its_place() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.servers import ROOT
 
 _SAY = (
-    "source tests/install.sh; say_what_is_left_out; missing_for_run; missing_for_tests"
+    "source tests/install.sh; say_what_is_missing; missing_for_run; missing_for_tests"
 )
 
 
@@ -29,9 +29,9 @@ def test_one_line_names_what_is_not_installed(
         text=True,
         timeout=60,
     )
-    said = [line for line in done.stdout.splitlines() if line.startswith("install: ")]
-    assert len(said) == lines
-    assert all("aarch64 goes without cpuid and likwid" in line for line in said)
+    output = [line for line in done.stdout.splitlines() if line.startswith("install: ")]
+    assert len(output) == lines
+    assert all("aarch64 has no cpuid and no likwid" in line for line in output)
     wanted = done.stdout.splitlines()[lines:]
     if machine == "aarch64":
         assert not {"cpuid", "likwid"} & {*wanted}

@@ -48,8 +48,8 @@ def verdicts(documents: Mapping[str, bytes]) -> dict[str, Verdict]:
     assert done.returncode == 0, done.stderr[-2000:]
     found = {}
     for line in done.stdout.splitlines():
-        said = json.loads(line)
-        name = files[said.pop("file")]
-        found[name] = Verdict(**said)
+        document = json.loads(line)
+        name = files[document.pop("file")]
+        found[name] = Verdict(**document)
     assert found.keys() == documents.keys()
     return found

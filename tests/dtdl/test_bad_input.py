@@ -172,11 +172,11 @@ BAD: dict[str, tuple[Callable[[Document], None], str]] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_deviating_document_is_refused(two: Document, name: str) -> None:
-    damage, said = BAD[name]
+    damage, found = BAD[name]
     damage(two)
     with pytest.raises(DtdlDocumentError) as raised:
         read(json.dumps(two).encode(), BASE)
-    assert said in str(raised.value)
+    assert found in str(raised.value)
     assert "\n" not in str(raised.value)
 
 

@@ -108,9 +108,9 @@ def test_shortened_comment_is_valid_json(odd: Twin) -> None:
     flags = [(IRIS.component(ODD, "socket", "socket-0"), ST.cpuFlag, Literal(f"f{n}"))
              for n in range(300)]  # fmt: skip
     document = loads(Twin(odd.host, [*odd.triples, *flags]), 3)
-    said = json.loads(named(document, "cpuFlag")["comment"])
-    assert said["value"][0] == "avx2"
-    assert said["value"][-1] == "…"
+    body = json.loads(named(document, "cpuFlag")["comment"])
+    assert body["value"][0] == "avx2"
+    assert body["value"][-1] == "…"
     for element in elements(document):
         assert isinstance(json.loads(element.get("comment", "{}")), dict)
 

@@ -59,9 +59,9 @@ def test_real_machines_round_trip(path: Path | None) -> None:
 
 def test_document_is_read_below_another_base(odd: Twin) -> None:
     found = read(odd.document(2), "https://other.example/supertwin/")
-    said = {str(t).replace("https://other.example/supertwin", BASE)
+    listed = {str(t).replace("https://other.example/supertwin", BASE)
             for triple in found.triples for t in triple}  # fmt: skip
-    assert said == {str(term) for triple in odd.triples for term in triple}
+    assert listed == {str(term) for triple in odd.triples for term in triple}
 
 
 def test_document_is_read_under_another_host_name(odd: Twin) -> None:

@@ -70,8 +70,8 @@ def test_strict_version_has_the_fields_in_its_comment(
         for element in elements(three)
         if f'"a":"{class_}"' in element.get("comment", "")
     ]
-    said = [fields(e) | _said(e) for e in marked]
-    assert any(set(TABLE[class_]) <= names_ for names_ in said), said
+    listed = [fields(e) | _said(e) for e in marked]
+    assert any(set(TABLE[class_]) <= names_ for names_ in listed), listed
 
 
 def _said(element: Element) -> set[str]:

@@ -218,9 +218,9 @@ def test_backup_contains_points_that_wait_for_the_store(
 
 
 def test_restore_into_a_running_stack_is_refused(stack: Stack, backup: Path) -> None:
-    said = restore(stack, backup, 2)
-    assert f"the stack of {stack.home} runs: `supertwin down`" in said
-    assert len(said.splitlines()) == 1
+    output = restore(stack, backup, 2)
+    assert f"the stack of {stack.home} runs: `supertwin down`" in output
+    assert len(output.splitlines()) == 1
 
 
 def test_restore_into_a_folder_with_state_is_refused(
@@ -228,8 +228,8 @@ def test_restore_into_a_folder_with_state_is_refused(
 ) -> None:
     empty.home.mkdir()
     (empty.home / "cost.json").touch()
-    said = restore(empty, backup, 2)
-    assert f"{empty.home} is not empty: move it away, or set SUPERTWIN_HOME" in said
+    output = restore(empty, backup, 2)
+    assert f"{empty.home} is not empty: move it away, or set SUPERTWIN_HOME" in output
 
 
 @pytest.mark.parametrize("damage", ["changed", "missing", "added"])
@@ -244,9 +244,9 @@ def test_damaged_backup_is_refused(
         (copy / "twin.nq").unlink()
     else:
         (copy / "more.nq").touch()
-    said = restore(empty, copy, 2)
+    output = restore(empty, copy, 2)
     name = "more.nq" if damage == "added" else "twin.nq"
-    assert f"{copy} differs from its checksums ({name}): restore another" in said
+    assert f"{copy} differs from its checksums ({name}): restore another" in output
     assert not empty.home.exists()
 
 

@@ -125,7 +125,7 @@ def test_pipe_is_refused_without_waiting(
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "message"),
     [
         ([], "facts is a list, expected an object"),
         ({"pcp": {"metrics": [7]}}, "facts.pcp.metrics[0] is the number 7"),
@@ -134,7 +134,7 @@ def test_pipe_is_refused_without_waiting(
     ],
 )
 def test_malformed_probe_file_names_the_position(
-    stack: Stack, tmp_path: Path, facts: Any, said: str
+    stack: Stack, tmp_path: Path, facts: Any, message: str
 ) -> None:
     path = tmp_path / "facts.json"
     time = "2026-11-21T00:00:00Z"
@@ -142,7 +142,7 @@ def test_malformed_probe_file_names_the_position(
     document |= {"started": time, "ended": time, "facts": facts}
     path.write_text(json.dumps(document))
     done = stack.run("ingest", "--probe", str(path), check=False)
-    one_line(done, str(path), said, "supertwin probe --out FILE")
+    one_line(done, str(path), message, "supertwin probe --out FILE")
 
 
 def test_missing_file_is_refused(stack: Stack) -> None:

@@ -39,8 +39,8 @@ def interrupted(stack: Stack, number: int, home: Path) -> int:
         while kept_configuration(home) == before and process.poll() is None:
             time.sleep(0.001)
         process.send_signal(number)
-        _, said = process.communicate(timeout=120)
-    assert process.returncode in (0, 130), said
+        _, output = process.communicate(timeout=120)
+    assert process.returncode in (0, 130), output
     return process.returncode
 
 
@@ -79,6 +79,6 @@ def test_restart_of_pmcd_in_the_meantime_is_reported(stack: Stack) -> None:
             os.kill(old, signal.SIGKILL)
             wait_until(lambda: pid() not in (None, old), what="another PMCD")
             fcntl.flock(lock, fcntl.LOCK_UN)
-            _, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
+            _, output = process.communicate(timeout=120)
+    assert process.returncode == 0, output
     stack.run("sample", "remove", "ended")

@@ -17,7 +17,7 @@ from rdflib import RDF, Graph, URIRef
 from api.access.tokens import TokenRole, add_token
 from ontology.terms import ST
 from tests.e2e.processor import OWN, PREFIX, known_processor, why_no_role
-from tests.observed import kill_api, observing, outcome, runs, said, statistics
+from tests.observed import kill_api, observing, outcome, runs, statistics, wait_for_line
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
 
@@ -36,7 +36,7 @@ FAULTS = f"import mmap; m = mmap.mmap(-1, 4096 * {PAGES}); m[::4096] = bytes({PA
 def formula(stack: Stack, role: str, terms: Mapping[str, int]) -> str:
     """Return an update that defines a role of this machine by events of the kernel."""
     base = stack.base
-    told = "".join(
+    listed = "".join(
         f"""?formula st:hasTerm <{base}/role/T/{role}/{number}> .
         <{base}/role/T/{role}/{number}> a st:RoleTerm ; st:weight {weight}.0 ;
           st:countsEvent <{base}/pmu/perf/{event}> ."""
@@ -45,7 +45,7 @@ def formula(stack: Stack, role: str, terms: Mapping[str, int]) -> str:
     return f"""{PREFIX}INSERT {{ GRAPH <{base}/graph/roles> {{
       ?formula a st:RoleFormula ; st:measures <{base}/role/{role}> ;
         st:forModel ?core ; st:countScope "thread" ; st:citation "a test" .
-      {told} }} }} WHERE {{ {OWN}
+      {listed} }} }} WHERE {{ {OWN}
       BIND (IRI(CONCAT("{base}/role/T/{role}/", ?name)) AS ?formula) }}"""
 
 
@@ -113,14 +113,14 @@ def test_restarted_counters_give_no_figure(
     words = ("--role", "FLOPs", "--every", "100ms", "--cpus", "0", "--")
     other = ("--plan", "other", "--period", "1s")
     with observing(counting, *words, "sh", "-c", script) as process:
-        said(process, "ready")
+        wait_for_line(process, "ready")
         counting.run("sample", "add", "--event", "software::context-switches", *other)
         if api == "is killed":
             kill_api(counting)
         go.touch()
-        _, told = process.communicate()
+        _, output = process.communicate()
     counting.run("sample", "remove", "other")
-    ((how, iri),) = runs(told)
+    ((how, iri),) = runs(output)
     assert (how, outcome(counting, iri)) == ("completed", "completed")
     rows = {row["figure"]: row for row in asked(counting, "derived", iri)}
     assert {row["value"] for row in rows.values()} == {None}
@@ -148,8 +148,8 @@ def test_figures_are_derived_from_the_counts_of_a_run(counting: Stack) -> None:
     # Both values are stored rounded.
     assert values["FLOP rate"] == pytest.approx(values["FLOPs"] / seconds, rel=1e-4)
     assert float(rows["FLOPs"]["covered"]) > seconds
-    told = counting.run("compare", first, second).stdout
-    (mean,) = re.findall(r"^IPC, mean\n  1: (\S+)", told, re.MULTILINE)
+    output = counting.run("compare", first, second).stdout
+    (mean,) = re.findall(r"^IPC, mean\n  1: (\S+)", output, re.MULTILINE)
     assert float(mean) == pytest.approx(values["IPC"], rel=1e-4)
     page = counting.get(first.removeprefix(counting.base), "text/html").text
     assert re.search(
@@ -175,8 +175,8 @@ def test_counts_are_compared_with_executed_instructions(counting: Stack) -> None
     assert 0.99 < float(row["error"]) <= 1
     assert float(row["expected"]) > 1e9
     assert f"triad      perf::{PERF}" in done.stdout
-    told = counting.run("why", HOST, "Instructions", check=False).stdout
-    assert f"accuracy    perf::{PERF} was 100.00% off in 1 kernels" in told
+    output = counting.run("why", HOST, "Instructions", check=False).stdout
+    assert f"accuracy    perf::{PERF} was 100.00% off in 1 kernels" in output
 
 
 def test_origin_of_a_run_is_recorded(stack: Stack) -> None:
@@ -209,9 +209,9 @@ def test_origin_of_a_run_is_recorded(stack: Stack) -> None:
     assert name.startswith("sleep (")
     answer = stack.get(process.removeprefix(stack.base), "text/turtle")
     assert answer.status_code == 200, answer.text
-    told = Graph().parse(data=answer.text)
+    graph = Graph().parse(data=answer.text)
     node = URIRef(process)
-    assert (node, RDF.type, ST.Process) in told
-    assert str(told.value(node, ST.commandLine)) == "sleep 0.2"
-    assert str(told.value(node, ST.executable)).endswith("sleep")
-    assert told.value(node, ST.userName) is not None
+    assert (node, RDF.type, ST.Process) in graph
+    assert str(graph.value(node, ST.commandLine)) == "sleep 0.2"
+    assert str(graph.value(node, ST.executable)).endswith("sleep")
+    assert graph.value(node, ST.userName) is not None

@@ -34,16 +34,16 @@ def outcomes(client: httpx.Client, id_: str) -> list[str]:
 def test_command_is_launched_and_followed(client: httpx.Client) -> None:
     script = "echo out; echo err >&2; sleep 0.2; exit 3"
     one = begun(client, "sh", "-c", script, tags=["far"], timeout=20)
-    said = followed(client, one["id"])
-    kinds = [event["event"] for event in said]
+    received = followed(client, one["id"])
+    kinds = [event["event"] for event in received]
     assert (kinds[0], kinds[-1]) == ("started", "closed")
     printed = {
         event["stream"]: base64.b64decode(event["data"])
-        for event in said
+        for event in received
         if event["event"] == "output"
     }
     assert printed == {"stdout": b"out\n", "stderr": b"err\n"}
-    (run,) = said[-1]["runs"]
+    (run,) = received[-1]["runs"]
     assert (run["outcome"], run["left"]) == ("failed", [])
     assert run["seconds"] >= 0.2
     assert recorded(client, run["node"]) == "failed"
@@ -51,8 +51,8 @@ def test_command_is_launched_and_followed(client: httpx.Client) -> None:
 
 def test_reconnecting_client_gets_the_remaining_events(client: httpx.Client) -> None:
     one = begun(client, "echo", "hello")
-    said = followed(client, one["id"])
-    assert followed(client, one["id"], after=len(said) - 2) == said[-2:]
+    received = followed(client, one["id"])
+    assert followed(client, one["id"], after=len(received) - 2) == received[-2:]
 
 
 def test_running_command_is_cancelled(client: httpx.Client) -> None:
@@ -61,9 +61,9 @@ def test_running_command_is_cancelled(client: httpx.Client) -> None:
     shown = client.get("/observations/running").json()
     assert one["id"] in {each["id"] for each in shown if each["state"] == "running"}
     assert client.delete(f"/observations/{one['id']}").status_code == 202
-    said = followed(client, one["id"])
-    assert said[-1]["runs"][0]["outcome"] == "cancelled"
-    assert recorded(client, said[-1]["runs"][0]["node"]) == "cancelled"
+    received = followed(client, one["id"])
+    assert received[-1]["runs"][0]["outcome"] == "cancelled"
+    assert recorded(client, received[-1]["runs"][0]["node"]) == "cancelled"
 
 
 def test_cpu_belongs_to_one_observation_at_a_time(
@@ -120,9 +120,9 @@ def test_cpus_are_released_when_a_waiting_client_disconnects(
 
 def test_repetitions_run_one_after_the_other(client: httpx.Client) -> None:
     one = begun(client, "true", repeat=3)
-    said = followed(client, one["id"])
-    assert [run["outcome"] for run in said[-1]["runs"]] == ["completed"] * 3
-    nodes = {run["node"] for run in said[-1]["runs"]}
+    received = followed(client, one["id"])
+    assert [run["outcome"] for run in received[-1]["runs"]] == ["completed"] * 3
+    nodes = {run["node"] for run in received[-1]["runs"]}
     assert len(nodes) == 3
     assert {recorded(client, node) for node in nodes} == {"completed"}
 

@@ -228,7 +228,7 @@ def running(operator: httpx.Client) -> list[str]:
     return [one["id"] for one in found if one["state"] != "over"]
 
 
-def told(stack: Stack, iri: str) -> set[tuple[str, str]]:
+def requested_values(stack: Stack, iri: str) -> set[tuple[str, str]]:
     """Return what was requested for a run, according to the graph."""
     terms = " ".join(f"st:{term}" for term in TERMS)
     rows = asked(stack, f"VALUES ?term {{ {terms} }} <{iri}> ?term ?value")
@@ -250,7 +250,7 @@ def test_run_again_repeats_the_same_request(
     )
     (_, first), (_, second) = runs(done.stderr)
     assert outcome(stack, second) == outcome(stack, first) == "completed"
-    before = told(stack, first)
+    before = requested_values(stack, first)
     assert {term for term, _ in before} == set(TERMS)
     added = {value for term, value in before if term == "addedVariable"}
     assert added == {*SECRETS, *(f"{name}={value}" for name, value in PLAIN.items())}
@@ -289,7 +289,7 @@ def test_run_again_repeats_the_same_request(
     page.wait_for_url(re.compile(r"/observations/\d+T"))
     again = f"{stack.base}/observation/{page.url.rpartition('/')[2]}-1"
     assert outcome(stack, again) == "completed"
-    assert told(stack, again) == before
+    assert requested_values(stack, again) == before
 
 
 def test_words_are_split_as_in_a_shell(visit: Open) -> None:

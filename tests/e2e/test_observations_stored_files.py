@@ -73,8 +73,8 @@ def test_group_is_accepted_in_place_of_a_run(
     first = json.loads(stack.run(*statistics, runs[0]).stdout)
     assert first == [row for row in measured if row["run"].endswith(runs[0])]
     path = "/queries/observations/statistics.json"
-    told = operator.get(path, params={"id": group}).json()["results"]["bindings"]
-    assert [row["run"]["value"] for row in told] == [row["run"] for row in measured]
+    document = operator.get(path, params={"id": group}).json()["results"]["bindings"]
+    assert [row["run"]["value"] for row in document] == [row["run"] for row in measured]
     zipped = operator.get(f"/export/observation?id={group}").content
     with ZipFile(io.BytesIO(zipped)) as archive:
         names = {name for name in archive.namelist() if name.endswith(METADATA)}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observed import observing, runs, said
+from tests.observed import observing, runs, wait_for_line
 from tests.servers import ROOT
 from tests.stack import Stack
 
@@ -91,9 +91,9 @@ def test_terminal_input_is_read_and_ctrl_z_is_ignored(stack: Stack) -> None:
 def test_stop_signals_are_ignored(stack: Stack) -> None:
     script = "echo ready; sleep 2; echo done"
     with observing(stack, "--", "sh", "-c", script) as process:
-        said(process, "ready")
+        wait_for_line(process, "ready")
         process.send_signal(signal.SIGTSTP)
-        said(process, "done")
+        wait_for_line(process, "done")
         _, error = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "supertwin: a run is not stopped" in error

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observed import observing, outcome, plans, runs, said
+from tests.observed import observing, outcome, plans, runs, wait_for_line
 from tests.servers import wait_until
 from tests.stack import Stack
 
@@ -40,7 +40,7 @@ def _cancelled(stack: Stack, process: subprocess.Popen[str]) -> str:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupt_ends_the_command(stack: Stack, number: signal.Signals) -> None:
     with observing(stack, "--", *_SLEEPS) as process:
-        said(process, "ready")
+        wait_for_line(process, "ready")
         process.send_signal(number)
         iri = _cancelled(stack, process)
     assert outcome(stack, iri) == "cancelled"
@@ -49,7 +49,7 @@ def test_interrupt_ends_the_command(stack: Stack, number: signal.Signals) -> Non
 def test_interrupt_ends_all_repetitions_and_the_sampling(stack: Stack) -> None:
     sampled = ("--metric", "kernel.all.pswitch", "--every", "100ms")
     with observing(stack, *sampled, "--repeat", "3", "--", *_SLEEPS) as process:
-        said(process, "ready")
+        wait_for_line(process, "ready")
         assert len(plans(stack)) == 2
         process.send_signal(signal.SIGINT)
         _cancelled(stack, process)
@@ -59,7 +59,7 @@ def test_interrupt_ends_all_repetitions_and_the_sampling(stack: Stack) -> None:
 def test_closed_output_pipe_ends_the_command(stack: Stack) -> None:
     script = "while :; do echo line; sleep 0.05; done"
     with observing(stack, "--", "sh", "-c", script) as process:
-        said(process, "line")
+        wait_for_line(process, "line")
         assert process.stdout
         process.stdout.close()
         # `communicate` must not read the closed pipe.
@@ -69,7 +69,7 @@ def test_closed_output_pipe_ends_the_command(stack: Stack) -> None:
 
 def test_waiting_for_a_reader_can_be_interrupted(stack: Stack) -> None:
     with observing(stack, "--", "yes") as process:
-        said(process, "y")
+        wait_for_line(process, "y")
         assert process.stdout
         blocked = _unmoved(lambda: _read_so_far(process.pid))
         wait_until(blocked, what="nothing is written any more")

@@ -22,9 +22,9 @@ from tests.observed import (
     outcome,
     plans,
     runs,
-    said,
     samples,
     statistics,
+    wait_for_line,
 )
 from tests.servers import wait_until
 from tests.sshd import Sshd
@@ -59,7 +59,7 @@ def test_attended_run_continues_with_the_next_api(
     script = f"echo ready; until [ -e {go} ]; do sleep 0.1; done"
     words = ("--cpus", "0", "--metrics", _METRIC, *_EVERY, "--repeat", "2", "--")
     with observing(stack, *words, "sh", "-c", script) as process:
-        said(process, "ready")
+        wait_for_line(process, "ready")
         began = now_ms()
         wait_until(lambda: samples(stack, _SERIES, began), what="its first sample")
         missing = missing_points(stack)
@@ -105,21 +105,21 @@ def test_launched_run_continues_with_the_next_api(
     assert followed(client, other["id"])[-1]["runs"][0]["outcome"] == "cancelled"
     ended = now_ms()
     go.touch()
-    told = followed(client, one["id"])
+    received = followed(client, one["id"])
     printed = [
         (event["run"][-1], base64.b64decode(event["data"]))
-        for event in told
+        for event in received
         if event["event"] == "output"
     ]
     assert b"".join(text for run, text in printed if run == "1") == b"ready\ndone\n"
     assert b"".join(text for run, text in printed if run == "2") == b"ready\ndone\n"
-    first, second = (run["node"] for run in told[-1]["runs"])
+    first, second = (run["node"] for run in received[-1]["runs"])
     assert outcome(stack, second) == outcome(stack, first) == "completed"
     (figures,) = statistics(stack, first)
     assert float(figures["covered"]) >= (ended - began) / 1000
     wait_until(lambda: plans(stack) == {"monitor"}, what="its plan is gone")
     kept = stack.home / "observations" / f"{one['id']}-1"
-    assert not (kept / "said.jsonl").exists()
+    assert not (kept / "reported.jsonl").exists()
     begun(client, "true", cpus="0")
 
 
@@ -163,8 +163,8 @@ def test_repeated_events_count_once(client: httpx.Client) -> None:
     started = {"event": "started", "start_ns": now, "exec_ns": now, "pid": 1}
     first = json.dumps({**started, "start_ticks": 1, "boot": "b"})
     alive = json.dumps({"event": "alive", "ns": now + 1})
-    for body, told in ((first, 0), (first, 0), (f"{first}\n{alive}", 0), (alive, 1)):
-        answer = client.post(f"{path}?first={told}", content=body)
+    for body, message in ((first, 0), (first, 0), (f"{first}\n{alive}", 0), (alive, 1)):
+        answer = client.post(f"{path}?first={message}", content=body)
         assert answer.status_code == 200, answer.text
     assert answer.json()["events"] == 2
     refused = json.dumps({"event": "refused", "reason": "enough"})
@@ -180,14 +180,14 @@ def test_followers_see_the_last_heartbeat_and_all_are_counted(
     started = {"event": "started", "start_ns": now, "exec_ns": now, "pid": 1}
     beats = [{"event": "alive", "ns": now + at, "pids": [1, 2]} for at in range(9)]
     refused = {"event": "refused", "reason": "enough"}
-    said = [{**started, "start_ticks": 1, "boot": "b"}, *beats, refused]
-    for first, event in enumerate(said):
+    reported = [{**started, "start_ticks": 1, "boot": "b"}, *beats, refused]
+    for first, event in enumerate(reported):
         content = json.dumps(event)
         answer = client.post(f"{path}?first={first}", content=content)
         assert answer.json()["events"] == first + 1
     for last, numbers in ("0", [1, 10, 11, 12]), ("5", [10, 11, 12]), ("10", [11, 12]):
-        told = client.get(path, headers={"Last-Event-ID": last}).text.splitlines()
-        assert [int(line[4:]) for line in told if line.startswith("id:")] == numbers
+        found = client.get(path, headers={"Last-Event-ID": last}).text.splitlines()
+        assert [int(line[4:]) for line in found if line.startswith("id:")] == numbers
     assert f"{now + 8}" in client.get(path).text
 
 
@@ -207,8 +207,8 @@ def test_silent_runs_are_recorded_as_interrupted(
     started = {"event": "started", "start_ns": now, "exec_ns": now, "pid": 1}
     started |= {"start_ticks": 1, "boot": "b"}
     path = f"/observations/{attended['id']}/events"
-    told = client.post(path, content=json.dumps(started))
-    assert told.json()["cancel"] is False
+    found = client.post(path, content=json.dumps(started))
+    assert found.json()["cancel"] is False
     far = begun(client, "sleep", "987", host="node9", metrics=[_METRIC])
     wait_until(lambda: client.get(f"/observations/{far['id']}").json()["events"] > 1)
     there.set_network("down")

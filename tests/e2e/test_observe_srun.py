@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.observed import asked, observing, outcome, runs, said, statistics
+from tests.observed import asked, observing, outcome, runs, statistics, wait_for_line
 from tests.servers import wait_until
 from tests.slurm import Slurm
 from tests.sshd import Sshd
@@ -33,7 +33,7 @@ def test_slurm_starts_a_pinned_and_sampled_run(stack: Stack, slurm: Slurm) -> No
     assert status == 0, error
     cpus, job = out.rsplit(maxsplit=1)
     assert cpus == "[0]"
-    job_state = slurm.told("scontrol", "show", "job", job, "--oneliner")
+    job_state = slurm.output_of("scontrol", "show", "job", job, "--oneliner")
     assert "JobState=COMPLETED" in job_state
     ((how, iri),) = runs(error)
     assert outcome(stack, iri) == how == "completed"
@@ -55,13 +55,13 @@ def test_interrupt_ends_the_job(stack: Stack, slurm: Slurm) -> None:
     env = {**stack.env, **slurm.env}
     command = ("sh", "-c", "echo ready; exec sleep 987")
     with observing(stack, "--srun", "", "--", *command, env=env) as process:
-        said(process, "ready")
-        assert slurm.told("squeue", "-h", "-o", "%T") == "RUNNING"
+        wait_for_line(process, "ready")
+        assert slurm.output_of("squeue", "-h", "-o", "%T") == "RUNNING"
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=120)
     assert process.returncode == 128 + signal.SIGTERM, error
     assert [how for how, _ in runs(error)] == ["cancelled"]
-    wait_until(lambda: not slurm.told("squeue", "-h"), what="no job is left")
+    wait_until(lambda: not slurm.output_of("squeue", "-h"), what="no job is left")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")

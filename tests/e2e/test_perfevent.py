@@ -179,7 +179,7 @@ def test_points_of_events_are_estimated(counting: Stack) -> None:
 
     wanted = (*events(ZERO, "msr::tsc"), "--period", "0.2s")
     added, before = estimated(*wanted), estimated("--fleet")
-    add(counting, "foretold", *wanted)
+    add(counting, "predicted", *wanted)
     given = sum(len(printed(counting, name)) for name in exposed(counting))
     assert given == added["series"]
     assert added["points_per_second"] == 5 * given
@@ -242,13 +242,13 @@ def agents(stack: Stack) -> set[int]:
 def test_invalid_input_gives_one_line(stack: Stack) -> None:
     """Events and roles that this kernel does not count; other errors show earlier."""
 
-    def told(*words: str) -> str:
+    def error_of(*words: str) -> str:
         return refused(stack, "sample", "add", *words, "--period", "1s")
 
     before = plans(stack)
     # On some processors msr has other events, too.
-    assert re.search(r"it has (\w+, )*tsc", told("--event", "msr::x"))
-    assert why_no_role(stack) in told("--role", "FLOPs")
+    assert re.search(r"it has (\w+, )*tsc", error_of("--event", "msr::x"))
+    assert why_no_role(stack) in error_of("--role", "FLOPs")
     assert plans(stack) == before
     assert "name what to count" in refused(stack, "perfevent", "show")
     line = refused(stack, "perfevent", "show", "--host", "nowhere", "--role", "FLOPs")

@@ -38,11 +38,11 @@ def bound(
         timeout=120,
     )
     assert ran.returncode == 0, (line, ran.stderr)
-    told = sorted(
+    output = sorted(
         [int(number) for number in row.split()] for row in ran.stdout.splitlines()
     )
-    assert [rank for rank, *_ in told] == list(range(len(told)))
-    return [cpus for _, *cpus in told]
+    assert [rank for rank, *_ in output] == list(range(len(output)))
+    return [cpus for _, *cpus in output]
 
 
 @pytest.mark.parametrize("cpus", [[0], [1], [0, 1], [1, 0]])

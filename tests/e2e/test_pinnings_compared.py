@@ -50,8 +50,8 @@ def ten(stack: Stack) -> list[str]:
 
 def rows(stack: Stack, name: str, *words: str) -> list[dict[str, Any]]:
     found = stack.run("query", f"observations/{name}", *words, "--format", "json")
-    told: list[dict[str, Any]] = json.loads(found.stdout)
-    return told
+    document: list[dict[str, Any]] = json.loads(found.stdout)
+    return document
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is one CPU only")
@@ -66,12 +66,12 @@ def test_pinnings_are_found_and_compared(stack: Stack, ten: list[str]) -> None:
     scattered = rows(stack, "runs", "--tag", _TAG, "--pinned", "scatter")
     assert {row["run"] for row in scattered} == {ten[1], ten[6]}
 
-    told = json.loads(stack.run("compare", *ten, "--json").stdout)
-    assert [group["name"] for group in told["groups"]] == ten
-    (duration,) = told["measures"]
+    document = json.loads(stack.run("compare", *ten, "--json").stdout)
+    assert [group["name"] for group in document["groups"]] == ten
+    (duration,) = document["measures"]
     assert all(one["mean"] > 0 for one in duration["estimates"])
     assert {one["word"] for one in duration["verdicts"]} == {"undecided"}
-    differs = told["differences"]
+    differs = document["differences"]
     names = {name.rpartition("#")[2] for name in differs}
     assert {"argumentVector", "pinningPolicy", "involvesThread"} <= names
     threads = differs[f"{ST}involvesThread"][_ON_1]

@@ -63,7 +63,7 @@ def refusal(manager: RunManager, *cpus: int, host: str = HOST) -> str:
     return ""
 
 
-def told(session: RunSession, pid: int) -> None:
+def report_start(session: RunSession, pid: int) -> None:
     """Report a process as the session's command."""
     fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
     now, ticks = time.time_ns(), int(fields[19])
@@ -88,7 +88,7 @@ def test_session_whose_command_runs_is_not_silent(
     monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.1)
     session = manager.begin(run_request(0), None)
     with subprocess.Popen(["sleep", "60"]) as command:
-        told(session, command.pid)
+        report_start(session, command.pid)
         time.sleep(0.2)
         manager.maintain()
         assert session.state is State.RUNNING
@@ -193,7 +193,7 @@ def test_ended_runs_share_no_cpus_with_resumed_runs(
     """One session cannot be resumed, one was killed with its run manager, one runs."""
     broken = RunManager(settings).begin(run_request(0), None)
     with subprocess.Popen(["sleep", "60"]) as command:
-        told(broken, command.pid)
+        report_start(broken, command.pid)
         command.kill()
     with pytest.raises(KeyError):  # a runner never sends this
         broken.take([{"event": "ended"}])
@@ -224,7 +224,7 @@ def test_session_that_cannot_be_resumed_holds_nothing(
     killed = RunManager(settings).begin(run_request(0, **_PLAN), None)
     assert len(plans(stack)) == 2
     with subprocess.Popen(["sleep", "60"]) as command:
-        told(killed, command.pid)
+        report_start(killed, command.pid)
         with pytest.raises(KeyError):  # a runner never sends this
             killed.take([{"event": "ended"}])
         for suffix in (".failed", ".set-aside"):

@@ -94,14 +94,14 @@ def sampled(stack: Stack, gate: Path) -> str:
 
 
 def test_longer_duration_is_worse(stack: Stack, quick: str, slow: str) -> None:
-    told = json.loads(stack.run("compare", quick, slow, "--json").stdout)
-    duration = told["measures"][0]
+    document = json.loads(stack.run("compare", quick, slow, "--json").stdout)
+    duration = document["measures"][0]
     assert [one["number"] for one in duration["estimates"]] == [3, 3]
     (verdict,) = duration["verdicts"]
     assert verdict["word"] == "worse"
     assert verdict["change"] > 1
     assert 0 < verdict["low"] < verdict["change"] < verdict["high"]
-    words = told["differences"]["https://w3id.org/supertwin/ns#argumentVector"]
+    words = document["differences"]["https://w3id.org/supertwin/ns#argumentVector"]
     assert words == [['["sleep", "0.3"]'], ['["sleep", "2"]']]
     text = stack.run("compare", slow, quick).stdout
     assert "better" in text
@@ -289,9 +289,9 @@ def test_exported_run_is_equal_in_another_installation(
     for name in ("series.csv", "run.py", "events.jsonl"):
         assert (there / name).read_bytes() == (tmp_path / "crate" / name).read_bytes()
     assert {row["series"] for row in rows_of(str(there / "series.csv"))} == _SERIES
-    told = (tmp_path / "crate/observation.ttl").read_text().replace(stack.base, base)
+    output = (tmp_path / "crate/observation.ttl").read_text().replace(stack.base, base)
     assert isomorphic(
-        Graph().parse(data=told), Graph().parse(there / "observation.ttl")
+        Graph().parse(data=output), Graph().parse(there / "observation.ttl")
     )
 
 

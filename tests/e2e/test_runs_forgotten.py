@@ -98,8 +98,8 @@ def test_launched_run_that_is_refused_leaves_no_secret(stack: Stack) -> None:
     secret = "of-a-launch-that-was-refused"
     with operator(stack, "refused") as client:
         run = begun(client, "no-such-command", env={"API_KEY": secret})
-        said = followed(client, run["id"])
-    assert "there is no command 'no-such-command'" in said[-1]["problem"]
+        received = followed(client, run["id"])
+    assert "there is no command 'no-such-command'" in received[-1]["problem"]
     wait_until(lambda: not holding(stack.home, secret), what="nothing is kept")
 
 

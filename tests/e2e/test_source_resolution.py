@@ -34,8 +34,8 @@ def test_metric_sampled_faster_than_its_source_says_so(stack: Stack) -> None:
 
     # Even for a busy CPU nine of ten 1 ms steps would be 0, and some 10 ms steps.
     busy = max(rows, key=lambda row: float(row["median"]))["instance"]
-    told = stack.run("compare", iri, iri, "--series", metric, "--json").stdout
-    drawn = {line["instance"]: line["values"] for line in json.loads(told)["series"]}
+    output = stack.run("compare", iri, iri, "--series", metric, "--json").stdout
+    drawn = {line["instance"]: line["values"] for line in json.loads(output)["series"]}
     assert median(drawn[busy]) > 0
     run = iri.rpartition("/")[2]
     asked = {"metric": metric, "points": 2000}
@@ -45,12 +45,12 @@ def test_metric_sampled_faster_than_its_source_says_so(stack: Stack) -> None:
     assert median(value for value in column if value is not None) > 0
     assert min(b - a for a, b in pairwise(picture["times"])) > 0.009
 
-    said = f"{metric}: its source updates it every 10 ms"
+    message = f"{metric}: its source updates it every 10 ms"
     # The samples of the first run show the resolution.
     again = stack.run("observe", *words, "1ms", "--", *_COMMAND)
-    assert again.stderr.count(said) == 1
+    assert again.stderr.count(message) == 1
     plan = ("--period", "1ms", "--plan", "fine", "--yes")
-    assert said in stack.run("sample", "add", metric, *plan).stderr
+    assert message in stack.run("sample", "add", metric, *plan).stderr
     slower = stack.run("sample", "add", metric, "--period", "1s", "--plan", "coarse")
     assert "its source" not in slower.stderr
     body = {"host": HOST, "metrics": [metric], "period": "5ms", "plan": "http"}

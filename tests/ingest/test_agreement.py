@@ -47,13 +47,13 @@ def test_synthetic_machines_agree_with_hwloc(
     load(store.twin, path.read_bytes(), host_name(path))
     found = groups(store.twin, host_name(path))
     for kind in ("Die", *KINDS):
-        told = calculated(path, kind.removesuffix("Cache"))
-        assert sorted(found.get(kind, [])) == told, kind
+        result = calculated(path, kind.removesuffix("Cache"))
+        assert sorted(found.get(kind, [])) == result, kind
 
 
 def test_difference_is_reported() -> None:
-    said = {"pu": 2, **{kind: [] for kind in KINDS}, "Core": [[0], [1]]}
-    assert all(compare({"Core": [[1], [0]]}, said).values())
-    differing = compare({"Core": [[0, 1]]}, said)
+    listed = {"pu": 2, **{kind: [] for kind in KINDS}, "Core": [[0], [1]]}
+    assert all(compare({"Core": [[1], [0]]}, listed).values())
+    differing = compare({"Core": [[0, 1]]}, listed)
     assert [kind for kind, agrees in differing.items() if not agrees] == ["Core"]
     assert "DIFFER" in table({"m": differing})

@@ -115,8 +115,8 @@ def test_bulk_load_gives_the_graphs_of_single_loads(site: Site, folder: Path) ->
     assert [one.returncode for one in alone] == [0] * 10
     assert bulk == site.content()
     assert len(bulk) > 500
-    said = "".join(one.stderr for one in alone)
-    assert all(line.partition("warning: ")[2] in said for line in warnings)
+    listed = "".join(one.stderr for one in alone)
+    assert all(line.partition("warning: ")[2] in listed for line in warnings)
 
 
 def test_bad_file_affects_only_itself(site: Site, folder: Path) -> None:
@@ -144,13 +144,13 @@ def test_bad_file_affects_only_itself(site: Site, folder: Path) -> None:
     assert done.stdout.startswith("2 hosts loaded, 0 unchanged, 10 refused: ")
     assert done.stdout.endswith(" triples/s)\n")
     assert site.hosts() == ["also", "good"]
-    said = refusals(done)
-    assert len(said) == 10
+    found = refusals(done)
+    assert len(found) == 10
     for name in (
         *("cut.json", "wrong.json", "faulty.json", "a.json", "b.json", "bomb.xml"),
         *("what ever.xml", "list.json", "half.collected", "pipe"),
     ):
-        (line,) = [x for x in said if str(folder / name) in x.split(": ", 2)[1]]
+        (line,) = [x for x in found if str(folder / name) in x.split(": ", 2)[1]]
         assert len(line) > len(str(folder / name)) + 30
     assert f"{folder / 'README.md'} is not about a machine: left out" in done.stderr
 
@@ -215,7 +215,7 @@ def test_truncated_body_adds_nothing(site: Site) -> None:
 
 
 def test_invalid_arguments_are_refused(site: Site, folder: Path) -> None:
-    for words, said in (
+    for words, message in (
         ((folder,), "holds no files"),
         ((folder / "none",), "cannot be read (No such file or directory)"),
         ((folder, "--host", "n1"), "--bulk loads several"),
@@ -224,4 +224,4 @@ def test_invalid_arguments_are_refused(site: Site, folder: Path) -> None:
         done = site.ingest("--bulk", *words)
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
-        assert said in done.stderr
+        assert message in done.stderr

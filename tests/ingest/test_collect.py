@@ -155,12 +155,12 @@ def test_copy_is_not_written_to_a_terminal(tmp_path: Path) -> None:
     try:
         words = [sys.executable, str(SCRIPT)]
         done = subprocess.run(words, stdout=follower, timeout=120, check=False)
-        said = os.read(leader, 1000).decode()
+        output = os.read(leader, 1000).decode()
     finally:
         os.close(leader)
         os.close(follower)
     assert done.returncode == 2
-    assert "collect.py > machine.tar" in said
+    assert "collect.py > machine.tar" in output
 
 
 def test_links_are_kept_within_the_copy(tmp_path: Path) -> None:

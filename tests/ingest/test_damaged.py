@@ -51,11 +51,11 @@ def refused(ingest: Ingest, path: Path, *words: str) -> None:
     """Assert that ingest fails with one line that names the file."""
     with pytest.raises(IngestError) as caught:
         ingest(path)
-    said = str(caught.value)
-    assert said.startswith(str(path))
-    assert "\n" not in said and len(said) < 500
+    error_text = str(caught.value)
+    assert error_text.startswith(str(path))
+    assert "\n" not in error_text and len(error_text) < 500
     for word in words:
-        assert word in said
+        assert word in error_text
 
 
 @pytest.mark.parametrize("source", ALL, ids=lambda path: path.name)

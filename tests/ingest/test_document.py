@@ -135,7 +135,7 @@ def test_description_can_be_validated(document: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "message"),
     [
         ("facts", None, "facts is null, expected an object"),
         ("host", "", 'host is the text "", expected a name'),
@@ -163,7 +163,7 @@ def test_description_can_be_validated(document: dict[str, Any]) -> None:
     ],
 )
 def test_error_names_position_value_and_expectation(
-    path: str, value: Any, said: str
+    path: str, value: Any, message: str
 ) -> None:
     steps: list[Any] = path.replace("60.0", "60:0").split(".")
     steps = [
@@ -174,7 +174,7 @@ def test_error_names_position_value_and_expectation(
         value = [value]
     with pytest.raises(ProbeDocumentError) as caught:
         check_document(replaced(tuple(steps), value))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     cure = "write it again with `supertwin probe --out FILE`"
     assert str(caught.value).endswith(cure)
 

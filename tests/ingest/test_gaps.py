@@ -265,12 +265,12 @@ def test_probe_lists_gaps_by_source(monkeypatch: pytest.MonkeyPatch) -> None:
 
     sources = {"smart": read, "disks": lambda machine: [], "pcp": lambda *_: {}}
     monkeypatch.setattr("ingest.probe.SOURCES", sources)
-    told: list[str] = []
-    document = probe("n1", progress=told.append, machine=HERE)
+    messages: list[str] = []
+    document = probe("n1", progress=messages.append, machine=HERE)
     line = "size of sda: 'much' is not a number"
     assert document["sources"]["smart"]["left_out"] == [line]
     assert document["sources"]["disks"]["left_out"] == []
-    assert [line for line in told if "left out" in line] == [
+    assert [line for line in messages if "left out" in line] == [
         "smart: 0.00 s, 1 value left out"
     ]
 

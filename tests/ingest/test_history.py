@@ -48,7 +48,7 @@ def diff(store: TwinStores, first: str = "", last: str = "") -> list[TwinChange]
     return changes(rows, IRIS, HOST, {state.number: state for state in found})
 
 
-def told(found: list[TwinChange]) -> list[tuple[Any, ...]]:
+def as_tuples(found: list[TwinChange]) -> list[tuple[Any, ...]]:
     return [(c.what, c.name, c.property or c.kind, c.before, c.after) for c in found]
 
 
@@ -62,7 +62,7 @@ def test_changes_have_a_time_and_a_probe(store: TwinStores) -> None:
         (2, 1, "2026-11-03"),
     ]
     assert (found[0].at[:10], found[0].until[:10]) == ("2026-11-01", "2026-11-03")
-    assert told(diff(store)) == [
+    assert as_tuples(diff(store)) == [
         ("changed", "host", "kernelRelease", ["6.1"], ["6.2"]),
         ("vanished", "memory/DIMM_A1", "MemoryBank", [], []),
         ("appeared", "memory/DIMM_C1", "MemoryBank", [], []),
@@ -88,7 +88,7 @@ def test_changes_of_a_property_with_several_values(store: TwinStores) -> None:
     nic = {"name": "eno1", "virtual": False, "up": True}
     load(store, probed(2, nics=[nic]))
     load(store, probed(3, nics=[nic | {"up": False}]))
-    assert told(diff(store, "2", "3")) == [
+    assert as_tuples(diff(store, "2", "3")) == [
         ("changed", "nic/eno1", "linkUp", ["true"], ["false"])
     ]
 
@@ -141,7 +141,9 @@ def test_crash_before_the_replacement_is_repaired(
     load(store, probed(3))
     assert [(s.number, s.until) for s in states(store)] == [(1, old.until)]
     load(store, probed(4, os={"kernel": "6.2"}))
-    assert told(diff(store)) == [("changed", "host", "kernelRelease", ["6.1"], ["6.2"])]
+    assert as_tuples(diff(store)) == [
+        ("changed", "host", "kernelRelease", ["6.1"], ["6.2"])
+    ]
     assert not store.history.ask(
         f'ASK {{ GRAPH ?g {{ ?s <{ST.kernelRelease}> "lost" }} }}'
     )
@@ -170,7 +172,9 @@ def test_twin_without_history_gets_its_state_recorded(store: TwinStores) -> None
     store.history.update("DROP ALL")
     load(store, probed(2, os={"kernel": "6.2"}))
     assert [s.at[:10] for s in states(store)] == ["2026-11-01", "2026-11-02"]
-    assert told(diff(store)) == [("changed", "host", "kernelRelease", ["6.1"], ["6.2"])]
+    assert as_tuples(diff(store)) == [
+        ("changed", "host", "kernelRelease", ["6.1"], ["6.2"])
+    ]
 
 
 def test_history_continues_after_a_removal(store: TwinStores) -> None:
@@ -179,7 +183,9 @@ def test_history_continues_after_a_removal(store: TwinStores) -> None:
     store.twin.update(registration_delete(IRIS, HOST))
     assert not store.twin.ask("ASK { ?s ?p ?o . FILTER CONTAINS(STR(?s), '/twin/n1') }")
     load(store, probed(2, banks=BANKS[:1]))
-    assert told(diff(store)) == [("vanished", "memory/DIMM_B1", "MemoryBank", [], [])]
+    assert as_tuples(diff(store)) == [
+        ("vanished", "memory/DIMM_B1", "MemoryBank", [], [])
+    ]
     whole = "ASK { GRAPH ?g { ?s ?p ?o } FILTER STRENDS(STR(?g), '/whole') }"
     assert not store.history.ask(whole)
     forget(store.history, IRIS, HOST)

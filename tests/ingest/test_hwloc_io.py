@@ -141,11 +141,11 @@ def test_device_without_a_bus_id_is_not_a_pci_device() -> None:
 
 
 def test_kinds_of_cores_are_read() -> None:
-    told = [
+    listed = [
         (k["rank"], k["core_type"], k["threads"], k["base"], k["max"])
         for k in FACTS["kinds"]
     ]
-    assert told == [
+    assert listed == [
         (0, "IntelAtom", [4, 5, 6], None, 2_000_000_000),
         (1, "IntelCore", [0, 1, 2, 3], 2_500_000_000, 4_000_000_000),
     ]
@@ -164,8 +164,8 @@ def test_core_kinds_are_ranked_by_their_differences() -> None:
 
 
 def test_memory_has_its_technology_and_tier() -> None:
-    told = {n["os_index"]: (n["subtype"], n["tier"]) for n in FACTS["numa"]}
-    assert told == {
+    listed = {n["os_index"]: (n["subtype"], n["tier"]) for n in FACTS["numa"]}
+    assert listed == {
         0: ("DRAM", 1),
         1: ("HBM", 0),
         2: ("CXL-DRAM", 2),
@@ -228,10 +228,10 @@ def test_groups_and_unavailable_threads_are_read() -> None:
 
 
 def test_system_and_board_are_read() -> None:
-    told = host_facts(FACTS)
-    assert told["os"]["kernel"] == "6.12.0"
-    assert told["board"]["board"]["model"] == "MUB-2"
-    assert told["board"]["system"]["uuid"] is None
+    facts = host_facts(FACTS)
+    assert facts["os"]["kernel"] == "6.12.0"
+    assert facts["board"]["board"]["model"] == "MUB-2"
+    assert facts["board"]["system"]["uuid"] is None
     assert host_facts({"info": {}}) == {}
 
 

@@ -125,6 +125,6 @@ def test_random_topologies_agree_with_hwloc_tools(
         Path(file.name).write_text(xml)
         for name, found in groups(everything).items():
             # hwloc-calc has no line for memory that is local to no CPU.
-            told = [cpus for cpus in found if cpus]
+            listed = [cpus for cpus in found if cpus]
             calc = calculated(Path(file.name), name.removesuffix("Cache"))
-            assert told == calc, name
+            assert listed == calc, name

@@ -68,7 +68,7 @@ def test_plain_text_keeps_its_letters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("xml", "said"),
+    ("xml", "message"),
     [
         (b"", "cannot be read"),
         (b"<topology", "cannot be read"),
@@ -79,9 +79,9 @@ def test_plain_text_keeps_its_letters() -> None:
     ],
     ids=["empty", "cut", "entity", "deep", "negative", "other"],
 )
-def test_invalid_topology_is_refused(xml: bytes, said: str) -> None:
+def test_invalid_topology_is_refused(xml: bytes, message: str) -> None:
     start = time.process_time()
-    with pytest.raises(TopologyError, match=said):
+    with pytest.raises(TopologyError, match=message):
         sketch(xml)
     assert time.process_time() - start < 5
 

@@ -89,8 +89,8 @@ def test_flags_and_registers_match_the_header() -> None:
     retired = {m["name"]: m["flags"] for m in events["INST_RETIRED"]["umasks"]}
     assert retired["ANY_P"] == ["default"]
     (newer,) = read_models(["spr"])
-    said = {f for e in newer["events"] for m in e["umasks"] for f in m["flags"]}
-    assert said == {"default", "precise", "speculative", "non-speculative"}
+    listed = {f for e in newer["events"] for m in e["umasks"] for f in m["flags"]}
+    assert listed == {"default", "precise", "speculative", "non-speculative"}
 
 
 def test_most_unit_masks_encode_alone() -> None:

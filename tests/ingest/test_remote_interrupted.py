@@ -69,11 +69,11 @@ def test_broken_connection_leaves_nothing(
     with probing(tmp_path, own_tmp) as (server, process, tool):
         for victim in [parent_of(tool)] if collector else server.sessions():
             os.kill(victim, 9)
-        output, said = process.communicate(timeout=120)
+        output, found = process.communicate(timeout=120)
         os.kill(tool, 9) if collector else None
         assert ends(tool)
     assert output == ""
-    last = said.splitlines()[-1]
+    last = found.splitlines()[-1]
     if collector:
         assert process.returncode == 2
         assert "gave no copy of itself" in last
@@ -97,8 +97,8 @@ def test_probe_that_is_ended_leaves_nothing(
         for _ in range(2):
             process.send_signal(number)
             time.sleep(0.05)
-        _, said = process.communicate(timeout=120)
-        assert said.splitlines()[-1] == "supertwin: interrupted"
+        _, output = process.communicate(timeout=120)
+        assert output.splitlines()[-1] == "supertwin: interrupted"
         assert_nothing_runs(server, tool)
     assert not list(own_tmp.iterdir())
 

@@ -17,7 +17,7 @@ from tests.servers import Fuseki
 HOST = "n1"
 
 
-class Told(Endpoint):
+class RecordingStore(Endpoint):
     """A store that remembers its updates."""
 
     updates: list[str]
@@ -28,8 +28,8 @@ class Told(Endpoint):
 
 
 @pytest.fixture
-def told(fuseki: Fuseki, store: TwinStores) -> Iterator[Told]:
-    with Told(f"{fuseki.url}/twin") as twin:
+def recording(fuseki: Fuseki, store: TwinStores) -> Iterator[RecordingStore]:
+    with RecordingStore(f"{fuseki.url}/twin") as twin:
         yield twin
 
 
@@ -46,11 +46,13 @@ def assert_stands(store: TwinStores, description: Description) -> None:
         assert set(store.twin.get_graph(graph)) == set(triples)
 
 
-def test_only_differences_are_written(store: TwinStores, told: Told) -> None:
+def test_only_differences_are_written(
+    store: TwinStores, recording: RecordingStore
+) -> None:
     publish(described(1), store, IRIS)
     changed = described(2)
-    publish(changed, TwinStores(told, store.history), IRIS)
-    (update,) = told.updates
+    publish(changed, TwinStores(recording, store.history), IRIS)
+    (update,) = recording.updates
     assert "DROP" not in update
     assert '"6.1"' in update and '"6.2"' in update
     assert str(ST.osIndex) not in update and str(ST.period) not in update
@@ -67,7 +69,9 @@ def test_plans_of_users_are_kept(store: TwinStores) -> None:
     assert len(store.twin.get_graph(plans)) == 1
 
 
-def test_another_machine_is_written_completely(store: TwinStores, told: Told) -> None:
+def test_another_machine_is_written_completely(
+    store: TwinStores, recording: RecordingStore
+) -> None:
     publish(described(1), store, IRIS)
     small = describe_json(document({}, HOST), IRIS)
     publish(small, TwinStores(told, store.history), IRIS, confirm=True)
@@ -77,22 +81,24 @@ def test_another_machine_is_written_completely(store: TwinStores, told: Told) ->
 
 @pytest.mark.parametrize("day", [2, 4])
 def test_concurrent_replacement_is_detected(
-    store: TwinStores, told: Told, day: int
+    store: TwinStores, recording: RecordingStore, day: int
 ) -> None:
     publish(first := described(1), store, IRIS)
     standing = read_current(store.twin, IRIS, HOST, first.digest)
     publish(described(day), store, IRIS)
     last = described(3)
-    replace(last, told, IRIS, {}, "", standing)
-    assert len(told.updates) == 2
+    replace(last, recording, IRIS, {}, "", standing)
+    assert len(recording.updates) == 2
     assert_stands(store, last)
 
 
-def test_truncated_read_is_detected(store: TwinStores, told: Told) -> None:
+def test_truncated_read_is_detected(
+    store: TwinStores, recording: RecordingStore
+) -> None:
     publish(first := described(1), store, IRIS)
     whole = read_current(store.twin, IRIS, HOST, first.digest)
     lines = [line for line in whole.twin.splitlines(True) if b'"6.1"' not in line]
     short = type(whole)(whole.digest, b"".join(lines), whole.plans)
     last = described(2)
-    replace(last, told, IRIS, {}, "", short)
+    replace(last, recording, IRIS, {}, "", short)
     assert_stands(store, last)

@@ -135,7 +135,7 @@ def test_invalid_formula_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("  Cycles: CPU_CLK", "  Cycls: CPU_CLK", "no such role: Cycls"),
         ("  Cycles: CPU_CLK_UNHALTED:THREAD_P\n", "", "Cycles of .* has no formula"),
@@ -145,7 +145,7 @@ def test_invalid_formula_is_refused(text: str) -> None:
     ],
 )
 def test_errors_in_the_files_are_reported(
-    tmp_path: Path, old: str, new: str, said: str
+    tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     for path in FOLDER.glob("*.yaml"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
@@ -153,5 +153,5 @@ def test_errors_in_the_files_are_reported(
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new, 1))
-    with pytest.raises(RoleError, match=said):
+    with pytest.raises(RoleError, match=message):
         formulas(tmp_path)

@@ -179,10 +179,10 @@ def test_descriptors_match_the_cpuid_tool(tmp_path: Path) -> None:
     decoded = subprocess.run(
         ["cpuid", "-f", str(tmp_path / "dump")], capture_output=True, text=True
     ).stdout
-    said = dict(re.findall(r"^ +0x([0-9a-f]{2}): (.*TLB.*)$", decoded, re.MULTILINE))
-    assert set(said) >= {f"{code:02x}" for code in DESCRIPTORS}
+    found = dict(re.findall(r"^ +0x([0-9a-f]{2}): (.*TLB.*)$", decoded, re.MULTILINE))
+    assert set(found) >= {f"{code:02x}" for code in DESCRIPTORS}
     for code, arrays in DESCRIPTORS.items():
-        words = said[f"{code:02x}"]
+        words = found[f"{code:02x}"]
         _, type_, pages, entries, ways = arrays[0]
         assert re.search(rf"\b{entries}(/4)? entries", words.replace("4/8", "8/4")), (
             words

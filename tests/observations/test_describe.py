@@ -44,8 +44,10 @@ def test_request_is_described_without_secrets() -> None:
 
 def test_run_names_the_dashboard_of_its_host_while_it_ran() -> None:
     run = Run(STARTED, Span(1_793_523_600_500.0, 1_793_523_602_100.0))
-    told = Observation("o", RunSpec("n+1", ("solve",)), run, {}, [])
-    (address,) = describe_observation(told, IRIS).graph().objects(None, ST.dashboard)
+    observation = Observation("o", RunSpec("n+1", ("solve",)), run, {}, [])
+    (address,) = (
+        describe_observation(observation, IRIS).graph().objects(None, ST.dashboard)
+    )
     assert isinstance(address, Literal) and address.datatype == XSD.anyURI
     assert str(address) == (
         "http://n.example/dashboards/monitor?host=n%2B1"
@@ -71,8 +73,8 @@ def test_every_run_has_its_peak_memory_or_an_upper_bound(
     command: list[str], term: URIRef, least_mib: int, most_mib: int
 ) -> None:
     run = run_of(launched(argv=command))
-    told = Observation("o", RunSpec("n1", tuple(command)), run, {}, [])
-    graph = describe_observation(told, IRIS).graph()
+    observation = Observation("o", RunSpec("n1", tuple(command)), run, {}, [])
+    graph = describe_observation(observation, IRIS).graph()
     terms = (ST.peakResidentSize, ST.peakResidentSizeBound)
     found = {one: graph.value(IRIS.observation("o"), one) for one in terms}
     assert [one for one in terms if found[one] is not None] == [term]
@@ -95,5 +97,5 @@ def test_every_run_has_its_peak_memory_or_an_upper_bound(
     ],
 )
 def test_secret_is_described_by_name_only(name: str, value: str, is_told: bool) -> None:
-    (told,) = RunSpec("n1", ("x",), environment={name: value}).variables
-    assert told == (f"{name}={value}" if is_told else name)
+    (found,) = RunSpec("n1", ("x",), environment={name: value}).variables
+    assert found == (f"{name}={value}" if is_told else name)

@@ -23,8 +23,8 @@ def test_program_libraries_and_kernel_are_recorded() -> None:
     program = found["program"]
     assert program["path"] == str(SH)
     assert program["sha256"] == hashlib.sha256(SH.read_bytes()).hexdigest()
-    told = subprocess.run(["ldd", SH], capture_output=True, text=True, check=True)
-    libc = next(line for line in told.stdout.splitlines() if "libc.so" in line)
+    output = subprocess.run(["ldd", SH], capture_output=True, text=True, check=True)
+    libc = next(line for line in output.stdout.splitlines() if "libc.so" in line)
     assert os.path.realpath(libc.split()[2]) in program["libraries"]
 
 
@@ -61,10 +61,10 @@ def test_executed_program_is_recorded_even_if_replaced(
         newer.replace(solver)
     else:
         solver.unlink()
-    told = found.whole()["program"]
+    result = found.whole()["program"]
     same = CommandEnvironment([str(SH)], {}, None, []).whole()["program"]
-    assert told["libraries"]
-    assert told == {**same, "path": str(solver)}
+    assert result["libraries"]
+    assert result == {**same, "path": str(solver)}
 
 
 def test_script_changed_during_the_run_has_no_digest(tmp_path: Path) -> None:

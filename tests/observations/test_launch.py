@@ -53,9 +53,9 @@ def launched(**request: Any) -> list[RunnerEvent]:
 
 
 def test_command_runs_from_start_to_end() -> None:
-    first, said, about, last = launched(argv=["env"], env={"OMP_NUM_THREADS": "3"})
+    first, output, about, last = launched(argv=["env"], env={"OMP_NUM_THREADS": "3"})
     assert first["event"] == "started"
-    words = base64.b64decode(said["data"]).decode().splitlines()
+    words = base64.b64decode(output["data"]).decode().splitlines()
     assert {word for word in words if not word.startswith("LC_CTYPE")} == {
         "OMP_NUM_THREADS=3",
         f"PATH={ENVIRONMENT['PATH']}",
@@ -131,8 +131,8 @@ def test_writer_notices_that_the_command_stopped_reading() -> None:
     text = program({"argv": ["sh", "-c", script]})
     with here(text, ENVIRONMENT, read) as running:
         os.close(read)
-        said = events(running)
-        assert [next(said)["event"] for _ in "12"] == ["started", "output"]
+        received = events(running)
+        assert [next(received)["event"] for _ in "12"] == ["started", "output"]
         with pytest.raises(BrokenPipeError):
             os.write(write, b"to nobody")
     os.close(write)
@@ -148,8 +148,8 @@ def test_saved_program_reads_its_input(tmp_path: Path) -> None:
 
 def test_interrupted_run_has_the_quick_facts() -> None:
     with here(program({"argv": ["sleep", "987"]}), ENVIRONMENT) as running:
-        said = events(running)
-        first, about, alive = next(said), next(said), next(said)
+        received = events(running)
+        first, about, alive = next(received), next(received), next(received)
     assert [one["event"] for one in (first, about, alive)] == [
         "started",
         "about",
@@ -220,15 +220,16 @@ def test_program_of_another_user_gets_none_of_our_secrets(
     with local_runner(tmp_path, "run.py", {}, "nobody") as running:
         first, *_, last = events(running)
     assert first["user"] == "nobody"
-    said = {
+    outputs = {
         name: base64.b64decode(stream["head"]).decode()
         for name, stream in last["output"].items()
     }
-    assert said["stdout"].splitlines()[:3] == ["nobody", "nogroup", "/"]
-    assert "s3cret" not in said["stdout"]
-    assert "HOME=/nonexistent" in said["stdout"]
+    assert outputs["stdout"].splitlines()[:3] == ["nobody", "nogroup", "/"]
+    assert "s3cret" not in outputs["stdout"]
+    assert "HOME=/nonexistent" in outputs["stdout"]
     assert (
-        said["stderr"].count("ermission denied") + said["stderr"].count("permitted")
+        outputs["stderr"].count("ermission denied")
+        + outputs["stderr"].count("permitted")
         == 2
     )
 
@@ -286,8 +287,8 @@ def test_outliving_run_is_cancelled_or_reported_as_gone(tmp_path: Path) -> None:
 def test_killed_runner_leaves_nothing(tmp_path: Path) -> None:
     script = "setsid sleep 987 & echo $!; wait"
     (started,) = begun_and_left(tmp_path, argv=["sh", "-c", script])
-    said = tmp_path / "said.jsonl"
-    wait_until(lambda: b"alive" in said.read_bytes())
+    events_file = tmp_path / "said.jsonl"
+    wait_until(lambda: b"alive" in events_file.read_bytes())
     os.kill(int(Path(f"/proc/{started['pid']}/stat").read_text().split()[3]), 9)
     with pytest.raises(LaunchError), following(tmp_path) as running:
         for event in events(running):

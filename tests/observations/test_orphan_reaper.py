@@ -21,15 +21,15 @@ ENVIRONMENT = {"PATH": os.environ["PATH"]}
 def killed_runner(script: str, until: str) -> tuple[set[int], str]:
     """Descendants of a runner killed after an event, and the reason then reported."""
     with prestarted_runner(ENVIRONMENT) as begin:
-        said = events(begin(program({"argv": ["sh", "-c", script]})))
-        leader = next(said)["pid"]
-        while next(said)["event"] != until:
+        received = events(begin(program({"argv": ["sh", "-c", script]})))
+        leader = next(received)["pid"]
+        while next(received)["event"] != until:
             pass
         boss = parent(leader)
         pids = {pid for pid in numbers() if boss in ancestors(pid)}
         os.kill(boss, signal.SIGKILL)
         with pytest.raises(LaunchError) as broke:
-            list(said)
+            list(received)
     return pids, str(broke.value)
 
 

@@ -225,8 +225,8 @@ def test_killed_observer_leaves_nothing_running(started: Any, request_: Any) -> 
     script = "setsid sh -c 'echo $$; exec sleep 987' & wait"
     process = started("sh", "-c", script, **request_)
     pid = json.loads(process.stdout.readline())["pid"]
-    said = json.loads(process.stdout.readline())
-    child = int(base64.b64decode(said["data"]))
+    document = json.loads(process.stdout.readline())
+    child = int(base64.b64decode(document["data"]))
     for end in (process.stdin, process.stdout):
         end.close()
     wait_until(lambda: gone(pid) and gone(child))

@@ -59,7 +59,7 @@ def test_entailed_class_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("planted", "said"),
+    ("planted", "message"),
     [
         (
             "st:Odd a owl:Class ; rdfs:subClassOf st:Core, st:Cache .",
@@ -68,8 +68,8 @@ def test_entailed_class_is_found() -> None:
         ("<urn:x> a st:Core, st:Cache .", "contradicts itself"),
     ],
 )
-def test_contradiction_is_an_error(planted: str, said: str) -> None:
-    with pytest.raises(InconsistentOntologyError, match=said) as caught:
+def test_contradiction_is_an_error(planted: str, message: str) -> None:
+    with pytest.raises(InconsistentOntologyError, match=message) as caught:
         classify(_with(planted))
     assert "owl#Nothing" not in str(caught.value)
 

@@ -79,13 +79,13 @@ def test_ontology_alignments_a_host_and_a_run_are_consistent() -> None:
     recorded = Observation("o1", asked, run, names, [summary], [ipc, none])
     one = Accuracy("skx", "X", "Loads", "sum", 1.0, 1.0, 0.1, (iris.observation("o1"),))
     now = datetime(2026, 11, 22, tzinfo=UTC)
-    told = describe_observation(recorded, iris).graph()
-    told += describe_accuracy("n1", [one], now, iris).graph()
-    check(_with(HOST) + alignment_graph() + told)
+    graph = describe_observation(recorded, iris).graph()
+    graph += describe_accuracy("n1", [one], now, iris).graph()
+    check(_with(HOST) + alignment_graph() + graph)
     wrong = f"<{iris.observation('o1')}> st:hasFigure <{iris.host('n1')}> ."
     wrong += f"<{iris.host('n1')}> a st:ComputeNode ."
     with pytest.raises(InconsistentOntologyError):
-        check(_with(wrong) + alignment_graph() + told)
+        check(_with(wrong) + alignment_graph() + graph)
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ def team(name: str) -> list[list[int]]:
     library = ctypes.CDLL(name)
     found = {}
 
-    def told(*_: object) -> None:
+    def record_cpus(*_: object) -> None:
         found[library.omp_get_thread_num()] = sorted(os.sched_getaffinity(0))
 
     if "gomp" in name:
-        work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(told)
+        work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(record_cpus)
         library.GOMP_parallel(work, None, 0, 0)
     else:
-        kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(told)
+        kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(record_cpus)
         library.__kmpc_fork_call(None, 0, kernel)
     return [found[number] for number in sorted(found)]
 

@@ -89,7 +89,7 @@ class Machine:
 
 def read_machine(xml: Path) -> Machine:
     """A machine by its XML, which this version of hwloc must be able to read."""
-    said = subprocess.run(
+    output = subprocess.run(
         ["lstopo-no-graphics", "-i", str(xml), "-v", "-p", "--cpuset"],
         capture_output=True,
         text=True,
@@ -98,7 +98,7 @@ def read_machine(xml: Path) -> Machine:
     order: list[int] = []
     found: dict[str, list[Cpus]] = defaultdict(list)
     sockets: dict[Cpus, int] = {}
-    for line in said.splitlines():
+    for line in output.splitlines():
         match = _OBJECT.fullmatch(line.strip())
         cpus = _cpus(match["set"]) if match else frozenset()
         if not match or not cpus:
@@ -115,7 +115,7 @@ def read_machine(xml: Path) -> Machine:
         for kind in KINDS
     }
     return Machine(
-        xml, tuple(order), sets, sockets, tuple(_devices(said)), _cores(said, order)
+        xml, tuple(order), sets, sockets, tuple(_devices(output)), _cores(output, order)
     )
 
 
@@ -130,11 +130,11 @@ def _smallest(sets: Iterable[Cpus]) -> list[Cpus]:
     return kept
 
 
-def _devices(said: str) -> Iterable[Device]:
+def _devices(message: str) -> Iterable[Device]:
     """A GPU by its address, other devices by their names in the system."""
     above: list[tuple[int, Cpus]] = []
     kind = None
-    for line in said.splitlines():
+    for line in message.splitlines():
         depth = len(line) - len(line.lstrip())
         above = [one for one in above if one[0] < depth]
         if match := _OBJECT.fullmatch(line.strip()):
@@ -149,11 +149,11 @@ def _devices(said: str) -> Iterable[Device]:
             yield Device(kind, match["name"], above[-1][1])
 
 
-def _cores(said: str, order: Sequence[int]) -> dict[str, Cpus]:
+def _cores(message: str, order: Sequence[int]) -> dict[str, Cpus]:
     """Cores by Intel's types, else by hwloc's efficiency; empty if all are alike."""
     known: dict[Cpus, int] = {}
     named: dict[str, Cpus] = {}
-    for line in said.splitlines():
+    for line in message.splitlines():
         if match := _CPU_KIND.fullmatch(line.strip()):
             cpus = _cpus(match["set"]) & frozenset(order)
             known[cpus] = int(match["rank"])

@@ -93,8 +93,8 @@ def policies(machine: Machine, count: int) -> Iterator[tuple[str, str]]:
         devices = _devices(machine) if word == "near" else [{}]
         for text in texts:
             for named in devices:
-                said = text.format(**named, **known)
-                yield word, f"likwid:{said}" if word == "likwid" else said
+                found = text.format(**named, **known)
+                yield word, f"likwid:{found}" if word == "likwid" else found
 
 
 def _devices(machine: Machine) -> list[dict[str, str]]:

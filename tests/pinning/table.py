@@ -117,12 +117,12 @@ def placed(one: Judged, policy: Policy, count: int) -> list[int]:
     return [*choose(one.tree, policy, None if policy.likwid else count, known).cpus]
 
 
-def _false(machine: Machine, policy: Policy, count: int, said: str) -> Iterator[str]:
+def _false(machine: Machine, policy: Policy, count: int, message: str) -> Iterator[str]:
     """The errors of a refusal: there is room, or it does not name the limit."""
     if _could(machine, policy, count):
-        yield f"refused: {said}"
-    elif (wanted := limit(machine, policy, count)) not in said:
-        yield f"{said!r} does not say {wanted!r}"
+        yield f"refused: {message}"
+    elif (wanted := limit(machine, policy, count)) not in message:
+        yield f"{message!r} does not say {wanted!r}"
 
 
 def _could(machine: Machine, policy: Policy, count: int) -> bool:

@@ -53,7 +53,7 @@ def test_order_matches_the_documented_one(
 
 
 @pytest.mark.parametrize(
-    ("text", "count", "said"),
+    ("text", "count", "message"),
     [
         ("distinct:l3", 30, "8 L3 caches, 30 asked"),
         ("compact", 33, "32 threads may be used, 33 asked"),
@@ -95,11 +95,11 @@ def test_order_matches_the_documented_one(
     ],
 )
 def test_impossible_count_is_refused_with_the_limit(
-    tree: Tree, text: str, count: int | None, said: str
+    tree: Tree, text: str, count: int | None, message: str
 ) -> None:
     with pytest.raises(LimitError) as caught:
         cpus(tree, text, count, KNOWN)
-    assert said in str(caught.value).replace(tree.host, "m0")
+    assert message in str(caught.value).replace(tree.host, "m0")
 
 
 def test_threads_without_a_kind_do_not_count_for_another() -> None:
@@ -116,7 +116,7 @@ def test_threads_without_a_kind_do_not_count_for_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "count", "error", "said"),
+    ("text", "count", "error", "message"),
     [
         ("compact", 0, PolicyError, "0 threads: ask for 1 to"),
         ("compact", -3, PolicyError, "-3 threads"),
@@ -131,11 +131,11 @@ def test_threads_without_a_kind_do_not_count_for_another() -> None:
     ],
 )
 def test_invalid_request_gives_one_line(
-    tree: Tree, text: str, count: int | None, error: type[PinningError], said: str
+    tree: Tree, text: str, count: int | None, error: type[PinningError], message: str
 ) -> None:
     with pytest.raises(error) as caught:
         cpus(tree, text, count)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -185,7 +185,7 @@ def test_reason_describes_every_step(tree: Tree) -> None:
     text = "per:socket=2+distinct:l1+exclude:0+near:gpu=gpu0"
     near = PolicyFacts(near={("gpu", "gpu0"): range(32)})
     reason = choose(tree, read_policy(text), None, near).reason
-    for said in (
+    for message in (
         "4 threads on",
         "CPUs 16,1,8,9.",
         "CPU 0 is excluded.",
@@ -194,4 +194,4 @@ def test_reason_describes_every_step(tree: Tree) -> None:
         "No two share an L1 cache: there are 16 L1 caches.",
         "in the order of the topology tree",
     ):
-        assert said in reason
+        assert message in reason

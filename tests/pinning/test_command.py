@@ -55,7 +55,7 @@ def test_json_equals_that_of_the_api(pin) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--threads", "30", "--policy", "distinct:l3"], "8 L3 caches, 30 asked"),
         (["--threads", "0"], "at least 1 is needed"),
@@ -67,9 +67,9 @@ def test_json_equals_that_of_the_api(pin) -> None:
         (["--threads", "1", "--host", "a b"], "a b"),
     ],
 )
-def test_invalid_request_gives_one_line_and_exit_2(pin, words: list[str], said: str):
+def test_invalid_request_gives_one_line_and_exit_2(pin, words: list[str], message: str):
     done = pin(*words)
     assert done.exit_code == 2, done.stderr
     assert done.stdout == ""
-    assert said in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1

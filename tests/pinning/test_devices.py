@@ -56,7 +56,7 @@ def test_threads_near_a_device_are_found(
 
 
 @pytest.mark.parametrize(
-    ("device", "name", "said"),
+    ("device", "name", "message"),
     [
         ("gpu", "gpu9", "n1 has no such gpu .*; those that are: 0000:01:00.0"),
         ("disk", "sdz", "no such disk .*; those that are: mem0, sda"),
@@ -68,9 +68,9 @@ def test_threads_near_a_device_are_found(
     ],
 )
 def test_missing_device_is_refused(
-    devices: list[dict[str, Any]], device: str, name: str, said: str
+    devices: list[dict[str, Any]], device: str, name: str, message: str
 ) -> None:
-    with pytest.raises(PlaceError, match=said):
+    with pytest.raises(PlaceError, match=message):
         near_cpus("n1", devices, device, name)
     with pytest.raises(PlaceError, match="none is"):
         near_cpus("n1", [], device, name)
@@ -105,8 +105,8 @@ def test_gpu_may_be_named_by_number(
 
 
 def test_unknown_gpu_number_names_the_gpus() -> None:
-    said = "near:gpu=2: h has no such gpu .*; those that are: 0000:1b:00.0, 0000:81"
-    with pytest.raises(PlaceError, match=said):
+    message = "near:gpu=2: h has no such gpu .*; those that are: 0000:1b:00.0, 0000:81"
+    with pytest.raises(PlaceError, match=message):
         near_cpus("h", TWO_GPUS, "gpu", "2")
     with pytest.raises(PlaceError, match="near:eth9: h has no such device"):
         near_cpus("h", TWO_GPUS, "", "eth9")

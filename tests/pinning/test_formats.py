@@ -40,9 +40,9 @@ def test_tools_that_take_sets_bind_to_all_cpus(local: Tree, name: str) -> None:
 
 
 def test_numactl_binds_the_nearest_memory(local: Tree) -> None:
-    said = run(local, here(), "numactl", ["numactl", "--show"])
-    assert "policy: bind" in said
-    assert "membind: 0" in said
+    output = run(local, here(), "numactl", ["numactl", "--show"])
+    assert "policy: bind" in output
+    assert "membind: 0" in output
 
 
 @pytest.mark.parametrize(
@@ -58,16 +58,16 @@ def test_numactl_binds_the_nearest_memory(local: Tree) -> None:
 def test_each_thread_gets_its_cpu_in_order(
     local: Tree, name: str, library: str
 ) -> None:
-    said = run(local, here(), name, team(library)).strip().splitlines()[-1]
+    output = run(local, here(), name, team(library)).strip().splitlines()[-1]
     # likwid-pin prints colours before it.
-    assert said.endswith(str([[cpu] for cpu in here()]))
+    assert output.endswith(str([[cpu] for cpu in here()]))
 
 
 @pytest.fixture(scope="module")
 def ranks_here() -> str:
     """A rankfile for this machine, with a rank on each CPU."""
-    said = subprocess.run(["hostname"], capture_output=True, text=True, check=True)
-    return rankfile([(said.stdout.strip(), [cpu]) for cpu in here()])
+    output = subprocess.run(["hostname"], capture_output=True, text=True, check=True)
+    return rankfile([(output.stdout.strip(), [cpu]) for cpu in here()])
 
 
 def test_rankfile_names_its_mpirun_options(ranks_here: str) -> None:
@@ -83,10 +83,10 @@ def test_open_mpi_binds_each_rank_to_its_cpu(ranks_here: str, tmp_path: Path) ->
     how = ranks_here.splitlines()[0]
     options = how.removeprefix("# mpirun ").removesuffix(" COMMAND").split()
     options[options.index("FILE")] = "ranks"
-    said = mpirun(tmp_path, "--tag-output", *options, *alone())
+    output = mpirun(tmp_path, "--tag-output", *options, *alone())
     for rank, cpu in enumerate(here()):
         # Open MPI 5 writes a space before the text.
-        assert re.search(rf"\[1,{rank}\]<stdout>: ?\[\[{cpu}\]\]", said), said
+        assert re.search(rf"\[1,{rank}\]<stdout>: ?\[\[{cpu}\]\]", output), output
 
 
 def test_formats_match_their_manuals(tree: Tree) -> None:

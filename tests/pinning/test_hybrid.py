@@ -72,14 +72,14 @@ def check(tree: Tree, layout: RankLayout, threads: int) -> None:
             assert len(one.cpus) == 2 * threads
 
 
-def binding(said: str) -> list[list[int]]:
+def binding(message: str) -> list[list[int]]:
     """The cores to which Open MPI would bind each rank, by logical number.
 
     Where mapping and binding use the same kind, Open MPI 4.1 shows no binding here.
     """
     found = {}
     pattern = r"Data for proc: \[\[\d+,1\],(\d+)\].*?Binding: *(\S+)"
-    for rank, bound in re.findall(pattern, said, re.DOTALL):
+    for rank, bound in re.findall(pattern, message, re.DOTALL):
         cells = re.findall("[B.]+", bound)
         found[int(rank)] = [core for core, cell in enumerate(cells) if "B" in cell]
     return [found[rank] for rank in sorted(found)]
@@ -88,7 +88,7 @@ def binding(said: str) -> list[list[int]]:
 def simulated(folder: Path, xml: Path, options: str, ranks: int) -> list[list[int]]:
     """The cores of each rank on a machine that Open MPI simulates."""
     for padding in range(0, 40 * 24, 24):
-        said = mpirun(
+        output = mpirun(
             folder,
             *("--mca", "ras", "simulator", "--mca", "ras_simulator_num_nodes", "1"),
             *("--mca", "ras_simulator_topo_files", str(xml)),
@@ -98,9 +98,9 @@ def simulated(folder: Path, xml: Path, options: str, ranks: int) -> list[list[in
         )
         # The simulator reads uninitialised memory and may crash, again and again if
         # nothing else changes.
-        if found := binding(said):
+        if found := binding(output):
             return found
-    raise AssertionError((options, said))
+    raise AssertionError((options, output))
 
 
 @pytest.mark.parametrize("shape", [BIG, EPYC, "pack:2 numa:1 l3:3 core:5 pu:1"])
@@ -133,7 +133,7 @@ def test_map_follows_open_mpi(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         (
             HybridRequest(17),
@@ -146,17 +146,17 @@ def test_map_follows_open_mpi(
     ],
 )
 def test_layout_that_does_not_fit_is_refused(
-    tree: Tree, wanted: HybridRequest, said: str | None
+    tree: Tree, wanted: HybridRequest, message: str | None
 ) -> None:
-    if said is None:
+    if message is None:
         assert len(lay_out(tree, wanted).ranks) == 2
         return
-    with pytest.raises(LimitError, match=said):
+    with pytest.raises(LimitError, match=message):
         lay_out(tree, wanted)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         (HybridRequest(0), "0 ranks"),
         (HybridRequest(10**9), "1000000000 ranks"),
@@ -167,8 +167,10 @@ def test_layout_that_does_not_fit_is_refused(
         (HybridRequest(1, rank="x"), "rank: 'x': expected one of slot, node"),
     ],
 )
-def test_invalid_layout_is_named(tree: Tree, wanted: HybridRequest, said: str) -> None:
-    with pytest.raises(PolicyError, match=said):
+def test_invalid_layout_is_named(
+    tree: Tree, wanted: HybridRequest, message: str
+) -> None:
+    with pytest.raises(PolicyError, match=message):
         lay_out(tree, wanted)
 
 

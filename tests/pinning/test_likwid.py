@@ -106,8 +106,8 @@ def test_expressions_match_likwid_pin(twin: Endpoint, tmp_path: Path) -> None:
         *(f"E:N:{count}", "E:S0:1", "E:S0:1:1:2", "S:scatter", "M:scatter:1"),
         *(",".join(map(str, here())), "@".join(f"N:{n}" for n in range(count))),
     ):
-        said = subprocess.run(
+        output = subprocess.run(
             ["likwid-pin", "-c", text, "-p"], capture_output=True, text=True
         ).stdout
-        theirs = [int(cpu) for cpu in said.strip().splitlines()[-1].split(",")]
+        theirs = [int(cpu) for cpu in output.strip().splitlines()[-1].split(",")]
         assert likwid_cpus(tree, text) == theirs, text

@@ -28,7 +28,7 @@ def test_unknown_word_lists_the_known(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("compat", "did you mean compact"),
         ("distinct", "write distinct:KIND"),
@@ -55,8 +55,8 @@ def test_unknown_word_lists_the_known(text: str) -> None:
         ("x" * 3000, "a policy of 3000 characters"),
     ],
 )
-def test_typo_gets_a_suggestion(text: str, said: str) -> None:
+def test_typo_gets_a_suggestion(text: str, message: str) -> None:
     with pytest.raises(PolicyError) as caught:
         read_policy(text)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)

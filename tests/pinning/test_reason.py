@@ -14,7 +14,7 @@ KNOWN = PolicyFacts(
 
 
 @pytest.mark.parametrize(
-    ("text", "count", "said"),
+    ("text", "count", "message"),
     [
         ("compact", 1, "1 thread on m0: CPU 0."),
         ("compact", 2, "Taken in the order of the topology tree: SMT siblings, then"),
@@ -31,7 +31,7 @@ KNOWN = PolicyFacts(
     ],
 )
 def test_each_rule_has_a_sentence(
-    tree: Tree, text: str, count: int | None, said: str
+    tree: Tree, text: str, count: int | None, message: str
 ) -> None:
     reason = choose(tree, read_policy(text), count, KNOWN).reason
-    assert said in reason.replace(tree.host, "m0")
+    assert message in reason.replace(tree.host, "m0")

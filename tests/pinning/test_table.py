@@ -67,7 +67,7 @@ def machine(made_up: Callable[[str], tuple[Tree, Path]]) -> Machine:
 
 
 @pytest.mark.parametrize(
-    ("policy", "cpus", "said"),
+    ("policy", "cpus", "message"),
     [
         ("distinct:l3", [0, 1], "two share a l3"),
         ("distinct:core", [0, 16], "two share a core"),
@@ -80,9 +80,9 @@ def machine(made_up: Callable[[str], tuple[Tree, Path]]) -> Machine:
     ],
 )
 def test_violation_is_reported(
-    machine: Machine, policy: str, cpus: list[int], said: str
+    machine: Machine, policy: str, cpus: list[int], message: str
 ) -> None:
-    assert said in list(violations(machine, read_policy(policy), cpus))
+    assert message in list(violations(machine, read_policy(policy), cpus))
 
 
 @pytest.mark.parametrize(

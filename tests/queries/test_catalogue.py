@@ -88,11 +88,11 @@ def changed(old: str, new: str) -> str:
         *(
             (changed("title: Threads", f"title: {value}"), message)
             for value, message in (
-                ("!!int x", "a value that is none .* quote it"),
-                ("!!bool x", "a value that is none"),
-                ("!!timestamp x", "a value that is none"),
-                ("2020-13-45", "a value that is none .month must be"),
-                ("9" * 5000, "a value that is none"),
+                ("!!int x", "a value that YAML cannot convert .* quote it"),
+                ("!!bool x", "a value that YAML cannot convert"),
+                ("!!timestamp x", "a value that YAML cannot convert"),
+                ("2020-13-45", "a value that YAML cannot convert .month must be"),
+                ("9" * 5000, "a value that YAML cannot convert"),
                 ("{? [a] : b}", "has a key that is not text"),
                 ("[" * 300_000, "nested too deeply"),
                 ("&a [*a]", "more than 10000 values"),

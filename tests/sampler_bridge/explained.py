@@ -18,5 +18,5 @@ _PLANNED = MetricFacts(
 def explained(bridge: BridgeProcess, metric: str, host: str = "") -> Finding:
     """Why a planned metric has no value on a host (default: the local one)."""
     host = host or bridge.options["host"]
-    told = read_bridge(bridge.state, host)
-    return judge(Evidence(host, metric, None, _PLANNED, told))
+    status = read_bridge(bridge.state, host)
+    return judge(Evidence(host, metric, None, _PLANNED, status))

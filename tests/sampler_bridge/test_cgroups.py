@@ -185,11 +185,11 @@ def test_unwatched_groups_are_reported_once(
     first = looked(made)
     plant(root, {"cg/jobs/0000/cpu.stat": ""})
     assert looked(made) == first, "those that are watched stay"
-    said = sorted(record.message for record in caplog.records)
-    assert len(said) == 3, said
-    assert said[0] == r"cgroup folder '/jobs/two\nlines' has no printable name"
-    assert said[1].startswith("cgroup root 'absent' is not below")
-    assert said[2] == "more than 3 cgroups match: the others are left out"
+    messages = sorted(record.message for record in caplog.records)
+    assert len(messages) == 3, messages
+    assert messages[0] == r"cgroup folder '/jobs/two\nlines' has no printable name"
+    assert messages[1].startswith("cgroup root 'absent' is not below")
+    assert messages[2] == "more than 3 cgroups match: the others are left out"
 
 
 def test_vanishing_and_unreadable_groups_are_gaps(

@@ -69,11 +69,11 @@ def test_unreachable_host_has_a_reason(tmp_path: Path, writer: Writer) -> None:
     }
     fleet.take(wanted)
     assert [host.name for host in fleet.hosts] == ["good", "n1"]
-    said = fleet.unreached
-    assert said.keys() == {"file", "option", "web", ".."}
-    assert "`supertwin add ssh://" in said["file"]
-    assert "is not an address of a host" in said["option"]
-    assert "does not begin with ssh://" in said["web"]
+    found = fleet.unreached
+    assert found.keys() == {"file", "option", "web", ".."}
+    assert "`supertwin add ssh://" in found["file"]
+    assert "is not an address of a host" in found["option"]
+    assert "does not begin with ssh://" in found["web"]
     assert load_addresses(tmp_path / "hosts.json") == {"good": NOBODY}
     fleet.end(1.0)
     fleet.close()

@@ -19,7 +19,7 @@ from sampler_bridge.log.record import HEADER_BYTES
 from sampler_bridge.log.rows import LogRows
 
 Record = tuple[dict[bytes, float], bool]
-Told = tuple[int, dict[bytes, float]]
+Entry = tuple[int, dict[bytes, float]]
 
 VALUES = st.dictionaries(
     st.binary(max_size=3), st.floats(allow_nan=False, allow_infinity=False), min_size=1
@@ -50,26 +50,26 @@ def fill(log: Log, records: list[Record]) -> None:
         assert log.append(tick, rows(values), packed) == 0
 
 
-def drain(log: Log, position: Position = START) -> list[Told]:
+def drain(log: Log, position: Position = START) -> list[Entry]:
     """All ticks and their values from a position on; this takes them off the queue."""
     found = []
     while log.has_more(position):
         batch = log.read(position, 100)
         assert batch.end > position
-        found += [told(entry, batch) for entry in batch.entries]
+        found += [entry_of(entry, batch) for entry in batch.entries]
         log.take(batch)
         position = batch.end
     return found
 
 
-def told(entry: LoggedRecord, batch: Batch) -> Told:
+def entry_of(entry: LoggedRecord, batch: Batch) -> Entry:
     places, values = entry.rows
     heads = [batch.heads[place] for place in places.tolist()]
     assert entry.points == len(heads)
     return entry.tick_ms, dict(zip(heads, values.tolist(), strict=True))
 
 
-def points(found: list[Told]) -> int:
+def points(found: list[Entry]) -> int:
     return sum(len(values) for _, values in found)
 
 
@@ -79,7 +79,7 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def whole(records: list[Record]) -> list[Told]:
+def whole(records: list[Record]) -> list[Entry]:
     return [(tick, values) for tick, (values, _) in enumerate(records)]
 
 

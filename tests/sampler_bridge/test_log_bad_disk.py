@@ -94,17 +94,17 @@ def test_unreadable_log_at_the_start_stops_no_other_host(
     broken = {host: unreadable(bridge.of(host)) for host in ("n1", "n3")}
     bridge.start()
     bridge.wait_for(lambda status: status["written"] > 5, "n2")
-    said = bridge.process()["unreached"]
-    assert said.keys() == broken.keys()
+    unreached = bridge.process()["unreached"]
+    assert unreached.keys() == broken.keys()
     for host, file in broken.items():
-        assert f"log {file} cannot be used (Input/output error)" in said[host]
+        assert f"log {file} cannot be used (Input/output error)" in unreached[host]
     found = explained(bridge, FEW[0])
-    assert found.verdict == "host not sampled" and said["n1"] in found.reason
+    assert found.verdict == "host not sampled" and unreached["n1"] in found.reason
     lines = sampled_lines(read_sampled(bridge.state, "n1"))
-    assert f"n1: not sampled: {said['n1']}" in lines
+    assert f"n1: not sampled: {unreached['n1']}" in lines
     assert {*broken} <= {*read_sampled(bridge.state, "n1").losing}
-    told = read_bridge(bridge.state, "n1").elsewhere
-    assert f"the bridge here cannot reach 'n3': {said['n3']}" in told
+    elsewhere = read_bridge(bridge.state, "n1").elsewhere
+    assert f"the bridge here cannot reach 'n3': {unreached['n3']}" in elsewhere
     for file in broken.values():
         file.unlink()
     wait_until(lambda: bridge.process()["unreached"] == {})

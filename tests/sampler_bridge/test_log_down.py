@@ -29,7 +29,7 @@ def held(bridge: BridgeProcess) -> Iterator[None]:
         os.kill(bridge.pid, signal.SIGCONT)
 
 
-def said(bridge: BridgeProcess, host: str) -> list[str]:
+def lost_points(bridge: BridgeProcess, host: str) -> list[str]:
     """The lines of `supertwin status` about points of a host that do not arrive."""
     lines = sampled_lines(read_sampled(bridge.state, bridge.options["host"]))
     assert lines
@@ -63,11 +63,13 @@ def test_unreadable_points_of_one_host_are_reported_as_waiting(
         "what is in it waits"
     )
     assert explained(bridge, FEW[0], "n2") == Finding("log down", reason)
-    assert said(bridge, "n2") == [f"  {reason}"]
+    assert lost_points(bridge, "n2") == [f"  {reason}"]
     # If a busy machine cost n1 a tick, that counts for ten seconds.
     wait_until(lambda: read_sampled(bridge.state, "n1").losing == ("n2",))
     wait_until(lambda: reason in read_bridge(bridge.state, "n1").elsewhere)
-    assert explained(bridge, FEW[0]).verdict != "log down" and not said(bridge, "n1")
+    assert explained(bridge, FEW[0]).verdict != "log down" and not lost_points(
+        bridge, "n1"
+    )
     with held(bridge):
         file.rmdir()
         aside.rename(file)
@@ -76,7 +78,7 @@ def test_unreadable_points_of_one_host_are_reported_as_waiting(
     bridge.wait_for(lambda status: status["written"] > waiting, "n2")
     bridge.wait_for(lambda status: status["queue"]["reason"] is None, "n2")
     assert explained(bridge, FEW[0], "n2").verdict != "log down"
-    assert not said(bridge, "n2")
+    assert not lost_points(bridge, "n2")
     assert bridge.end() == 0
 
 
@@ -97,13 +99,13 @@ def test_points_refused_by_a_full_disk_are_reported_as_lost(
         full = f"the log {newest(bridge.own)} cannot be written (No space left on"
         assert reason.startswith(f"points of n1 do not reach the store: {full}")
         assert "make room on its disk" in reason
-        assert said(bridge, "n1") == [f"  {reason}"]
+        assert lost_points(bridge, "n1") == [f"  {reason}"]
         assert read_sampled(bridge.state, "n1").losing == ("n1",)
         losing = read_bridge(bridge.state, "n1").losing_reason
         assert losing.startswith("points of n1 are lost: ")
         assert "log not written" in losing
         filler.unlink()
         bridge.wait_for(lambda status: status["queue"]["reason"] is None)
-        assert not said(bridge, "n1")
+        assert not lost_points(bridge, "n1")
         bridge.wait_for(lambda status: "log" not in str(status["losing"]["reasons"]))
         assert bridge.end() == 0

@@ -108,9 +108,9 @@ def test_killed_agent_leaves_gap_only_in_its_metrics(
     again = time.time_ns() // 1_000_000
     own_pmcd.kill_agents("sample")
     bridge.wait_for(lambda status: "sample.milliseconds" in status["metrics"])
-    said = explained(bridge, "sample.milliseconds")
+    found = explained(bridge, "sample.milliseconds")
     assert bridge.end() == 0
-    assert said.verdict == "agent down", said
+    assert found.verdict == "agent down", found
     status, values = bridge.status(), store.values()
     assert set(other_reasons(status)) == {GapReason.AGENT}
     hurt = {name: values.pop(name)}

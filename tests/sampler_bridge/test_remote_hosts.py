@@ -143,9 +143,9 @@ def test_remote_host_is_sampled_together_with_the_local_one(
     shutil.rmtree(sockets_folder(bridge.state))
 
 
-def outage(bridge: BridgeProcess, said: str, end: Callable[[], None]) -> None:
+def outage(bridge: BridgeProcess, message: str, end: Callable[[], None]) -> None:
     """Wait until far is reported as away, end the outage, and wait for values."""
-    bridge.wait_for(lambda s: said in str(s["pcp"]["reason"]), "far")
+    bridge.wait_for(lambda s: message in str(s["pcp"]["reason"]), "far")
     away = bridge.status("far")
     assert "does not answer" in away["pcp"]["reason"]
     assert set(away["metrics"]) == set(METRICS)
@@ -237,9 +237,9 @@ def test_rejected_login_is_reported_and_delays_no_other_host(
         for host, (address, words) in reasons.items():
             bridge.wait_for(lambda s, w=words: w in str(s["pcp"]["reason"]), host)
             bridge.wait_for(lambda status: status["reasons"]["source down"], host)
-            said = bridge.status(host)["pcp"]["reason"]
-            assert said.startswith(f"PMCD of {address} does not answer: ")
-            assert "\n" not in said
+            found = bridge.status(host)["pcp"]["reason"]
+            assert found.startswith(f"PMCD of {address} does not answer: ")
+            assert "\n" not in found
         wait_for_points(bridge, "near", 20)
         assert bridge.end() == 0
     finally:

@@ -75,8 +75,10 @@ def test_job_is_described_with_its_limits_and_series(
     threads = rows(store, "cgroups/job-threads", host=HOST, job="7")
     assert [row[2] for row in threads] == [0, 1]
     graph = store.twin.construct("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }")
-    said = [line for line in validate(graph).lines if "cgroup" in line or "513" in line]
-    assert not said
+    entries = [
+        line for line in validate(graph).lines if "cgroup" in line or "513" in line
+    ]
+    assert not entries
     parent = cgroup_iri(IRIS, HOST, life(JOB))
     assert (URIRef(step[-1]), ST.parentCgroup, parent) in graph
 

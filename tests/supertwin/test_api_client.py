@@ -163,7 +163,7 @@ def test_invalid_answer_is_named(tmp_path: Path, text: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "kind", "said"),
+    ("status", "body", "kind", "message"),
     [
         ("404 Not Found", b'{"detail": "no host"}', ApiAnswerError, "no host"),
         ("503 Away", b'{"detail": "no store"}', ApiUnavailableError, "no store"),
@@ -171,12 +171,12 @@ def test_invalid_answer_is_named(tmp_path: Path, text: bytes) -> None:
     ],
 )
 def test_refusal_is_passed_on(
-    tmp_path: Path, status: str, body: bytes, kind: type[Exception], said: str
+    tmp_path: Path, status: str, body: bytes, kind: type[Exception], message: str
 ) -> None:
     for ask in ("ask", "events"):
         with (
             asking(tmp_path, Scripted(answer(status, body))) as client,
-            pytest.raises(kind, match=said),
+            pytest.raises(kind, match=message),
         ):
             list(client.ask("GET", "/x") if ask == "ask" else client.events("/x"))
 

@@ -65,20 +65,20 @@ def test_calibration_that_is_killed_or_ended_leaves_nothing(
 ) -> None:
     """The supervisor's task runs in this process; the second try ends as by `down`."""
     settings = Settings(home=tmp_path / "home", idle_seconds=0.5, idle_cpu=1e9)
-    told: list[str] = []
+    messages: list[str] = []
 
     async def until(check: object) -> None:
         await asyncio.to_thread(wait_until, check, 600)
 
     async def scenario() -> None:
         command = (sys.executable, str(SMALL), str(NICE))
-        task = asyncio.create_task(keep_calibrated(settings, told.append, command))
+        task = asyncio.create_task(keep_calibrated(settings, messages.append, command))
         await until(lambda: measures(temporary))
         for pid in processes_of(temporary):
             assert niceness(pid) in ({NICE}, set())
         (killed,) = calibrating(settings.home)
         os.kill(killed, signal.SIGKILL)
-        await until(lambda: any("was killed by SIGKILL" in line for line in told))
+        await until(lambda: any("was killed by SIGKILL" in line for line in messages))
         await until(lambda: not left(temporary))
         await until(lambda: measures(temporary))
         task.cancel()
@@ -154,9 +154,9 @@ def test_command_waits_until_the_machine_is_idle(
         text=True,
     ) as process:
         assert process.stderr is not None
-        told = process.stderr.readline()
+        found = process.stderr.readline()
         process.terminate()
         process.communicate(timeout=120)
-    assert "waits until the machine is idle for 86400 s" in told
+    assert "waits until the machine is idle for 86400 s" in found
     assert process.returncode != 0
     assert not left(temporary)

@@ -172,17 +172,17 @@ def test_estimate_matches_what_the_bridge_writes(
         process = BridgeProcess(tmp_path / "out", pmcd.address, store.url)
         process.options |= {"fuseki": fuseki.url, "host": "here"}
         whole = json.loads(call("sample", "estimate", "--fleet", "--json"))
-        foretold = round(whole["points_per_second"])
+        predicted = round(whole["points_per_second"])
 
-        def told() -> bool:
-            return fullest(store) + missing(process) >= foretold
+        def is_complete() -> bool:
+            return fullest(store) + missing(process) >= predicted
 
         with process:
             process.wait_for(lambda status: status["written"] > 0)
-            wait_until(told, 120, "a second with all points that were foretold")
+            wait_until(is_complete, 120, "a second with all predicted points")
             assert process.end() == 0
     assert closes(process.status())
-    assert fullest(store) <= foretold <= fullest(store) + missing(process)
+    assert fullest(store) <= predicted <= fullest(store) + missing(process)
 
 
 def fullest(store: VictoriaMetrics) -> int:

@@ -22,7 +22,7 @@ def test_invalid_root_gives_one_line_in_any_command() -> None:
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
     assert "SUPERTWIN_CGROUP_ROOTS" in line
-    assert "** can stand at the end only" in line
+    assert "** is allowed only at the end" in line
 
 
 def test_command_fails_without_the_graph_store() -> None:

@@ -107,11 +107,11 @@ def test_log_size_stays_bounded(tmp_path: Path) -> None:
         out.flush()
     assert log.path.read_bytes() == b"last\n"
     assert (tmp_path / "talker.log.1").stat().st_size == 200
-    assert log.last_words() == ": last"
+    assert log.error_line() == ": last"
 
 
 def test_shown_error_omits_the_traceback(tmp_path: Path) -> None:
     log = ChildLog(tmp_path, "java")
     with log.open() as out:
         out.write(b"Exception: no memory\n\tat a.b.C(D.java:1)\n  ... 3 more\n")
-    assert log.last_words() == ": Exception: no memory"
+    assert log.error_line() == ": Exception: no memory"

@@ -50,18 +50,18 @@ def test_closed_pipe_is_silent(env: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["observe", "--metricss", "a", "sleep", "0"], "No such option '--metricss'"),
         (["observe", "--nonsense", "--", "true"], "No such option '--nonsense'"),
     ],
 )
 def test_unknown_option_of_observe_is_not_the_command(
-    env: dict[str, str], words: list[str], said: str
+    env: dict[str, str], words: list[str], message: str
 ) -> None:
     done = run(env, *words)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -38,7 +38,7 @@ def test_all_models_are_listed(env: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         (["skq"], 2, "no PMU 'skq': did you mean"),
         (["skx", ""], 2, "no PMU ''"),
@@ -49,12 +49,12 @@ def test_all_models_are_listed(env: dict[str, str]) -> None:
     ],
 )
 def test_invalid_request_gives_one_line(
-    env: dict[str, str], words: list[str], status: int, said: str
+    env: dict[str, str], words: list[str], status: int, message: str
 ) -> None:
     done = run(env, "catalogue", "pmu", *words)
     assert (done.returncode, done.stdout) == (status, "")
     assert len(done.stderr.splitlines()) == 1
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_roles_are_listed(env: dict[str, str]) -> None:

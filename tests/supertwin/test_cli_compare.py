@@ -13,7 +13,7 @@ _FLAGS = "-O3 " * 40
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ([["on"], ["off"]], ["on", "off"]),
         ([["on"], []], ["on", "nothing"]),
@@ -28,13 +28,16 @@ _FLAGS = "-O3 " * 40
     ],
 )
 def test_differences_of_properties_are_listed(
-    values: Sequence[Sequence[str]], told: list[str]
+    values: Sequence[Sequence[str]], message: list[str]
 ) -> None:
     groups = [RunGroup("one", [_RUN], {}, {}), RunGroup("other", [_RUN], {}, {})]
     found = list(
         lines(RunComparison(groups, 0.05, [], {"http://here/ns#flags": values}))
     )
-    assert found[-3:] == ["  flags", *(f"    {n}: {t}" for n, t in enumerate(told, 1))]
+    assert found[-3:] == [
+        "  flags",
+        *(f"    {n}: {t}" for n, t in enumerate(message, 1)),
+    ]
 
 
 def test_verdicts_have_a_tolerance_and_context_has_none() -> None:
@@ -46,24 +49,24 @@ def test_verdicts_have_a_tolerance_and_context_has_none() -> None:
         return RunGroup("g", runs, {("kernel.all.load", "1 minute"): load}, {})
 
     groups = [group(g) for g in ((1.8, 2.0, 2.2), (2.2, 2.7, 3.35), (4.0, 4.1, 3.9))]
-    told = list(lines(compare(groups, 0.03)))
-    start = told.index("duration")
-    assert told[start + 1] == "  1: 2 s ± 496.8 ms"
-    assert told[start + 2].endswith(
+    found = list(lines(compare(groups, 0.03)))
+    start = found.index("duration")
+    assert found[start + 1] == "  1: 2 s ± 496.8 ms"
+    assert found[start + 2].endswith(
         "s  undecided: +37.5 % (-24.5 to +111.9 %), p = 0.142; tolerance ±3 %; "
         "8 runs in each group would decide it"
     )
-    assert "s  worse: +100.0 % (" in told[start + 3]
-    assert told[start + 3].endswith("; tolerance ±3 %")
-    state = told.index("state of the machine meanwhile, without verdict:")
-    assert told[state + 1 :] == [
+    assert "s  worse: +100.0 % (" in found[start + 3]
+    assert found[start + 3].endswith("; tolerance ±3 %")
+    state = found.index("state of the machine meanwhile, without verdict:")
+    assert found[state + 1 :] == [
         "kernel.all.load[1 minute], mean",
         *(f"  {place}: 0.5 ± 0" for place in (1, 2, 3)),
     ]
 
 
 @pytest.mark.parametrize(
-    ("unit", "values", "told"),
+    ("unit", "values", "message"),
     [
         ("NUM", [1024601.0], "1.025 M"),
         ("KibiBYTE", [409_600_000.0, 409_600_000.0], "390.6 GiB ± 0 B"),
@@ -73,11 +76,11 @@ def test_verdicts_have_a_tolerance_and_context_has_none() -> None:
     ],
 )
 def test_values_have_units_that_people_read(
-    unit: str | None, values: list[float], told: str
+    unit: str | None, values: list[float], message: str
 ) -> None:
     groups = [RunGroup("one", [_RUN], {}, {}), RunGroup("other", [_RUN], {}, {})]
     iri = unit and f"http://qudt.org/vocab/unit/{unit}"
     found = estimate(values)
     measure = Measure("m", None, "mean", iri, False, [found, found], [None])
     shown = list(lines(RunComparison(groups, 0.03, [measure], {})))
-    assert f"  1: {told}" in shown and f"  2: {told}" in shown
+    assert f"  1: {message}" in shown and f"  2: {message}" in shown

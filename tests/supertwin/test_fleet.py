@@ -103,10 +103,10 @@ MENDABLE = [
 
 def test_user_errors_give_one_line(run: Run, tmp_path: Path) -> None:
     ingest(run, tmp_path)
-    for words, said in MENDABLE:
+    for words, message in MENDABLE:
         done = run(*words)
         assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1), done.output
-        assert said in done.stderr
+        assert message in done.stderr
     assert run("open", "n1").exit_code == 0
 
 

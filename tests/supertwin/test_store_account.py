@@ -213,5 +213,5 @@ def _export(store: OwnStore, name: str) -> str:
 
 def knows_option(name: str) -> bool:
     """Return whether the VictoriaMetrics in use has an option."""
-    told = subprocess.run([tools.store(), "-help"], capture_output=True, text=True)
-    return f"-{name}" in told.stdout + told.stderr
+    output = subprocess.run([tools.store(), "-help"], capture_output=True, text=True)
+    return f"-{name}" in output.stdout + output.stderr

@@ -145,11 +145,11 @@ def test_damaged_file_is_named(dataset: Path, name: str) -> None:
     damage(file(dataset, damaged))
     with pytest.raises(UserError) as refused:
         check_dataset(dataset)
-    said = str(refused.value)
+    found = str(refused.value)
     # A wrong record may show as an error in the file that it points to.
-    assert said.startswith(f"{dataset / 'Data-0001'}/")
-    assert damaged.replace(".bpt", ".") in said.partition("): ")[0]
-    assert "restore a backup (`supertwin restore DIR`)" in said
+    assert found.startswith(f"{dataset / 'Data-0001'}/")
+    assert damaged.replace(".bpt", ".") in found.partition("): ")[0]
+    assert "restore a backup (`supertwin restore DIR`)" in found
 
 
 def test_fuseki_does_not_start_with_a_damaged_file(

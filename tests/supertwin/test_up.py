@@ -47,9 +47,9 @@ def test_interrupted_up_stops_the_stack(
     home = Path(env["SUPERTWIN_HOME"])
     wait_until(lambda: lock.holder(home) is not None, what="a supervisor")
     up.send_signal(number)
-    _, said = up.communicate(timeout=120)
+    _, output = up.communicate(timeout=120)
     assert up.returncode == 130
-    assert said.splitlines()[-1] == "supertwin: interrupted"
+    assert output.splitlines()[-1] == "supertwin: interrupted"
     nothing_left(env)
 
 
@@ -60,12 +60,12 @@ def test_concurrent_up_starts_one_stack(env: dict[str, str]) -> None:
         for _ in range(2)
     ]
     try:
-        (out, said), (other_out, other_said) = (
+        (out, output), (other_out, other_said) = (
             up.communicate(timeout=90) for up in both
         )
-        assert [up.returncode for up in both] == [0, 0], said + other_said
+        assert [up.returncode for up in both] == [0, 0], output + other_said
         assert out == other_out
-        first, second = sorted((said, other_said), key=lambda text: "waiting" in text)
+        first, second = sorted((output, other_said), key=lambda text: "waiting" in text)
         assert "waiting" not in first and "api ready in" in first
         assert second.startswith("waiting for another `up`\nwas up already, seen after")
         assert run(env, "up").stdout == out

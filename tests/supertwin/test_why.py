@@ -80,7 +80,7 @@ def test_host_is_an_option_too(
 
 
 @pytest.mark.parametrize(
-    ("words", "bridge", "verdict", "said"),
+    ("words", "bridge", "verdict", "message"),
     [
         (["n1", "kernel.percpu.cpu.usr"], {}, "unknown metric", f"is it '{CPU}'"),
         (["n9", CPU], {}, "unknown host", "n9"),
@@ -120,12 +120,12 @@ def test_host_is_an_option_too(
     ],
 )
 def test_missing_data_has_a_reason(
-    why: Why, words: list[str], bridge: dict[str, Any], verdict: str, said: str
+    why: Why, words: list[str], bridge: dict[str, Any], verdict: str, message: str
 ) -> None:
     done = why(*words, bridge=STATUS | bridge)
     assert done.returncode == 1, done.stderr
     assert done.stdout.splitlines()[0] == f"{' '.join(words)}: {verdict}"
-    assert said in done.stdout
+    assert message in done.stdout
     assert done.stderr == ""
 
 
@@ -139,7 +139,7 @@ def test_json_equals_that_of_the_api(why: Why) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([], "Missing argument 'METRIC'"),
         (["--host", "n1", CPU, "cpu0", "more"], "'more' is one word too many"),
@@ -149,11 +149,13 @@ def test_json_equals_that_of_the_api(why: Why) -> None:
         (["n1", "\udcff"], "expected a text"),
     ],
 )
-def test_invalid_request_gives_one_line(why: Why, words: list[str], said: str) -> None:
+def test_invalid_request_gives_one_line(
+    why: Why, words: list[str], message: str
+) -> None:
     done = why(*words)
     assert done.returncode == 2, done.stdout
     assert len(done.stderr.splitlines()) == 1
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_unreachable_graph_store_gives_no_verdict(why: Why) -> None:
@@ -186,6 +188,6 @@ def test_long_times_have_no_exponent() -> None:
         store_reason=None,
         duty_cycle=None,
     )
-    told = "\n".join(lines(found))
-    assert "slow, every 1000000 s" in told
-    assert "7, 1234568 s ago" in told
+    listed = "\n".join(lines(found))
+    assert "slow, every 1000000 s" in listed
+    assert "7, 1234568 s ago" in listed

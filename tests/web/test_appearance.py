@@ -108,7 +108,7 @@ def test_hidden_panels_are_printed_with_their_last_points(visit: Open) -> None:
     last = page.locator(".draws-timeseries").last
     expect(last.locator("canvas").first).to_be_attached()
     is_dirty = "element => element.panel.dirty"
-    wait_until(lambda: last.evaluate(is_dirty), what="points that nobody sees")
+    wait_until(lambda: last.evaluate(is_dirty), what="points that are not drawn")
     page.keyboard.press("Space")
     expect(state(page)).to_have_text("Paused")
     page.pdf()

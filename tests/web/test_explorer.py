@@ -175,7 +175,7 @@ def test_other_formats_are_linked(visit: Open, site: Site) -> None:
 
 
 def test_missing_page_names_what_is_unknown(browser: Browser, site: Site) -> None:
-    for path, said in (
+    for path, message in (
         ("/twin/nope", "the twin says nothing about"),
         ("/dashboards/nope", "nope"),
         ("/dashboards/monitor?host=nope", "nope"),
@@ -183,7 +183,7 @@ def test_missing_page_names_what_is_unknown(browser: Browser, site: Site) -> Non
         with watched_page(browser, site.url) as watched:
             answer = watched.page.goto(site.url + path)
             assert answer and answer.status == 404
-            expect(watched.page.get_by_role("alert")).to_contain_text(said)
+            expect(watched.page.get_by_role("alert")).to_contain_text(message)
             # Chromium logs the page's status; there are no other errors.
             assert [error for error in watched.errors if "404" not in error] == []
             watched.page.get_by_role("link", name="dashboards", exact=True).click()
@@ -206,7 +206,7 @@ def test_node_outside_the_hierarchy_shows_its_facts(visit: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "said"),
+    ("path", "status", "message"),
     [
         ("parts?iri=x", 422, "iri: "),
         ("parts?iri=http://other.example/twin/a", 404, "is not a component"),
@@ -217,11 +217,11 @@ def test_node_outside_the_hierarchy_shows_its_facts(visit: Open) -> None:
     ],
 )
 def test_invalid_component_is_refused(
-    site: Site, path: str, status: int, said: str
+    site: Site, path: str, status: int, message: str
 ) -> None:
     answer = site.get(f"/explorer/{path.replace('{url}', site.url)}")
     assert answer.status_code == status
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_unknown_host_lists_the_known_ones(site: Site) -> None:

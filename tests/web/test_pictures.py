@@ -116,12 +116,12 @@ def test_partial_reason_is_shown_as_a_note(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("panel", "said"), [("broken", BROKEN), ("absent", ABSENT), ("dead", DEAD)]
+    ("panel", "expected"), [("broken", BROKEN), ("absent", ABSENT), ("dead", DEAD)]
 )
-def test_empty_panel_shows_its_reason(page: Page, panel: str, said: str) -> None:
+def test_empty_panel_shows_its_reason(page: Page, panel: str, expected: str) -> None:
     message = page.locator(f"#panel-{panel} .panel-message")
     message.scroll_into_view_if_needed()
-    expect(message).to_have_text(said)
+    expect(message).to_have_text(expected)
     expect(page.locator("#panel-stats .panel-message")).to_be_hidden()
     expect(page.locator("#banner")).to_be_hidden()
 
@@ -187,6 +187,6 @@ def test_bounded_value_is_marked_with_its_measurement(page: Page) -> None:
     times = [now - 2, now - 1, now]
     alone = page.evaluate(draw, [times, []])
     marked = page.evaluate(draw, [times, [[3, 1, 1.2]]])
-    told = "document.querySelector('#panel-many').panel.frame.measured(3, 1)"
-    assert page.evaluate(told) == 1.2
+    script = "document.querySelector('#panel-many').panel.frame.measured(3, 1)"
+    assert page.evaluate(script) == 1.2
     assert alone != marked

@@ -145,17 +145,19 @@ def test_invalid_value_is_reported_next_to_its_field(visit: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("colour=red", "has no parameter 'colour'"),
         ("host=a&host=b", "given more than once"),
         ("type=both", "expected one of data, instruction"),
     ],
 )
-def test_invalid_url_parameter_is_reported(site: Site, query: str, said: str) -> None:
+def test_invalid_url_parameter_is_reported(
+    site: Site, query: str, message: str
+) -> None:
     answer = site.get(f"/queries/cache/sharing?{query}", "text/html")
     assert answer.status_code == 400
-    assert said in answer.text.replace("&#39;", "'")
+    assert message in answer.text.replace("&#39;", "'")
 
 
 def test_hostile_values_are_text(visit: Open) -> None:

@@ -95,13 +95,13 @@ def table_5_2(cells: Sequence[Cell]) -> str:
 
 
 def _row_5_2(cell: Cell) -> list[str]:
-    told = thesis.TABLE_5_2[cell.hertz, cell.metrics]
+    published = thesis.TABLE_5_2[cell.hertz, cell.metrics]
     return [
         *map(str, (cell.hertz, cell.period_ms, cell.metrics, cell.files)),
         f"{cell.ours.expected:,}",
         *_delivered(cell.ours),
         *_delivered(cell.peer),
-        *(f"{told.loss:.1f}", f"{told.inserted / thesis.SECONDS:,.0f}"),
+        *(f"{published.loss:.1f}", f"{published.inserted / thesis.SECONDS:,.0f}"),
         f"{cell.limit:,.0f}",
         f"{cell.of_limit:.2f}",
         f"{cell.ours.rate / cell.peer.rate:.2f}" if cell.peer.rate else "",
@@ -121,10 +121,10 @@ def table_5_3(cells: Sequence[Cell]) -> str:
     header += ["thesis: zeros", "zeros %"]
     rows = []
     for cell in cells:
-        told = thesis.TABLE_5_3[cell.hertz, cell.metrics]
+        published = thesis.TABLE_5_3[cell.hertz, cell.metrics]
         row = [*map(str, (cell.hertz, cell.metrics, cell.files))]
         row += [*_zeros(cell.ours), *_zeros(cell.peer)]
-        rows.append([*row, f"{told.zeros:,.0f}", f"{told.false_zeros:.1f}"])
+        rows.append([*row, f"{published.zeros:,.0f}", f"{published.false_zeros:.1f}"])
     return markdown([header, *rows])
 
 

@@ -85,7 +85,7 @@ class CgroupWatch(Worker):
         kept = _kept(self._path) or Ledger(boot, {})
         self._ledger = kept.at(_now_ms(), boot)
         self._groups: dict[str, Cgroup] = {}
-        self._asked: dict[str, int] = {}
+        self._read_at: dict[str, int] = {}
         self._looked: set[str] = set()
         self._look_after = 0.0
         self._written: Ledger | None = None
@@ -186,7 +186,7 @@ class CgroupWatch(Worker):
             if path not in groups or not life.is_of(groups[path]):
                 end = self._uses.end(path, now)
                 ended.append(replace(running.pop(path), ended=end))
-                self._asked.pop(path, None)
+                self._read_at.pop(path, None)
         for path, group in groups.items():
             running[path] = _continued(running.get(path), group, now)
         kept = ended[-self._keep :] if self._keep else []
@@ -224,10 +224,10 @@ class CgroupWatch(Worker):
             if not self._is_due(life := running[path], now):
                 continue
             allowed, metrics = read_allowed(group), given(group)
-            if metrics:  # else it has gone meanwhile
+            if metrics:  # else it has ended since
                 known[path] = replace(life, allowed=allowed, metrics=metrics)
         with self._lock:
-            self._asked |= dict.fromkeys(known, now)
+            self._read_at |= dict.fromkeys(known, now)
             self._learn(known.values())
 
     def _learn(self, lives: Iterable[CgroupLife]) -> None:
@@ -244,7 +244,7 @@ class CgroupWatch(Worker):
 
     def _is_due(self, life: CgroupLife, now_ms: int) -> bool:
         young = now_ms - life.began < _YOUNG_MS
-        return young or now_ms - self._asked.get(life.path, 0) >= _SELDOM_MS
+        return young or now_ms - self._read_at.get(life.path, 0) >= _SELDOM_MS
 
     def _report(self, problems: tuple[str, ...]) -> None:
         """Log each problem once, and keep the problems in the list."""

@@ -61,8 +61,8 @@ def test_processes_end_when_their_parent_is_killed(
     command = [*ENDS_WITH_US, sys.executable, "-c", _HOLD, *words]
     starter = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert starter.stdout
-    with starter.stdout as said:
-        pids = [int(pid) for pid in said.readline().split()]
+    with starter.stdout as stream:
+        pids = [int(pid) for pid in stream.readline().split()]
         assert len(pids) == count and all(map(_runs, pids))
         starter.send_signal(signal.SIGKILL)
         starter.wait()

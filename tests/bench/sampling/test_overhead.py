@@ -151,8 +151,8 @@ def test_missing_programs_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lacking(["triad", "hpl", "ep"]) == {
         **{"triad": "likwid-bench", "hpl": "hpcc and mpirun", "ep": "gcc"}
     }
-    told = OverheadPart().tables({"1.1": FOUND[0]})["Not measured"]
-    assert "- hpl: there is no hpcc and mpirun" in told and "triad" not in told
+    found = OverheadPart().tables({"1.1": FOUND[0]})["Not measured"]
+    assert "- hpl: there is no hpcc and mpirun" in found and "triad" not in found
 
 
 def test_hpl_gets_a_grid_of_all_processes() -> None:

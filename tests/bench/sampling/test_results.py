@@ -21,7 +21,7 @@ from bench.sampling.profiles import FULL, QUICK
 from bench.sampling.report import Report
 from bench.sampling.results import Results
 from bench.sampling.stats import Estimate, changes, mean, slope, t_975, typical
-from bench.sampling.ticks import Ticks, told
+from bench.sampling.ticks import Ticks, count_ticks
 from bench.sampling.usage import Usage
 from tests.servers import ROOT
 
@@ -64,9 +64,9 @@ def test_changed_settings_start_a_new_run(
     with pytest.raises(SystemExit) as ended:
         main(["--only", "ticks", "--resume", "--out", str(tmp_path)])
     assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert "ticks.json was measured with other settings" in said
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert "ticks.json was measured with other settings" in printed
+    assert printed.count("\n") == 1
 
 
 def test_damaged_file_cannot_be_resumed(tmp_path: Path) -> None:
@@ -113,8 +113,10 @@ def test_goals_of_a_part_with_other_settings_are_omitted_and_named(
     for step in TicksPart().steps(FULL):
         results.keep(step, TICKS)
     main(["--full", "--only", "ticks", "--resume", "--out", str(tmp_path)])
-    said = [line for line in capsys.readouterr().out.splitlines() if "left out" in line]
-    (line,) = said
+    printed = [
+        line for line in capsys.readouterr().out.splitlines() if "left out" in line
+    ]
+    (line,) = printed
     assert line.startswith(f"{tmp_path / 'disk.json'} was measured with other settings")
     assert "disk" not in (tmp_path / "sampling.md").read_text()
 
@@ -226,10 +228,10 @@ def test_slope_has_its_interval() -> None:
 
 
 def test_tick_is_in_time_within_one_millisecond() -> None:
-    found = told(5, np.array([0.2, -1.0, 1.01, 0.0]))
+    found = count_ticks(5, np.array([0.2, -1.0, 1.01, 0.0]))
     assert (found.due, found.arrived, found.within) == (5, 4, 3)
     assert found.in_time == 60 and found.off[-1] == 1.01
-    assert told(5, np.zeros(0)).in_time == 0
+    assert count_ticks(5, np.zeros(0)).in_time == 0
 
 
 def test_tick_is_kept_within_half_a_period() -> None:

@@ -44,9 +44,9 @@ def start(text: str, *words: str) -> subprocess.Popen[str]:
 def end(writer: subprocess.Popen[str]) -> str:
     """Wait for a writer to end; return its stderr."""
     with writer:
-        _, said = writer.communicate(timeout=120)
-    assert writer.returncode == 0, said
-    return said
+        _, output = writer.communicate(timeout=120)
+    assert writer.returncode == 0, output
+    return output
 
 
 def log(home: Path, *words: str) -> list[dict[str, object]]:
@@ -86,8 +86,8 @@ def test_old_events_are_removed_and_new_ones_kept(
 
 def test_full_disk_leaves_no_part_of_a_line(tmp_path: Path) -> None:
     audit.record(tmp_path, "root", "host.added", "n1")
-    said = end(start(_FULL, str(tmp_path)))
-    assert "not in the audit trail: root host.added lost: 20 of" in said
+    output = end(start(_FULL, str(tmp_path)))
+    assert "not in the audit trail: root host.added lost: 20 of" in output
     audit.record(tmp_path, "root", "host.added", "n2")
     assert [event["thing"] for event in audit.events(tmp_path)] == ["n1", "n2"]
     assert (tmp_path / "log" / "audit.jsonl").read_bytes().count(b"\n") == 2

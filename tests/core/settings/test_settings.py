@@ -86,13 +86,13 @@ def test_malformed_value_is_refused(
 def test_all_invalid_settings_are_listed_without_passwords() -> None:
     with pytest.raises(SettingsError) as raised:
         Settings(api_port=0, fuseki_url="http://a:s3cret@x y", idle_seconds=0)
-    said = str(raised.value)
-    assert [name for name in Settings.fields if f"_{name.upper()}=" in said] == [
+    error_text = str(raised.value)
+    assert [name for name in Settings.fields if f"_{name.upper()}=" in error_text] == [
         "api_port",
         "fuseki_url",
         "idle_seconds",
     ]
-    assert "s3cret" not in said
+    assert "s3cret" not in error_text
 
 
 def test_secret_is_passed_to_children_only() -> None:

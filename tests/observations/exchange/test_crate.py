@@ -37,8 +37,8 @@ TOLD = RunMetadata(
 FILES = {"observation.ttl": b"", "series.csv": b"", "run.py": b"", "stdout.txt": b"hi"}
 
 
-def entities(told: RunMetadata = TOLD) -> dict[str, Any]:
-    return {one["@id"]: one for one in metadata(told, FILES)["@graph"]}
+def entities(run: RunMetadata = TOLD) -> dict[str, Any]:
+    return {one["@id"]: one for one in metadata(run, FILES)["@graph"]}
 
 
 def test_root_names_the_profile_and_the_run() -> None:
@@ -116,13 +116,13 @@ def test_each_file_has_its_format() -> None:
 
 
 def test_incomplete_run_has_its_outcome() -> None:
-    told = replace(TOLD, outcome="killed", user="", environment=[], program="")
-    told = replace(told, asked_by=())
-    action = entities(told)[TOLD.node]
+    killed = replace(TOLD, outcome="killed", user="", environment=[], program="")
+    killed = replace(killed, asked_by=())
+    action = entities(killed)[TOLD.node]
     assert action["actionStatus"] == "http://schema.org/FailedActionStatus"
     assert action["error"] == "killed"
     assert not {"agent", "environment"} & action.keys()
-    assert "author" not in entities(told)["./"]
+    assert "author" not in entities(killed)["./"]
 
 
 def test_single_value_is_not_a_list() -> None:

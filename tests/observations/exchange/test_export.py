@@ -77,7 +77,7 @@ def describe_host(twin: Endpoint, *signs: str, host: str = "n1") -> None:
     twin.update(f"DROP SILENT GRAPH <{graph}> ; {insertion({graph: triples})}")
 
 
-def ran(settings: Settings, twin: Endpoint, id_: str, *said: Any) -> None:
+def ran(settings: Settings, twin: Endpoint, id_: str, *events: Any) -> None:
     """Record a run with its kept files; the last event line may be cut short."""
     run = Run(STARTED, Span(START_MS, START_MS + 1000))
     metric = str(IRIS.metric(METRIC))

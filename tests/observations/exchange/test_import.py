@@ -111,7 +111,7 @@ def test_missing_file_is_refused(nowhere: Settings, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("expected", "message"),
     [
         (b'{"event": "refused", "reason": "x"}\n{"event', "line 2: a line is not JSON"),
         (
@@ -121,9 +121,9 @@ def test_missing_file_is_refused(nowhere: Settings, name: str) -> None:
     ],
 )
 def test_unknown_events_are_refused(
-    nowhere: Settings, said: bytes, message: str
+    nowhere: Settings, expected: bytes, message: str
 ) -> None:
-    files = crate() | {"events.jsonl": said}
+    files = crate() | {"events.jsonl": expected}
     assert f"the crate's events.jsonl, {message}" in refused(nowhere, files)
 
 
@@ -133,7 +133,7 @@ def test_metadata_of_another_crate_is_refused(nowhere: Settings) -> None:
 
 
 def test_graph_too_large_for_memory_is_refused(nowhere: Settings) -> None:
-    said = refused(nowhere, crate(_GRAPH + "#" * (32 << 20)))
-    assert said == (
+    found = refused(nowhere, crate(_GRAPH + "#" * (32 << 20)))
+    assert found == (
         "the crate's observation.ttl has more than 32 MiB, which is the limit"
     )

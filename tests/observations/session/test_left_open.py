@@ -125,20 +125,20 @@ def beat(number: int, *pids: int) -> dict[str, object]:
 
 
 def test_last_heartbeat_is_kept_and_all_are_counted() -> None:
-    said = EventLog([{"event": "started"}, beat(1, 7, 8)])
-    assert said.since(1) == [(2, beat(1, 7, 8))]
-    said.add({"event": "output"})
-    said.add(beat(2, 7, 9))
-    said.add(beat(3, 7))
-    assert said.count == 5
-    assert list(said.pids) == [7, 8, 9]
-    assert said.since(0) == [
+    found = EventLog([{"event": "started"}, beat(1, 7, 8)])
+    assert found.since(1) == [(2, beat(1, 7, 8))]
+    found.add({"event": "output"})
+    found.add(beat(2, 7, 9))
+    found.add(beat(3, 7))
+    assert found.count == 5
+    assert list(found.pids) == [7, 8, 9]
+    assert found.since(0) == [
         (1, {"event": "started"}),
         (3, {"event": "output"}),
         (5, beat(3, 7)),
     ]
-    assert said.since(3) == said.since(4) == [(5, beat(3, 7))]
-    assert said.since(5) == []
+    assert found.since(3) == found.since(4) == [(5, beat(3, 7))]
+    assert found.since(5) == []
 
 
 def test_process_is_recorded_once(tmp_path: Path) -> None:

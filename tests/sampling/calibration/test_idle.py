@@ -58,23 +58,23 @@ def test_busy_loop_shows_in_the_kernel_counters() -> None:
 
 
 def test_wait_for_an_idle_machine_reports_its_reason() -> None:
-    told: list[str] = []
-    asyncio.run(idle_machine(1e9, 0.5, told.append))
-    assert told
-    assert "waits until the machine is idle for 0.5 s" in told[0]
-    assert "of a core is in use, the limit is 1000000000 %" in told[0]
+    messages: list[str] = []
+    asyncio.run(idle_machine(1e9, 0.5, messages.append))
+    assert messages
+    assert "waits until the machine is idle for 0.5 s" in messages[0]
+    assert "of a core is in use, the limit is 1000000000 %" in messages[0]
 
 
 def test_wait_lasts_while_the_machine_is_busy() -> None:
     async def waited() -> str:
-        told: list[str] = []
-        task = asyncio.create_task(idle_machine(1e-6, 0.5, told.append))
+        messages: list[str] = []
+        task = asyncio.create_task(idle_machine(1e-6, 0.5, messages.append))
         # No machine meets this limit: some process has always run.
-        while len(told) < 3:
+        while len(messages) < 3:
             await asyncio.sleep(0.05)
         assert not task.done()
         task.cancel()
-        return told[-1]
+        return messages[-1]
 
     with subprocess.Popen(BUSY_LOOP) as process:
         try:

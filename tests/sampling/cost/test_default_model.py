@@ -87,11 +87,11 @@ def test_default_model_names_its_machine_and_error() -> None:
 
 def test_estimates_before_a_calibration_name_the_default_model(run: Run) -> None:
     words = (USER, "--period", "20ms")
-    for told in (good(run, "estimate", *words), good(run, "estimate", "--fleet")):
-        assert "this machine is not calibrated: by the default model" in told
-        assert "measured on" in told
-        assert "on other machines it may be wrong: cpu by a factor of" in told
-        assert CURE in told
+    for message in (good(run, "estimate", *words), good(run, "estimate", "--fleet")):
+        assert "this machine is not calibrated: by the default model" in message
+        assert "measured on" in message
+        assert "on other machines it may be wrong: cpu by a factor of" in message
+        assert CURE in message
     for found, part in (
         (estimated(run, *words), "total"),
         (estimated(run, "--fleet"), "host"),
@@ -152,10 +152,10 @@ def test_uncertain_estimate_asks_on_a_terminal_only(
     add = ("sample", "add", *words, "--plan", "unsure")
     assert run(*add, SAMPLE_MAX_CPU=limit).exit_code == 0
     good(run, "remove", "unsure")
-    status, told = on_a_terminal(settings | {"SUPERTWIN_SAMPLE_MAX_CPU": limit}, *add)
+    status, output = on_a_terminal(settings | {"SUPERTWIN_SAMPLE_MAX_CPU": limit}, *add)
     assert status == 1
-    assert "% of one CPU core at most, by the default model" in told
-    assert "Add it? [y/N]" in told
+    assert "% of one CPU core at most, by the default model" in output
+    assert "Add it? [y/N]" in output
     assert "unsure" not in listed(run)
 
 
@@ -165,8 +165,8 @@ def test_own_calibration_asks_by_its_estimate_only(
     words = (USER, "--period", "20ms")
     limit = between(estimated(run, *words)["cpu_percent_of_a_core"]["total"])
     add = ("sample", "add", *words, "--plan", "sure")
-    status, told = on_a_terminal(settings | {"SUPERTWIN_SAMPLE_MAX_CPU": limit}, *add)
-    assert (status, "Add it?" in told) == (0, False), told
+    status, output = on_a_terminal(settings | {"SUPERTWIN_SAMPLE_MAX_CPU": limit}, *add)
+    assert (status, "Add it?" in output) == (0, False), output
     good(run, "remove", "sure")
 
 
@@ -183,10 +183,10 @@ def on_a_terminal(env: dict[str, str], *words: str) -> tuple[int, str]:
         text=True,
     ) as process:
         os.write(ours, b"n\n")
-        _, told = process.communicate(timeout=60)
+        _, output = process.communicate(timeout=60)
     os.close(ours)
     os.close(theirs)
-    return process.returncode, told
+    return process.returncode, output
 
 
 @pytest.mark.parametrize("cpus", [2, 64, 256])

@@ -23,10 +23,10 @@ def test_cpu_of_another_process_matches_its_own_reading() -> None:
         stdout=subprocess.PIPE,
     ) as process:
         assert process.stdin and process.stdout
-        said = float(process.stdout.readline())
+        reported = float(process.stdout.readline())
         found = cpu_seconds(process.pid)
         process.communicate(b"\n")
-    assert said <= found < said + 0.1
+    assert reported <= found < reported + 0.1
 
 
 def test_ended_process_has_no_cpu_time() -> None:

@@ -93,12 +93,12 @@ def test_notifications_may_name_no_plan(
 
 
 @pytest.mark.parametrize(
-    "said", [b"what\n", b"[1, 2]\n", b'["a"]\n', b"7\n", b"\xff\n"]
+    "message", [b"what\n", b"[1, 2]\n", b'["a"]\n', b"7\n", b"\xff\n"]
 )
-def test_invalid_notification_names_no_plan(tmp_path: Path, said: bytes) -> None:
+def test_invalid_notification_names_no_plan(tmp_path: Path, message: bytes) -> None:
     notifications = NotificationPipe(tmp_path)
     with (tmp_path / NOTIFY_FILE).open("wb", buffering=0) as pipe:
-        pipe.write(said)
+        pipe.write(message)
     assert notifications.wait(1) == set()
     notifications.close()
 

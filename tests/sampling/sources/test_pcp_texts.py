@@ -65,17 +65,17 @@ def test_frequently_changing_text_is_a_gap_until_the_next_hour() -> None:
     now = [7200.0]
     of = Texts([metric()], InstanceNames(lambda _: {}), {}, SeenTexts(lambda: now[0]))
 
-    def said(text: str) -> tuple[dict[str | None, str | None], dict[str, Gap]]:
+    def decode_text(text: str) -> tuple[dict[str | None, str | None], dict[str, Gap]]:
         columns = of.columns(raw(text))
         return texts(Sample(columns, {})), dict(of.gaps)
 
     for number in range(MOST_TEXTS):
-        assert said(f"{number}") == ({None: str(number)}, {})
-    assert said("new") == ({}, {"a.b": Gap(TOO_MANY, 1)})
-    assert said("0") == ({None: "0"}, {})
-    assert said("new") == ({}, {"a.b": Gap(TOO_MANY, 1)})
+        assert decode_text(f"{number}") == ({None: str(number)}, {})
+    assert decode_text("new") == ({}, {"a.b": Gap(TOO_MANY, 1)})
+    assert decode_text("0") == ({None: "0"}, {})
+    assert decode_text("new") == ({}, {"a.b": Gap(TOO_MANY, 1)})
     now[0] += 3600
-    assert said("new") == ({None: "new"}, {})
+    assert decode_text("new") == ({None: "new"}, {})
 
 
 def metric() -> FetchedMetric:

@@ -62,7 +62,7 @@ def test_invalid_address_is_refused(text: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "cure"),
+    ("message", "cure"),
     [
         (
             ["@@@@@", "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @"],
@@ -75,8 +75,8 @@ def test_invalid_address_is_refused(text: str, why: str) -> None:
         ([], "it gives no reason"),
     ],
 )
-def test_every_refusal_is_one_line_with_a_fix(said: list[str], cure: str) -> None:
-    line = explain(Address("n1"), said)
+def test_every_refusal_is_one_line_with_a_fix(message: list[str], cure: str) -> None:
+    line = explain(Address("n1"), message)
     assert cure in line
     assert line.isprintable()
 

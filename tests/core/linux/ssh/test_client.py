@@ -32,7 +32,7 @@ def test_environment_of_ssh_has_no_settings_or_passwords(
     monkeypatch.setenv("SSH_AUTH_SOCK", "/agent")
     ssh = Ssh(("env",), Address("n1"), b"")
     assert ssh.process.stdout
-    told = ssh.process.stdout.read().decode()
+    output = ssh.process.stdout.read().decode()
     ssh.end()
-    assert "SSH_AUTH_SOCK=/agent" in told
-    assert "secret" not in told
+    assert "SSH_AUTH_SOCK=/agent" in output
+    assert "secret" not in output
