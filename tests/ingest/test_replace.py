@@ -74,8 +74,8 @@ def test_another_machine_is_written_completely(
 ) -> None:
     publish(described(1), store, IRIS)
     small = describe_json(document({}, HOST), IRIS)
-    publish(small, TwinStores(told, store.history), IRIS, confirm=True)
-    assert any("DROP" in update for update in told.updates)
+    publish(small, TwinStores(recording, store.history), IRIS, confirm=True)
+    assert any("DROP" in update for update in recording.updates)
     assert_stands(store, small)
 
 

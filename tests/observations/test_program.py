@@ -32,7 +32,7 @@ def test_it_runs_without_the_values_of_secrets(tmp_path: Path) -> None:
     assert without_secrets(request) == request
     (tmp_path / "run.py").write_bytes(program(request))
     environment = {"PATH": os.environ["PATH"]}
-    words, request_file = [sys.executable, "run.py"], tmp_path / "told"
+    words, told = [sys.executable, "run.py"], tmp_path / "told"
     done = subprocess.run(
         words, cwd=tmp_path, env=environment, capture_output=True, check=False
     )
@@ -41,7 +41,7 @@ def test_it_runs_without_the_values_of_secrets(tmp_path: Path) -> None:
     assert not told.exists()
     given = {**environment, "API_TOKEN": "another"}
     subprocess.run(words, cwd=tmp_path, env=given, capture_output=True, check=True)
-    assert request_file.read_text() == "another fast"
+    assert told.read_text() == "another fast"
 
 
 def test_it_names_variables_without_any_value() -> None:

@@ -88,7 +88,7 @@ def ran(settings: Settings, twin: Endpoint, id_: str, *events: Any) -> None:
     folder.mkdir(parents=True)
     request = {"argv": ["solve"], "env": ENVIRONMENT}
     (folder / "request.json").write_text(json.dumps(request))
-    lines = [one if isinstance(one, str) else json.dumps(one) for one in said]
+    lines = [one if isinstance(one, str) else json.dumps(one) for one in events]
     (folder / "events.jsonl").write_text("\n".join([json.dumps(STARTED), *lines]))
 
 
