@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from core.errors import ApiError, SuperTwinError, error_code
+from core.stores.errors import QuerySyntaxError
 
 
 @contextmanager
@@ -15,6 +16,8 @@ def answered(refused: str, failed: str, conflict: int | None = None) -> Iterator
     """
     try:
         yield
+    except QuerySyntaxError as error:  # in a query of ours, which no client can fix
+        raise ApiError(502, error.code, failed, str(error)) from None
     except ApiError:
         raise
     except SuperTwinError as error:

@@ -105,7 +105,8 @@ class CommandList:
             return ""
         known = any(command[0] == argv[0] for command in self.commands)
         what = "with these words" if known else "as a program"
-        return f"{argv[0][:80]!r} is not allowed {what}: {self.name} lists what is"
+        name, lists = argv[0][:80], f"{self.name} lists the allowed commands"
+        return f"{name!r} is not allowed {what}: {lists}"
 
 
 def read_command_list(path: Path) -> CommandList:

@@ -114,7 +114,7 @@ async def _made(services: Services, id_: str, form: Form) -> bytes:
         except UserError:
             raise unknown(id_) from None
         except ObservationError as error:
-            title = "The run cannot be taken away"
+            title = "The run cannot be exported"
             raise ApiError(503, "export-failed", title, str(error)) from None
 
 

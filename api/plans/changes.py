@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_BYTES = 256 * 1024
-_REFUSED = "The plan cannot be as it is"
+_REFUSED = "The plan is refused"
 _FAILED = "The plan could not be changed"
 _OPERATOR = requires(TokenRole.OPERATOR)
 # A lock for each host, because a name must stay free between check and use. Other
@@ -146,7 +146,7 @@ async def add(request: Request, services: Use) -> Response:
     plans = await find_plans(services, new.host)
     found = [plan for plan in plans if plan["plan"] == added.name]
     if not found:
-        detail = f"plan {added.name} was removed again meanwhile"
+        detail = f"plan {added.name} was removed while it was being added"
         raise ApiError(409, "plan-removed", _REFUSED, detail)
     about = {"noticed": added.noticed, "slower_sources": dict(added.slower_sources)}
     body = orjson.dumps({**found[0], **about})
@@ -170,7 +170,7 @@ async def remove(
     host: Annotated[str, Path(max_length=300)],
     plan: Annotated[str, Path(max_length=300)],
 ) -> Response:
-    """Series of other plans continue at the period of those. Role: operator."""
+    """Series that other plans also sample continue at their periods. Role: operator."""
     await check_known(services, host)
     async with _TURNS.take(host):
         await _check_exists(services, host, plan)

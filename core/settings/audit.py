@@ -51,7 +51,8 @@ class AuditTrail:
     def news(self) -> Iterator[dict[str, Any]]:
         """Events since the last call, oldest first; the first call gives all.
 
-        Damaged lines are skipped. Events written during the call come with the next.
+        Damaged lines are skipped. The next call returns events that are written during
+        this one.
         """
         if not self._path.parent.is_dir() or self._is_at_end():
             return

@@ -23,7 +23,10 @@ def writing(settings: Settings, host: str, progress: Progress) -> Iterator[None]
         yield
 
 
-def dataset(settings: Settings, name: str, timeout: float = 30.0) -> Endpoint:
-    """Return a client of one of the two datasets, with our account."""
-    url = f"{settings.fuseki}/{name}"
-    return Endpoint(url, timeout=timeout, account=fuseki_account(settings))
+def dataset(settings: Settings, name: str, timeout: float | None = None) -> Endpoint:
+    """Return a client of one of the two datasets, with our account.
+
+    ``timeout`` is in seconds; the default is that of queries in the settings.
+    """
+    url, seconds = f"{settings.fuseki}/{name}", timeout or settings.query_timeout
+    return Endpoint(url, timeout=seconds, account=fuseki_account(settings))

@@ -71,10 +71,9 @@ class Endpoint(SparqlDataset):
         """Return the complete answer to a query in a media type."""
         form, headers = self.query_form(sparql, media_type)
         try:
-            answer = self._send("POST", "/sparql", form, headers)
+            return self.body(self._send("POST", "/sparql", form, headers), media_type)
         except IncompleteAnswerError:
-            answer = self._send("POST", "/sparql", form, headers)
-        return self.body(answer, media_type)
+            return self.body(self._send("POST", "/sparql", form, headers), media_type)
 
     def update(self, text: str) -> None:
         """Carry out a SPARQL Update, whole or not at all."""
@@ -145,7 +144,7 @@ class Endpoint(SparqlDataset):
         content = bytearray()
         for piece in pieces(answer):
             content += piece
-            self.check_limits(content, deadline)
+            self.check_limits(content, deadline, is_error=answer.status >= 400)
         return bytes(content)
 
 

@@ -64,19 +64,20 @@ class GraphStore(SparqlDataset):
         form, headers = self.query_form(sparql, media_type, graphs)
         try:
             async with asyncio.timeout(self.timeout):
-                answer = await self._read(form, headers)
+                return await self._read(form, headers, media_type)
         except TimeoutError:
             raise self.too_slow() from None
-        return self.body(answer, media_type)
 
-    async def _read(self, form: bytes, headers: Mapping[str, str]) -> Answer:
+    async def _read(
+        self, form: bytes, headers: Mapping[str, str], media_type: str
+    ) -> bytes:
         deadline = time.monotonic() + self.timeout
         try:
-            return await self._send(form, headers, deadline)
+            return self.body(await self._send(form, headers, deadline), media_type)
         except IncompleteAnswerError:
             # An idle connection that the store has closed in the meantime looks like
             # this, too.
-            return await self._send(form, headers, deadline)
+            return self.body(await self._send(form, headers, deadline), media_type)
 
     async def _send(
         self, form: bytes, headers: Mapping[str, str], deadline: float
@@ -103,7 +104,7 @@ class GraphStore(SparqlDataset):
         async with aclosing(chunks):  # type: ignore[type-var]
             async for chunk in chunks:
                 content += chunk
-                self.check_limits(content, deadline)
+                self.check_limits(content, deadline, is_error=response.is_error)
         return bytes(content)
 
 

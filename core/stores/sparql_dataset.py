@@ -21,6 +21,7 @@ from core.stores.http_connection import FORM
 JSON_RESULTS = "application/sparql-results+json"
 N_TRIPLES = "application/n-triples"
 
+_REASON_BYTES = 64 * 1024
 _CUT = b"##  Query cancelled due to timeout"
 _ENDS = {JSON_RESULTS: b"}", "application/sparql-results+xml": b"</sparql>"}
 # Fuseki 5.6 fails with this when its reason for refusing a query is not plain ASCII.
@@ -77,13 +78,17 @@ class SparqlDataset:
         accept = f"{media_type}, text/plain;q=0.01"
         return urlencode(form).encode(), {"Accept": accept, "Content-Type": FORM}
 
-    def check_limits(self, content: bytearray, deadline: float) -> None:
+    def check_limits(
+        self, content: bytearray, deadline: float, *, is_error: bool
+    ) -> None:
         """Raise TooLargeError or EndpointTimeoutError while an answer comes in.
 
         ``deadline`` is monotonic. A timeout of each piece alone would not stop a slow
-        stream.
+        stream. The reason of an error is cut instead of being refused.
         """
-        if len(content) > self.max_bytes:
+        if is_error:
+            del content[_REASON_BYTES:]
+        elif len(content) > self.max_bytes:
             raise TooLargeError(
                 f"Fuseki at {self.url} answers with more than {self.max_bytes} bytes; "
                 "add a LIMIT, or raise SUPERTWIN_QUERY_MAX_BYTES"
@@ -92,22 +97,25 @@ class SparqlDataset:
             raise self.too_slow()
 
     def received(self, status: int, content_type: str, content: bytes) -> Answer:
-        """Return an answer; raises IncompleteAnswerError and AccountRefusedError."""
+        """Return an answer; raises AccountRefusedError."""
         answer = Answer(status, content_type.partition(";")[0], content)
         if status in (_UNAUTHORIZED, _FORBIDDEN):
             raise AccountRefusedError(
                 f"Fuseki at {self.url} refuses the account ({status}); fix "
                 "SUPERTWIN_FUSEKI_USER and SUPERTWIN_FUSEKI_PASSWORD, or its _FILE"
             )
+        return answer
+
+    def body(self, answer: Answer, media_type: str) -> bytes:
+        """Return the complete answer to a query; raises EndpointError.
+
+        After an IncompleteAnswerError, the query may be sent again.
+        """
+        tail = answer.content[-400:].rstrip()
         if not answer.is_success and _SWITCHED in answer.text:
             raise IncompleteAnswerError(
                 f"a compaction of {self.url} ended the request ({_SWITCHED}); ask again"
             )
-        return answer
-
-    def body(self, answer: Answer, media_type: str) -> bytes:
-        """Return the complete answer to a query; raises EndpointError."""
-        tail = answer.content[-400:].rstrip()
         if not answer.is_success:
             raise self._failure(answer, "query")
         if answer.media_type != media_type:

@@ -62,7 +62,7 @@ def parse_swaps(text: str) -> list[dict[str, Any]]:
             )
         except ValueError:
             raise MalformedSourceError(
-                f"/proc/swaps has a line that is none: {line[:60]!r}"
+                f"/proc/swaps has an invalid line: {line[:60]!r}"
             ) from None
     return areas
 

@@ -44,7 +44,7 @@ def read_smart(machine: Machine = HERE) -> list[dict[str, Any]]:
             refused.append(error)
     if found:
         return found
-    raise refused[0] if refused else SourceMissingError("there is no disk to ask")
+    raise refused[0] if refused else SourceMissingError("no disk has SMART data")
 
 
 def parse_smart(output: bytes) -> dict[str, Any]:

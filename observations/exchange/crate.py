@@ -153,8 +153,8 @@ def _root(run: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
         "@id": "./",
         "@type": "Dataset",
         "name": f"Run of {run.command[:100]}",
-        "description": f"One run of a command on {run.host}, and what was measured "
-        "meanwhile, as SuperTwin recorded it.",
+        "description": f"One run of a command on {run.host}, with the measurements "
+        "that SuperTwin recorded during it.",
         "datePublished": run.made.isoformat(timespec="seconds"),
         "conformsTo": {"@id": _PROFILE},
         "author": _references(one["@id"] for one in _agents(run)),
@@ -230,7 +230,7 @@ def _variable(pair: str) -> dict[str, Any]:
 
 
 def _agents(run: RunMetadata) -> list[dict[str, Any]]:
-    """Return the login that it ran as and those who asked for it, if they are known."""
+    """Return the login of the command and the users who requested it, if known."""
     login = (f"#user-{quote(run.user)}", run.user, "The login that it ran as")
     logins = [login] if run.user else []
     requesters = [(*one, "Requested the run from SuperTwin") for one in run.asked_by]

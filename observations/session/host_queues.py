@@ -40,7 +40,7 @@ class HostQueues:
             try:
                 work()
             except Exception:
-                _LOG.exception("what was to be done for %s failed", host)
+                _LOG.exception("background work for %s failed", host)
 
     def _next(self, host: str) -> Callable[[], None] | None:
         with self._changed:

@@ -267,7 +267,8 @@ class Sampler(RestartingWorker):
     def _tick(self, tick_ms: int) -> tuple[int, GapCause]:
         """Fetch; return the last tick dealt with, and why later ones are skipped."""
         if not self._source.connected:
-            return self._silent(tick_ms, self.cause or _NOT_YET)
+            self.cause = self.cause or _NOT_YET
+            return self._silent(tick_ms, self.cause)
         try:
             began_ms, sample = self._fetch(tick_ms)
         except SourceDownError as error:

@@ -149,5 +149,5 @@ def test_reports_of_a_copy_are_read(tmp_path: Path) -> None:
         read_smart(copied(tmp_path, printed))
     printed["smartctl:sda"] = json.dumps(SATA)
     assert [disk["device"] for disk in read_smart(copied(tmp_path, printed))] == ["sda"]
-    with pytest.raises(SourceMissingError, match="no disk to ask"):
+    with pytest.raises(SourceMissingError, match="no disk has SMART data"):
         read_smart(copied(tmp_path, {}))
