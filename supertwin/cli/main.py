@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from supertwin.cli.descriptors import open_closed_descriptors
 from supertwin.cli.lazy import LazyGroup
 
 BAD_USAGE = "bad-usage"
@@ -58,6 +59,11 @@ _COMMANDS = {
 
 class RootCommand(LazyGroup):
     """The group of all commands; errors do not end in a traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command line."""
+        open_closed_descriptors()
+        return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn an exception into one line and an exit status."""

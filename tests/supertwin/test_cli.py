@@ -52,6 +52,49 @@ def test_closed_pipe_is_silent(env: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["token", "check"], "standard input holds no token"),
+        (["forget", "a"], "this removes the record of a permanently: give --yes"),
+    ],
+)
+def test_closed_input_is_empty(
+    env: dict[str, str], words: list[str], message: str
+) -> None:
+    done = closing(env, "<&-", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"supertwin: {message}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_descriptors_are_not_reused(env: dict[str, str], closed: str) -> None:
+    """A file that is opened later must not get the number of a standard descriptor."""
+    program = (
+        "import os, sys; from supertwin.cli.main import main; "
+        "main(['--help'], standalone_mode=False); "
+        "found = {os.readlink(f'/proc/self/fd/{n}') for n in range(3)}; "
+        "sys.exit(found != {'/dev/null'})"
+    )
+    shell = ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-c", program]
+    null = subprocess.DEVNULL
+    done = subprocess.run(
+        shell, env=env, cwd=ROOT, stdin=null, stdout=null, stderr=null
+    )
+    assert done.returncode == 0
+
+
+def closing(
+    env: dict[str, str], closed: str, *words: str
+) -> subprocess.CompletedProcess[str]:
+    """Run `supertwin WORDS` with closed descriptors."""
+    shell = ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-m", "supertwin"]
+    return subprocess.run(
+        [*shell, *words], env=env, cwd=ROOT, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
         (["observe", "--metricss", "a", "sleep", "0"], "No such option '--metricss'"),
         (["observe", "--nonsense", "--", "true"], "No such option '--nonsense'"),
     ],
