@@ -1,6 +1,7 @@
 """An error at the command line is one line with the right exit status."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,15 @@ from tests.servers import ROOT
 
 
 @pytest.mark.parametrize(
-    "words", [["nonsense"], ["status", "--nonsense"], ["query", "no/such"], ["query"]]
+    "words",
+    [
+        ["nonsense"],
+        ["--nonsense"],
+        ["--traceback=1", "status"],
+        ["status", "--nonsense"],
+        ["query", "no/such"],
+        ["query"],
+    ],
 )
 def test_wrong_command_gives_one_line(env: dict[str, str], words: list[str]) -> None:
     done = run(env, *words)
@@ -25,16 +34,17 @@ def test_wrong_command_gives_one_line(env: dict[str, str], words: list[str]) -> 
     assert "Traceback" not in done.stderr
     if words != ["query"]:
         assert len(done.stderr.splitlines()) == 1
+        assert re.fullmatch(r"supertwin: .* \[[a-z-]+\]\n", done.stderr)
 
 
-@pytest.mark.parametrize("words", [["query"], ["sample"], ["process"]])
+@pytest.mark.parametrize("words", [[], ["query"], ["sample"], ["process"]])
 def test_group_without_command_prints_its_help(
     env: dict[str, str], words: list[str]
 ) -> None:
     lines = run(env, *words).stderr.splitlines()
-    assert lines[0].startswith(f"Usage: supertwin {words[0]} ")
+    command = " ".join(["supertwin", *words])
+    assert lines[0].startswith(f"Usage: {command} ")
     assert "Commands:" in lines
-    command = f"supertwin {words[0]}"
     assert lines[-1] == f"supertwin: name a command of `{command}` [bad-usage]"
 
 
