@@ -17,10 +17,9 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from core.errors import INTERNAL, ApiError
+from core.errors import INTERNAL, PROBLEM_TYPES, ApiError
 
 MEDIA_TYPE = "application/problem+json"
-TYPES = "https://w3id.org/supertwin/problem/"
 INVALID = "invalid-request"
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PATH = "/~:@!$&'()*+,;="
@@ -87,7 +86,7 @@ def _document(
     drawn: bool = True,
 ) -> Response:
     content = {
-        "type": TYPES + code if code else "about:blank",
+        "type": PROBLEM_TYPES + code if code else "about:blank",
         "title": title,
         "status": status,
         "detail": detail,

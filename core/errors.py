@@ -20,6 +20,8 @@ FAILED = 1
 USER_CAN_FIX = 2
 # Codes of errors that are not ours.
 INTERNAL, DISK_FULL, FILE_ERROR = "internal-error", "disk-full", "file-error"
+# A problem's type in the API is this with the code.
+PROBLEM_TYPES = "https://w3id.org/supertwin/problem/"
 
 
 class SuperTwinError(Exception):

@@ -159,7 +159,7 @@ def event_of(line: bytes) -> RunnerEvent:
         raise RunnerEventError(f"a line is not JSON: {error}") from None
     except ValidationError as error:
         raise RunnerEventError(
-            f"a line is not an event of a runner: {_first(error)}"
+            f"a line is not an event of a runner: {first_error(error)}"
         ) from None
     return found
 
@@ -214,7 +214,8 @@ def _whole(text: bytes) -> Mapping[str, Any]:
     return {"bytes": len(text), "head": head, "tail": "", "cut": 0}
 
 
-def _first(error: ValidationError) -> str:
+def first_error(error: ValidationError) -> str:
+    """Return one line with the place of the first invalid value, and the reason."""
     found = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(step)[:60] for step in found["loc"])
     message = f"{place}: {found['msg'][:200]}" if place else found["msg"][:200]

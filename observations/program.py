@@ -1,7 +1,7 @@
 """Builds the program that is sent to a host: the runner with a request."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 _FUTURE = "from __future__ import annotations\n"
@@ -24,23 +24,6 @@ def program_start() -> bytes:
     """Return the common start of all programs; alone it does nothing."""
     # The future import may appear only once, at the start.
     return "".join([_FUTURE, *map(_source, _PARTS)]).encode()
-
-
-def without_values(stored: bytes, hides: Callable[[str, str], bool]) -> bytes:
-    """Return a stored request, as JSON, without the values of some variables.
-
-    It then runs only where they are set. Raises ValueError for anything else.
-    """
-    request = json.loads(stored)
-    try:
-        env = request.get("env", {})
-        hidden = {name for name, value in env.items() if hides(name, value)}
-    except (AttributeError, TypeError):
-        raise ValueError("not a request of a run") from None
-    if hidden:
-        request["env"] = {name: env[name] for name in env.keys() - hidden}
-        request["private"] = sorted({*request.get("private", ()), *hidden})
-    return json.dumps(request, sort_keys=True).encode()
 
 
 def _source(name: str) -> str:

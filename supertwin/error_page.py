@@ -43,7 +43,7 @@ is that of a request that fails for this reason.
 # Classes whose instances have no status among their arguments.
 _STATUSES = {NotFoundError: 404, BadQueryError: 400}
 # Of codes whose class or title does not say what they mean.
-_MEANINGS = {
+MEANINGS = {
     "alias-exists": "Another host has this name or alias",
     "backup-exists": "The folder for a backup exists",
     "bad-cgroup-list": "A pattern of cgroups, or the list of cgroups, cannot be read",
@@ -51,7 +51,6 @@ _MEANINGS = {
     "body-too-large": "The body of the request is too large",
     "bridge-broken": "A part of the bridge broke",
     "export-failed": "A store was away while a run was exported",
-    "forbidden": "The caller may not see this file",
     "no-address": "No ssh address of the host is known",
     "not-running": "The stack does not run",
     "observation-failed": "The record of a run cannot be read",
@@ -67,14 +66,6 @@ _MEANINGS = {
     "unknown-baseline": "No baseline has this name",
     "not-countable": "A host's PMUs cannot count what is asked for",
 }
-# Errors that are not exceptions of ours: meaning, exit status, HTTP status.
-_OTHERS = {
-    DISK_FULL: ("A disk is full", FAILED, 502),
-    FILE_ERROR: ("A file cannot be read or written", FAILED, 502),
-    INTERNAL: ("A fault in SuperTwin: please report it", FAILED, 500),
-    BAD_USAGE: ("Arguments or options that the command does not take", 2, None),
-    INVALID: ("The request does not fit the OpenAPI document", 2, 422),
-}
 
 
 @dataclass(frozen=True)
@@ -85,6 +76,25 @@ class Occurrence:
     meaning: str
     exit_code: int
     status: int | None
+
+
+# Errors that are not exceptions of ours. A file that does not exist has exit status 2.
+_FILE = "A file cannot be read or written"
+_OTHERS = (
+    Occurrence(DISK_FULL, "A disk is full", FAILED, 502),
+    Occurrence(FILE_ERROR, _FILE, FAILED, 502),
+    Occurrence(FILE_ERROR, _FILE, USER_CAN_FIX, 502),
+    Occurrence(INTERNAL, "A fault in SuperTwin: please report it", FAILED, 500),
+    Occurrence(
+        BAD_USAGE,
+        "Arguments or options that the command does not take",
+        USER_CAN_FIX,
+        None,
+    ),
+    Occurrence(
+        INVALID, "The request does not fit the OpenAPI document", USER_CAN_FIX, 422
+    ),
+)
 
 
 def error_page() -> str:
@@ -101,10 +111,9 @@ def all_occurrences() -> Iterator[Occurrence]:
         if "code" in vars(kind):
             status = kind.status
             exits = _exit_code(status) if issubclass(kind, ApiError) else kind.exit_code
-            meaning = _MEANINGS.get(kind.code) or _first_sentence(kind)
+            meaning = MEANINGS.get(kind.code) or _first_sentence(kind)
             yield Occurrence(kind.code, meaning, exits, status)
-    for code, (meaning, exits, answered) in _OTHERS.items():
-        yield Occurrence(code, meaning, exits, answered)
+    yield from _OTHERS
     kinds = {kind.__name__: kind for kind in error_classes()}
     for path in _sources():
         yield from _given_in(ast.parse(path.read_text("utf-8")), kinds)
@@ -159,7 +168,7 @@ def _of_answer(call: ast.Call, kind: type[ApiError]) -> Iterator[Occurrence]:
     match values[:3]:
         case [number, str(code), title]:
             status = number if isinstance(number, int) else status
-            meaning = _MEANINGS.get(code) or str(title or "")
+            meaning = MEANINGS.get(code) or str(title or "")
             yield Occurrence(code, meaning, _exit_code(status or 400), status)
 
 
@@ -167,7 +176,7 @@ def _of_keyword(call: ast.Call, kind: type[SuperTwinError]) -> Iterator[Occurren
     for keyword in call.keywords:
         code = _constant(keyword.value)
         if keyword.arg == "code" and isinstance(code, str):
-            meaning = _MEANINGS.get(code, "")
+            meaning = MEANINGS.get(code, "")
             yield Occurrence(code, meaning, kind.exit_code, kind.status)
 
 

@@ -75,8 +75,9 @@ def has_kept(home: Path, id_: str) -> bool:
 
 
 def _program(home: Path, id_: str, caller: Caller) -> bytes:
-    from observations.program import program, without_values
+    from observations.program import program
     from observations.session.repetition import REQUEST, SPEC
+    from observations.stored_request import without_values
 
     is_own = caller.name == _launched_by(home, id_, SPEC)
     shows_values = is_own or caller.role is TokenRole.ADMIN
@@ -86,7 +87,7 @@ def _program(home: Path, id_: str, caller: Caller) -> bytes:
         )
     except ValueError:
         raise _not_kept(id_) from None
-    return program(orjson.loads(request))
+    return program(request)
 
 
 def _launched_by(home: Path, id_: str, name: str) -> str | None:
@@ -98,9 +99,10 @@ def _launched_by(home: Path, id_: str, name: str) -> str | None:
 
 
 def _read(home: Path, id_: str, name: str) -> bytes:
+    path = home / _FOLDER / id_ / name
     try:
-        if _NAME.fullmatch(id_):
-            return (home / _FOLDER / id_ / name).read_bytes()
+        if _NAME.fullmatch(id_) and path.is_file():  # a pipe would block
+            return path.read_bytes()
     except OSError:
         pass
     raise _not_kept(id_)

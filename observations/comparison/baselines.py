@@ -51,6 +51,9 @@ class BaselineCheck:
 def set_baseline(twin: Endpoint, iris: Iris, name: str, id_: str) -> RunGroup:
     """Make runs a baseline, replacing one of that name; raises UserError."""
     graph, node = _of_name(iris, name)
+    # Names from before this rule can still be checked and removed.
+    if not name.isprintable():
+        raise _invalid(name)
     group = find_group(twin, iris, id_)
     if len(group.ended) < len(group.runs):
         raise UserError(
@@ -124,9 +127,13 @@ def _of_name(iris: Iris, name: str) -> tuple[URIRef, URIRef]:
             return iris.baseline_graph(name), iris.baseline(name)
     except IdError:
         pass
-    raise UserError(
-        f"{name[:80]!r} cannot name a baseline: 1 to {_LONGEST_NAME} characters, at "
-        "least one letter or digit"
+    raise _invalid(name)
+
+
+def _invalid(name: str) -> UserError:
+    return UserError(
+        f"{name[:80]!r} is not a valid baseline name: use 1 to {_LONGEST_NAME} "
+        "printable characters, at least one of them a letter or digit"
     )
 
 

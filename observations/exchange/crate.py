@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import orjson
+
 from observations.errors import CrateError
 
 METADATA = "ro-crate-metadata.json"
@@ -99,11 +101,11 @@ def metadata(run: RunMetadata, files: Mapping[str, bytes]) -> dict[str, Any]:
 def base_of(content: bytes) -> str:
     """Read from a crate's metadata the prefix of its run's IRIs; raises CrateError."""
     try:
-        entities = json.loads(content)["@graph"]
-        (found,) = {str(e["supertwinBase"]) for e in entities if "supertwinBase" in e}
+        entities = orjson.loads(content)["@graph"]
+        (found,) = {e["supertwinBase"] for e in entities if "supertwinBase" in e}
     except (ValueError, KeyError, TypeError):
         raise CrateError(f"the {METADATA} is of no run that SuperTwin wrote") from None
-    return found
+    return str(found)
 
 
 def check_new(folder: Path) -> None:

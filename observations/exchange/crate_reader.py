@@ -108,9 +108,20 @@ def _names_of(path: Path) -> list[str]:
 def _from_folder(
     folder: Path, wanted: AbstractSet[str], target: Path, most: int
 ) -> dict[str, Path]:
-    paths = ((name, folder / name) for name in sorted(wanted))
-    found = ((name, partial(_opened, one)) for name, one in paths if one.is_file())
+    found = (
+        (name, partial(_opened, folder / name))
+        for name in sorted(wanted)
+        if _is_there(folder, name)
+    )
     return _copied(found, target, most)
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    """Whether a crate has a file; a pipe never ends, and a link may leave the crate."""
+    path = folder / name
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise CrateError(f"its {name} is not a regular file: export the run again")
+    return path.is_file()
 
 
 def _opened(path: Path) -> IO[bytes]:

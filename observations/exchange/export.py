@@ -20,8 +20,9 @@ from observations.environment import is_secret
 from observations.events import kept_lines, printed, printed_text
 from observations.exchange.crate import RunMetadata, write_crate
 from observations.exchange.crates import write_crates
-from observations.program import program, without_values
+from observations.program import program
 from observations.session.repetition import EVENTS, PROGRAM, REQUEST
+from observations.stored_request import without_values
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST
 from queries.run import saved_rows
@@ -255,4 +256,5 @@ def _program_files(folder: Path) -> dict[str, bytes]:
         request = without_values((folder / REQUEST).read_bytes(), is_secret)
     except (OSError, ValueError):  # an older build recorded the run
         return {}
-    return {REQUEST: request, PROGRAM: program(json.loads(request))}
+    text = json.dumps(request, sort_keys=True)
+    return {REQUEST: text.encode(), PROGRAM: program(request)}

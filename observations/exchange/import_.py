@@ -29,9 +29,9 @@ from observations.exchange.imported_host import (
     renamed,
 )
 from observations.exchange.restore_series import restore_series
-from observations.program import without_values
 from observations.session.repetition import EVENTS, RECORDED, REQUEST
 from observations.statistics import Span
+from observations.stored_request import without_values
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.binding import Param, convert

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from api.access.local_api import LocalApi, read_local_api
-from core.errors import SuperTwinError, UserError
+from core.errors import PROBLEM_TYPES, SuperTwinError, UserError
 from core.stores.http_connection import BROKEN, HttpConnection, lines
 
 _SECONDS = 60.0
@@ -118,7 +118,12 @@ def _refusal(status: int, text: bytes) -> SuperTwinError:
     kind = ApiUnavailableError if status >= _FAILURE else ApiAnswerError
     try:
         problem = json.loads(text)
-        code = str(problem.get("type", "")).rpartition("/")[2]
-        return kind(str(problem["detail"]), code=code)
+        return kind(str(problem["detail"]), code=_code(problem))
     except (ValueError, TypeError, KeyError, AttributeError):
         return kind(f"SuperTwin answered with {status}")
+
+
+def _code(problem: Any) -> str:
+    """The code of a problem; empty for one of the framework, such as `about:blank`."""
+    type_ = str(problem.get("type", ""))
+    return type_.removeprefix(PROBLEM_TYPES) if type_.startswith(PROBLEM_TYPES) else ""

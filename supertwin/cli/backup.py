@@ -6,8 +6,9 @@ import click
 
 from core.linux.private_folder import keep_files_private
 from core.settings.settings import Settings
+from supertwin.cli.parameters import NonEmptyPath
 
-_FOLDER = click.Path(path_type=Path, file_okay=False)
+_FOLDER = NonEmptyPath(file_okay=False)
 
 
 @click.command("backup")

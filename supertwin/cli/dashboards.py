@@ -37,6 +37,7 @@ from dashboards.spec import Dashboard, Panel
 from queries.catalogue import saved_query
 from queries.natural_order import natural
 from supertwin.cli.host import HOST
+from supertwin.cli.parameters import NonEmptyPath
 
 # Parallel requests to the graph store or the series store.
 _AT_ONCE = 8
@@ -52,21 +53,10 @@ class BadExpressionError(SuperTwinError):
     code = "bad-panel-expression"
 
 
-class _Folder(click.Path):
-    """A folder; an empty text, from an unset variable, is not the current folder."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
-        if value == "":
-            self.fail("it is empty: name a folder", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 @click.command()
 @click.option(
     "--out",
-    type=_Folder(file_okay=False, path_type=Path),
+    type=NonEmptyPath(file_okay=False),
     help="Folder for the files, <uid>.json each; created if missing.",
 )
 @click.option(

@@ -11,6 +11,7 @@ from ingest.host_name import check_host
 from supertwin.cli.host import HOST
 from supertwin.cli.lazy import all_alive
 from supertwin.cli.out_file import hand_out
+from supertwin.cli.parameters import NonEmptyPath
 
 
 @click.command("dtdl")
@@ -23,7 +24,7 @@ from supertwin.cli.out_file import hand_out
     default="2",
     help="Version of DTDL. Only 2 can hold the whole graph.  [default: 2]",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write the document here.")
+@click.option("--out", type=NonEmptyPath(), help="Write the document here.")
 def export_dtdl(host: str | None, version: str, out: Path | None) -> None:
     """Export a host as DTDL, with an Interface for each component."""
     settings = Settings()

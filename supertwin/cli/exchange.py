@@ -23,6 +23,7 @@ from queries.binding import Param, convert
 from queries.errors import ParameterError
 from supertwin.cli.host import HOST
 from supertwin.cli.out_file import write_whole
+from supertwin.cli.parameters import NonEmptyPath
 from supertwin.cli.wording import counted
 
 FORMATS = ("rocrate", "csv", "parquet", "jsonld")
@@ -49,7 +50,7 @@ def _checked_iri(_: click.Context, __: click.Parameter, text: str) -> str:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=NonEmptyPath(),
     required=True,
     help="File to write. A crate is a folder, or a zip file if the name ends in .zip.",
 )
@@ -83,7 +84,7 @@ def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
 
 
 @click.command("observation")
-@click.argument("path", type=click.Path(path_type=Path, exists=True))
+@click.argument("path", type=NonEmptyPath(exists=True))
 @click.option("--host", type=HOST, help="Another name for its host.")
 @click.option(
     "--confirm",

@@ -13,11 +13,12 @@ from ingest.host_name import check_host
 from ingest.loading import read_twin
 from ingest.sources.files import read_file
 from supertwin.cli.host import CONFIRM_OPTION, HOST
+from supertwin.cli.parameters import NonEmptyPath
 from supertwin.cli.summary import twin_line
 
 
 @click.command("dtdl")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=NonEmptyPath())
 @click.option("--host", type=HOST, help="Another name for the host in the file.")
 @CONFIRM_OPTION
 def import_dtdl(file: Path, host: str | None, confirm: bool) -> None:

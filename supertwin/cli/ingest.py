@@ -20,15 +20,16 @@ from ingest.schema.check import check_document
 from sampling.monitoring import monitored, monitoring
 from supertwin.cli.host import CONFIRM_OPTION, HOST
 from supertwin.cli.out_file import hand_out
+from supertwin.cli.parameters import NonEmptyPath
 from supertwin.cli.summary import twin_line
 
 
 @click.command("probe")
 @click.argument("address", required=False)
-@click.option("--out", type=click.Path(path_type=Path), help="Write the facts here.")
+@click.option("--out", type=NonEmptyPath(), help="Write the facts here.")
 @click.option(
     "--collected",
-    type=click.Path(path_type=Path),
+    type=NonEmptyPath(),
     help="A file that `python3 ingest/remote/collect.py` wrote on another machine.",
 )
 @click.option(
@@ -67,22 +68,20 @@ def probe_command(
 @click.option(
     "--probe",
     "probe_file",
-    type=click.Path(path_type=Path),
+    type=NonEmptyPath(),
     help="A file that `supertwin probe --out` wrote.",
 )
-@click.option(
-    "--hwloc", "hwloc_file", type=click.Path(path_type=Path), help="hwloc's XML."
-)
+@click.option("--hwloc", "hwloc_file", type=NonEmptyPath(), help="hwloc's XML.")
 @click.option(
     "--supertwin-json",
     "original_file",
-    type=click.Path(path_type=Path),
+    type=NonEmptyPath(),
     help="A probe file of the original SuperTwin.",
 )
 @click.option(
     "--collected",
     "collected_file",
-    type=click.Path(path_type=Path),
+    type=NonEmptyPath(),
     help="A file that `python3 ingest/remote/collect.py` wrote on another machine.",
 )
 @click.option(
@@ -92,7 +91,7 @@ def probe_command(
 )
 @click.option(
     "--bulk",
-    type=click.Path(path_type=Path),
+    type=NonEmptyPath(),
     help="A folder of such files, each of another machine.",
 )
 @CONFIRM_OPTION

@@ -7,10 +7,11 @@ in brackets. The exit status is 2 for what the user can fix, 1 for a failure.
 import os
 import select
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
+from supertwin.cli.descriptors import open_closed_descriptors
 from supertwin.cli.lazy import LazyGroup
 
 BAD_USAGE = "bad-usage"
@@ -59,20 +60,26 @@ _COMMANDS = {
 class RootCommand(LazyGroup):
     """The group of all commands; errors do not end in a traceback."""
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command line."""
+        open_closed_descriptors()
+        return super().main(*args, **kwargs)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Parse the options before the command; report the errors as `invoke` does."""
+        try:
+            return super().make_context(*args, **extra)
+        except click.ClickException as error:
+            _show_usage(error)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn an exception into one line and an exit status."""
         try:
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort):
             raise
-        except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message(), err=True)
-            path = error.ctx.command_path if error.ctx else ctx.command_path
-            _echo(f"name a command of `{path}`", BAD_USAGE)
-            ctx.exit(error.exit_code)
         except click.ClickException as error:
-            _echo(_line(error), BAD_USAGE)
-            ctx.exit(error.exit_code)
+            _show_usage(error)
         except KeyboardInterrupt:
             click.echo("supertwin: interrupted", err=True)
             ctx.exit(_INTERRUPTED)
@@ -96,6 +103,16 @@ class RootCommand(LazyGroup):
 @click.option("--traceback", is_flag=True, help="Show where in the code it fails.")
 def main(traceback: bool) -> None:
     """A semantic digital twin of HPC machines."""
+
+
+def _show_usage(error: click.ClickException) -> NoReturn:
+    """Print one line, after the help of a group without a command; exit."""
+    line = _line(error)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        line = f"name a command of `{error.ctx.command_path}`" if error.ctx else line
+    _echo(line, BAD_USAGE)
+    raise click.exceptions.Exit(error.exit_code)
 
 
 def _echo(line: str, code: str) -> None:

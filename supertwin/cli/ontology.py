@@ -12,6 +12,7 @@ from ontology.errors import OntologyError
 from ontology.load import FOLDER, alignment_graph, ontology_graph
 from ontology.published import json_ld, module_files, whole_ontology
 from supertwin.cli.out_file import write_whole
+from supertwin.cli.parameters import NonEmptyPath
 
 _WHOLE = "supertwin"
 
@@ -20,7 +21,7 @@ _WHOLE = "supertwin"
 @click.option(
     "--out",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NonEmptyPath(file_okay=False),
     help="Folder to write to; created if missing.",
 )
 def export_ontology(out: Path) -> None:
@@ -46,7 +47,7 @@ def ontology_group() -> None:
 @ontology_group.command("classify")
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NonEmptyPath(dir_okay=False),
     help="File to write to; default: standard output.",
 )
 def classify_command(out: Path | None) -> None:

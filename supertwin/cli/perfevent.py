@@ -16,6 +16,7 @@ from sampling.events.expression import (
 )
 from sampling.plans import changes
 from supertwin.cli.host import HOST
+from supertwin.cli.parameters import FiniteNumber
 from supertwin.cli.wording import counted
 
 
@@ -76,7 +77,7 @@ def resume_command(host: str | None) -> None:
 @click.option("--window", default="", help="Time to look back, such as 30s.")
 @click.option(
     "--least",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=FiniteNumber(0, 1, max_open=True),
     default=0.0,
     show_default=True,
     help="Leave out events that had a counter for this share of time or less.",

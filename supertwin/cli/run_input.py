@@ -8,7 +8,6 @@ import os
 import select
 import socket
 import stat
-import sys
 from contextlib import suppress
 
 import click
@@ -42,8 +41,6 @@ def handed_on(is_near: bool, repeat: int) -> Input:
 
     ``is_near``: this process starts the command itself. Raises UsageError.
     """
-    if sys.stdin is None:  # closed: the descriptor may by now be something else
-        return Input(None)
     if not is_near:
         if not os.isatty(0) and not _is_spent():
             raise click.UsageError(_FAR)

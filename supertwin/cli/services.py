@@ -14,6 +14,7 @@ from core.errors import SuperTwinError, UserError
 from core.linux.private_folder import close_home, keep_files_private
 from core.settings import pmcd
 from core.settings.settings import Settings
+from supertwin.cli.parameters import FiniteNumber
 from supertwin.stack import children, compaction
 from supertwin.stack.children import ChildSpec
 from supertwin.stack.fuseki_service import serve
@@ -66,7 +67,7 @@ def check_command(service: str) -> None:
 @click.command("compact")
 @click.option(
     "--patience",
-    type=click.FloatRange(min=0),
+    type=FiniteNumber(min=0),
     help="Seconds to wait for readers of the old files.  [default: the query timeout]",
 )
 def compact_command(patience: float | None) -> None:

@@ -4,10 +4,11 @@ import click
 
 from observations.comparison.compare import DEFAULT_TOLERANCE, ComparisonVerdict
 from ontology.figures import figures
+from supertwin.cli.parameters import FiniteNumber
 
 tolerance_option = click.option(
     "--tolerance",
-    type=click.FloatRange(0, 100),
+    type=FiniteNumber(0, 100),
     default=100 * DEFAULT_TOLERANCE,
     show_default=True,
     help="Change in percent of the reference's mean that does not matter.",

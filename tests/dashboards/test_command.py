@@ -124,7 +124,7 @@ def test_failed_check_is_a_line_and_the_exit_status(run: Run, tmp_path: Path) ->
         (["--check", "--host", "nobody"], {}, 2, "the twin knows no host 'nobody'"),
         (["--out", "/dev/null/x"], {}, 2, "--out /dev/null/x: Not a directory"),
         (["--out", "pyproject.toml"], {}, 2, "pyproject.toml"),
-        (["--out", ""], {}, 2, "it is empty: name a folder"),
+        (["--out", ""], {}, 2, "it is empty: give a path"),
         (["--check"], {"FUSEKI_URL": "http://127.0.0.1:1"}, 1, "does not answer"),
         (["--check"], {"STORE_READ_URL": "http://127.0.0.1:1"}, 1, "does not answer"),
         (["--check"], {"FUSEKI_PASSWORD": "x"}, 1, "fix SUPERTWIN_FUSEKI_USER"),

@@ -51,6 +51,26 @@ def test_unsupported_standard_input_is_refused(
     assert "have the command read a file, or add < /dev/null" in line
 
 
+@pytest.mark.parametrize(
+    ("closed", "output"), [("<&-", "0\n"), (">&-", ""), ("2>&-", "0\n")]
+)
+def test_closed_descriptors_are_like_the_null_device(
+    stack: Stack, closed: str, output: str
+) -> None:
+    words = [sys.executable, "-m", "supertwin", "observe", "--", "wc", "-c"]
+    shell = ["sh", "-c", f'"$@" {closed}', "sh", *words]
+    done = subprocess.run(
+        shell,
+        env=stack.env,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (0, output), done.stderr
+
+
 @contextmanager
 def in_a_terminal(stack: Stack, *words: str) -> Iterator[tuple[int, int]]:
     """Run `supertwin observe WORDS` in a new terminal; return its pid and our end."""

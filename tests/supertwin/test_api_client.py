@@ -1,5 +1,6 @@
 """The command line's client of the API, against a server with scripted answers."""
 
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from threading import Thread
 import pytest
 
 from api.access.local_api import LocalApi, local_api_file
+from core.errors import PROBLEM_TYPES
 from supertwin.cli import api_client
 from supertwin.cli.api_client import ApiAnswerError, ApiClient, ApiUnavailableError
 
@@ -179,6 +181,27 @@ def test_refusal_is_passed_on(
             pytest.raises(kind, match=message),
         ):
             list(client.ask("GET", "/x") if ask == "ask" else client.events("/x"))
+
+
+@pytest.mark.parametrize(
+    ("type_", "code"),
+    [
+        (f"{PROBLEM_TYPES}unknown-host", "unknown-host"),
+        ("about:blank", "api-refused"),
+        ("https://other.example/problem/gone", "api-refused"),
+        ("", "api-refused"),
+    ],
+)
+def test_code_is_that_of_a_problem_of_supertwin(
+    tmp_path: Path, type_: str, code: str
+) -> None:
+    body = json.dumps({"type": type_, "detail": "none here"}).encode()
+    with (
+        asking(tmp_path, Scripted(answer("404 Not Found", body))) as client,
+        pytest.raises(ApiAnswerError) as refused,
+    ):
+        client.ask("GET", "/x")
+    assert refused.value.code == code
 
 
 def test_restarted_api_is_called_with_its_new_key(tmp_path: Path) -> None:

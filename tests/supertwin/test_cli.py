@@ -1,6 +1,7 @@
 """An error at the command line is one line with the right exit status."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,15 @@ from tests.servers import ROOT
 
 
 @pytest.mark.parametrize(
-    "words", [["nonsense"], ["status", "--nonsense"], ["query", "no/such"], ["query"]]
+    "words",
+    [
+        ["nonsense"],
+        ["--nonsense"],
+        ["--traceback=1", "status"],
+        ["status", "--nonsense"],
+        ["query", "no/such"],
+        ["query"],
+    ],
 )
 def test_wrong_command_gives_one_line(env: dict[str, str], words: list[str]) -> None:
     done = run(env, *words)
@@ -25,16 +34,17 @@ def test_wrong_command_gives_one_line(env: dict[str, str], words: list[str]) -> 
     assert "Traceback" not in done.stderr
     if words != ["query"]:
         assert len(done.stderr.splitlines()) == 1
+        assert re.fullmatch(r"supertwin: .* \[[a-z-]+\]\n", done.stderr)
 
 
-@pytest.mark.parametrize("words", [["query"], ["sample"], ["process"]])
+@pytest.mark.parametrize("words", [[], ["query"], ["sample"], ["process"]])
 def test_group_without_command_prints_its_help(
     env: dict[str, str], words: list[str]
 ) -> None:
     lines = run(env, *words).stderr.splitlines()
-    assert lines[0].startswith(f"Usage: supertwin {words[0]} ")
+    command = " ".join(["supertwin", *words])
+    assert lines[0].startswith(f"Usage: {command} ")
     assert "Commands:" in lines
-    command = f"supertwin {words[0]}"
     assert lines[-1] == f"supertwin: name a command of `{command}` [bad-usage]"
 
 
@@ -47,6 +57,49 @@ def test_closed_pipe_is_silent(env: dict[str, str]) -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["token", "check"], "standard input holds no token"),
+        (["forget", "a"], "this removes the record of a permanently: give --yes"),
+    ],
+)
+def test_closed_input_is_empty(
+    env: dict[str, str], words: list[str], message: str
+) -> None:
+    done = closing(env, "<&-", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"supertwin: {message}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_descriptors_are_not_reused(env: dict[str, str], closed: str) -> None:
+    """A file that is opened later must not get the number of a standard descriptor."""
+    program = (
+        "import os, sys; from supertwin.cli.main import main; "
+        "main(['--help'], standalone_mode=False); "
+        "found = {os.readlink(f'/proc/self/fd/{n}') for n in range(3)}; "
+        "sys.exit(found != {'/dev/null'})"
+    )
+    shell = ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-c", program]
+    null = subprocess.DEVNULL
+    done = subprocess.run(
+        shell, env=env, cwd=ROOT, stdin=null, stdout=null, stderr=null
+    )
+    assert done.returncode == 0
+
+
+def closing(
+    env: dict[str, str], closed: str, *words: str
+) -> subprocess.CompletedProcess[str]:
+    """Run `supertwin WORDS` with closed descriptors."""
+    shell = ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-m", "supertwin"]
+    return subprocess.run(
+        [*shell, *words], env=env, cwd=ROOT, capture_output=True, text=True
+    )
 
 
 @pytest.mark.parametrize(

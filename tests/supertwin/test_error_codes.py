@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from core.errors import FAILED, USER_CAN_FIX, ApiError
+from core.errors import FAILED, USER_CAN_FIX, ApiError, error_code, exit_code
 from core.settings.tools import CHECKOUT
-from supertwin.error_page import all_occurrences, error_classes
+from supertwin.error_page import MEANINGS, all_occurrences, error_classes
 from tests.test_layout import SOURCES
 
 CLASSES = error_classes()
@@ -41,6 +41,18 @@ def test_every_code_is_short_and_documented() -> None:
     for one in all_occurrences():
         assert CODE.fullmatch(one.code) and len(one.code) <= 26, one
         assert re.search(rf"^\| `{one.code}` \| \w.* \|", page, re.M), one
+
+
+def test_every_meaning_is_of_a_code_in_use() -> None:
+    assert not MEANINGS.keys() - {one.code for one in all_occurrences()}
+
+
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError(2, ""), PermissionError(13, ""), OSError(28, "")]
+)
+def test_page_has_the_exit_statuses_of_file_errors(error: OSError) -> None:
+    found = {(one.code, one.exit_code) for one in all_occurrences()}
+    assert (error_code(error), exit_code(error)) in found
 
 
 @pytest.mark.parametrize("kind", WITH_CODE, ids=lambda kind: kind.__name__)

@@ -1,7 +1,9 @@
 """Unreadable crates are refused with a one-line error, using little memory."""
 
+import os
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,25 @@ def test_folder_has_the_same_limit(tmp_path: Path) -> None:
     (tmp_path / METADATA).write_text("{}")
     (tmp_path / "series.csv").write_bytes(bytes(2 << 20))
     assert "it holds more than 1 MiB" in refusal(tmp_path)
+
+
+def link_to_itself(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def link_to_file(path: Path) -> None:
+    path.symlink_to(__file__)
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, link_to_file, link_to_itself])
+@pytest.mark.parametrize("name", [METADATA, "series.csv"])
+def test_anything_but_a_regular_file_is_refused(
+    tmp_path: Path, make: Callable[[Path], None], name: str
+) -> None:
+    folder = tmp_path / "crate"
+    folder.mkdir()
+    (folder / METADATA).write_text("{}")
+    (folder / name).unlink(missing_ok=True)
+    make(folder / name)
+    expected = f"{folder}: its {name} is not a regular file: export the run again"
+    assert refusal(folder) == expected

@@ -11,6 +11,8 @@ from core.stores.endpoint import Endpoint
 from observations.errors import CrateError
 from observations.exchange.crate import METADATA
 from observations.exchange.import_ import import_run
+from tests.bad_requests import BAD_REQUESTS
+from tests.command_line import run
 from tests.crates import unpacked
 from tests.ports import free_port
 
@@ -127,8 +129,25 @@ def test_unknown_events_are_refused(
     assert f"the crate's events.jsonl, {message}" in refused(nowhere, files)
 
 
-def test_metadata_of_another_crate_is_refused(nowhere: Settings) -> None:
-    files = crate() | {METADATA: b'{"@graph": []}'}
+@pytest.mark.parametrize("request_", BAD_REQUESTS, ids=lambda text: repr(text[:40]))
+def test_invalid_request_is_refused(nowhere: Settings, request_: bytes) -> None:
+    found = refused(nowhere, crate() | {"request.json": request_})
+    assert found.startswith("the crate's request.json: ")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"@graph": []}',
+        b'{"@graph": [{"supertwinBase": ["http://there"]}]}',
+        b'{"@graph": ' + b"[" * 200_000,
+    ],
+    ids=lambda content: repr(content[:40]),
+)
+def test_metadata_of_another_crate_is_refused(
+    nowhere: Settings, content: bytes
+) -> None:
+    files = crate() | {METADATA: content}
     assert "of no run that SuperTwin wrote" in refused(nowhere, files)
 
 
@@ -137,3 +156,15 @@ def test_graph_too_large_for_memory_is_refused(nowhere: Settings) -> None:
     assert found == (
         "the crate's observation.ttl has more than 32 MiB, which is the limit"
     )
+
+
+def test_command_refuses_an_invalid_crate_in_one_line(tmp_path: Path) -> None:
+    folder, home = tmp_path / "crate", tmp_path / "home"
+    unpacked(folder, crate() | {"request.json": b'{"argv": "true"}'})
+    done = run({"SUPERTWIN_HOME": str(home)}, "import", "observation", str(folder))
+    assert (done.returncode, done.stdout) == (2, "")
+    expected = "not a request of a run: argv: Input should be a valid list"
+    assert done.stderr == (
+        f"supertwin: the crate's request.json: {expected} [bad-crate]\n"
+    )
+    assert list(home.iterdir()) == []

@@ -1,0 +1,31 @@
+"""Types of options and arguments: numbers and paths, which are validated."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class FiniteNumber(click.FloatRange):
+    """A number in a range; NaN and infinities are outside of every range."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return number
+
+
+class NonEmptyPath(click.Path):
+    """A path; an empty one, from an unset variable, is an error."""
+
+    def __init__(self, **limits: bool) -> None:
+        super().__init__(path_type=Path, **limits)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the path, which pathlib would take for the current folder."""
+        if not str(value):
+            self.fail("it is empty: give a path", param, ctx)
+        return super().convert(value, param, ctx)
