@@ -53,7 +53,7 @@ class RunSession:
 
     @property
     def state(self) -> State:
-        """The state now; docs/observations.md explains it."""
+        """The state now; docs/reference/observations.md explains it."""
         return self.status.now
 
     @property

@@ -1,6 +1,6 @@
 """The states of a requested run, and every transition between them.
 
-docs/observations.md explains both; a test compares its tables with these.
+docs/reference/observations.md explains both; a test compares its tables with these.
 """
 
 import logging
