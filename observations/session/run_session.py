@@ -273,9 +273,10 @@ class RunSession:
     def _end(self) -> None:
         """Release the CPUs; record what ran and release the rest in the background."""
         run = self.repetitions.latest
+        # Set before the state: a session that is over is forgotten by this time.
+        self.ended = time.time()
         if self.state is not State.OPENED or not self.status.change(Event.REFUSE):
             self.status.change(Event.END)
-        self.ended = time.time()
         if run and not run.is_over:
             self._recorder.record(run)
         self._recorder.release(self.repetitions.all)

@@ -1,0 +1,63 @@
+"""How a session ends and what it reports, without stores or runners."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.settings.settings import Settings
+from observations.record import RunSpec
+from observations.session import run_state
+from observations.session.run_manager import RunManager
+from observations.session.run_request import RunRequest
+from observations.session.run_state import State
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[RunManager]:
+    """A run manager whose stores do not answer."""
+    nobody = "http://127.0.0.1:9"
+    manager = RunManager(Settings(home=tmp_path, host="node8", fuseki_url=nobody))
+    yield manager
+    for session in manager.sessions:
+        session.close()
+    manager.close()
+
+
+def run_request(*cpus: int, attended: bool = True, **more: Any) -> RunRequest:
+    return RunRequest(RunSpec("node8", ("sleep", "987"), cpus, **more), attended)
+
+
+@contextmanager
+def at_each_change(look: Callable[[], object]) -> Iterator[None]:
+    """Call ``look`` as soon as another thread could see a new state of a session."""
+
+    class Look(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            look()
+
+    log, handler = logging.getLogger(run_state.__name__), Look()
+    before = log.level
+    log.setLevel(logging.DEBUG)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
+
+
+def test_ended_session_can_be_found_at_once(manager: RunManager) -> None:
+    session = manager.begin(run_request(), None)
+    found = []
+
+    def look() -> None:
+        manager.maintain()
+        found.append((session.state, manager.find(session.id)))
+
+    with at_each_change(look):
+        session.close()
+    assert found == [(State.REFUSED, session)]
