@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 
 from core.settings.settings import Settings
+from observations.launch import RunnerEvent
 from observations.record import RunSpec
 from observations.session import run_state
 from observations.session.run_manager import RunManager
 from observations.session.run_request import RunRequest
+from observations.session.run_session import RunSession
 from observations.session.run_state import State
+
+STARTED = {"event": "started", "start_ns": 1, "exec_ns": 1, "pid": 1}
 
 
 @pytest.fixture
@@ -61,3 +65,52 @@ def test_ended_session_can_be_found_at_once(manager: RunManager) -> None:
     with at_each_change(look):
         session.close()
     assert found == [(State.REFUSED, session)]
+
+
+@contextmanager
+def changes(session: RunSession) -> Iterator[list[tuple[State, str]]]:
+    """Return the states that a session takes, each with the problem seen with it."""
+    found: list[tuple[State, str]] = []
+    with at_each_change(lambda: found.append((session.state, session.status.problem))):
+        yield found
+
+
+STOPPED = "SuperTwin was stopped"
+BROKEN = "the run broke off before its command had ended"
+
+
+def test_reason_is_visible_with_the_state(manager: RunManager) -> None:
+    session = manager.begin(run_request(), None)
+    with changes(session) as found:
+        session.lose()
+        session.interrupt(STOPPED)
+    (lost, lost_contact), interrupted = found
+    assert (lost, interrupted) == (State.LOST, (State.INTERRUPTED, STOPPED))
+    assert lost_contact.startswith("lost contact with the runner on node8")
+
+
+@pytest.mark.parametrize(
+    ("events", "before", "states"),
+    [
+        ([], lambda _: None, [(State.REFUSED, BROKEN)]),
+        (
+            [STARTED],
+            lambda _: None,
+            [(State.LOST, BROKEN), (State.RECORDING, BROKEN)],
+        ),
+        ([STARTED], lambda one: one.interrupt(STOPPED), [(State.RECORDING, STOPPED)]),
+    ],
+    ids=["opened", "running", "interrupted"],
+)
+def test_failure_of_the_runner_does_not_replace_the_reason_of_the_end(
+    manager: RunManager,
+    events: list[RunnerEvent],
+    before: Callable[[RunSession], None],
+    states: list[tuple[State, str]],
+) -> None:
+    session = manager.begin(run_request(), None)
+    session.take(events)
+    before(session)
+    with changes(session) as found:
+        session.fail(BROKEN)
+    assert found == states
