@@ -7,6 +7,7 @@ from threading import Lock
 from core.settings.settings import Settings
 from observations.cpus import Cpus
 from observations.errors import CpusTakenError
+from observations.events import check_order
 from observations.launch import RunnerEvent, RunnerHandle
 from observations.record import Outcome, Run, run_of
 from observations.session.host_queues import HostQueues
@@ -163,11 +164,13 @@ class RunSession:
         """Take events of the runner; read the counters of an ended command first.
 
         ``first`` is the number of events that were sent before these: known ones are
-        skipped.
+        skipped. Raises RunnerEventError, and takes none, if they are out of order.
         """
         with self._lock:
-            self.reset_silence()
             known = 0 if first is None else max(self.repetitions.event_count - first, 0)
+            if not self.state.is_over:  # then it ignores further events
+                check_order(self.repetitions.last_event, events[known:])
+            self.reset_silence()
             for event in events[known:]:
                 self._take(event)
 

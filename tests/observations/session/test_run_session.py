@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 
 from core.settings.settings import Settings
+from observations.errors import RunnerEventError
 from observations.launch import RunnerEvent
 from observations.record import RunSpec
 from observations.session import run_state
+from observations.session.repetition import EVENTS
 from observations.session.run_manager import RunManager
 from observations.session.run_request import RunRequest
 from observations.session.run_session import RunSession
@@ -114,3 +117,26 @@ def test_failure_of_the_runner_does_not_replace_the_reason_of_the_end(
     with changes(session) as found:
         session.fail(BROKEN)
     assert found == states
+
+
+def test_events_out_of_order_change_nothing(manager: RunManager) -> None:
+    session = manager.begin(run_request(), None)
+    with pytest.raises(RunnerEventError, match="'alive' comes before its run"):
+        session.take([{"event": "alive", "ns": 1}])
+    session.take([STARTED])
+    with pytest.raises(RunnerEventError, match="has started already"):
+        session.take([{"event": "alive", "ns": 1}, STARTED])
+    session.take([STARTED], first=0)  # repeated
+    assert session.state is State.RUNNING
+    (run,) = session.repetitions.all
+    assert run.log.events == [STARTED]
+    assert len((run.folder / EVENTS).read_text().splitlines()) == 1
+
+
+def test_concurrent_reports_start_a_run_once(manager: RunManager) -> None:
+    session = manager.begin(run_request(), None)
+    with ThreadPoolExecutor(8) as pool:
+        reports = [pool.submit(session.take, [STARTED]) for _ in range(8)]
+    refused = [one.exception() for one in reports if one.exception()]
+    assert [type(error) for error in refused] == [RunnerEventError] * 7
+    assert session.repetitions.event_count == 1
