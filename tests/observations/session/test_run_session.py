@@ -1,6 +1,8 @@
 """How a session ends and what it reports, without stores or runners."""
 
 import logging
+import os
+import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -9,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from core.errors import SuperTwinError
 from core.settings.settings import Settings
+from core.settings.state import StackState, write_state
 from observations.errors import RunnerEventError
 from observations.launch import RunnerEvent
 from observations.record import RunSpec
@@ -19,6 +23,7 @@ from observations.session.run_manager import RunManager
 from observations.session.run_request import RunRequest
 from observations.session.run_session import RunSession
 from observations.session.run_state import State
+from tests.servers import ENDS_WITH_US
 
 STARTED = {"event": "started", "start_ns": 1, "exec_ns": 1, "pid": 1}
 
@@ -140,3 +145,34 @@ def test_concurrent_reports_start_a_run_once(manager: RunManager) -> None:
     refused = [one.exception() for one in reports if one.exception()]
     assert [type(error) for error in refused] == [RunnerEventError] * 7
     assert session.repetitions.event_count == 1
+
+
+@pytest.fixture
+def stack_process(tmp_path: Path) -> Iterator[int]:
+    """The pid of a process that is all of the stack."""
+    with subprocess.Popen([*ENDS_WITH_US, "sleep", "987"]) as process:
+        cpus = sorted(os.sched_getaffinity(0))
+        write_state(tmp_path, StackState(process.pid, 0.0, cpus=cpus))
+        yield process.pid
+        process.kill()
+
+
+def test_stack_returns_to_the_cpus_of_runs_that_are_stopped(
+    manager: RunManager, stack_process: int
+) -> None:
+    permitted = os.sched_getaffinity(0)
+    cpu = min(permitted)
+    manager.begin(run_request(cpu, attended=False), None)
+    others = permitted - {cpu} or permitted
+    assert os.sched_getaffinity(stack_process) == others
+    manager.close()
+    assert os.sched_getaffinity(stack_process) == permitted
+
+
+def test_stack_returns_to_the_cpus_of_a_refused_run(
+    manager: RunManager, stack_process: int
+) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    with pytest.raises(SuperTwinError):  # the store does not answer
+        manager.begin(run_request(cpu, metrics=("kernel.all.load",)), None)
+    assert os.sched_getaffinity(stack_process) == os.sched_getaffinity(0)
