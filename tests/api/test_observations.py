@@ -186,6 +186,17 @@ def test_run_outlives_its_host(opened: Closed, gone: str) -> None:
     assert "has no summary of 'mem.util.free'" in points.json()["detail"]
 
 
+def test_page_offers_a_stored_program(opened: Closed, launcher: str, gone: str) -> None:
+    (folder := opened.home / "observations" / gone).mkdir(parents=True)
+    path = f"/observations/{gone}/program"
+    headers = {**bearer(launcher), "Accept": "text/html"}
+    for status in 404, 200:
+        page = opened.client.get(f"{opened.url}/observation/{gone}", headers=headers)
+        assert opened.get(path, launcher).status_code == status
+        assert (f'href="{path}"' in page.text) == (status == 200)
+        (folder / REQUEST).write_text(json.dumps(COMMAND))
+
+
 def test_without_list_or_user_only_the_owner_launches(closed: Closed) -> None:
     owner = read_local_api(closed.home)
     assert owner is not None
