@@ -73,6 +73,7 @@ def test_readers_and_anonymous_clients_cannot_launch(opened: Closed) -> None:
         ({**COMMAND, "timeout": 0}, 422, "timeout"),
         ({**COMMAND, "colour": "red"}, 422, "colour"),
         ({**COMMAND, "cpus": "x"}, 400, "'x' is not a CPU: write 0-3,8"),
+        ({**COMMAND, "cpus": ","}, 400, "',' names no CPU: write 0-3,8"),
         ({**COMMAND, "cpus": "3-1"}, 400, "'3-1' ends before it begins"),
         ({**COMMAND, "cpus": "0", "pin": "compact"}, 400, "give one"),
         ({**COMMAND, "every": "0"}, 400, "0"),
