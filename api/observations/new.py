@@ -130,6 +130,8 @@ def parse_cpus(text: str) -> tuple[int, ...]:
         if int(last or first) < int(first):
             raise UserError(f"{part!r} ends before it begins: write 0-3,8")
         found |= set(range(int(first), min(int(last or first), _MOST_CPUS) + 1))
+    if not found:
+        raise UserError(f"{text[:40]!r} names no CPU: write 0-3,8")
     return tuple(sorted(found))
 
 

@@ -41,9 +41,8 @@ class RunManagerService:
             manager.close()
 
     def _made(self) -> "RunManager":
-        # Imports the validation of plans, which would add a second to the API's start,
-        # and that of events, before the first one arrives.
-        from observations import events  # noqa: F401
+        # Imports the validation of plans and events, which would add a second to the
+        # API's start.
         from observations.session.run_manager import RunManager
 
         manager = RunManager(self._settings)

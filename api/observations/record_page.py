@@ -18,7 +18,7 @@ from api.observations.figures import duration
 from api.observations.measured import FIGURES, MeasuredSeries, find_measured
 from api.observations.permissions import refusal
 from api.observations.pinned import find_pinned, name_of
-from api.observations.stored_files import has_kept
+from api.observations.stored_files import has_kept, has_program
 from api.services import Services
 from api.web import pages
 from api.web.pages import Links, RenderedTerm
@@ -115,6 +115,7 @@ async def record_page(
         spec=spec,
         may_not=may_not,
         is_kept=has_kept(services.settings.home, id_),
+        has_program=has_program(services.settings.home, id_),
         cut=node.cut,
         **pages.triples(node, links),
     )

@@ -1,7 +1,7 @@
 """``/observations``: running observations are followed and ended over HTTP."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import orjson
@@ -126,10 +126,13 @@ async def say(
     """
     session = _found(await services.observing.manager(), id_)
     reported = _events(await read_body(request, _MAX_REPORT_BYTES, "report"))
-    _check_order(session, reported, first)
 
     def take() -> bytes | None:
-        session.take(reported, first)
+        try:
+            session.take(reported, first)
+        except RunnerEventError as error:
+            detail = f"{error}: send what the program printed, in order"
+            raise refused(detail) from None
         return session.program()
 
     more = await to_thread.run_sync(take)
@@ -173,21 +176,6 @@ def _events(body: bytes) -> list["RunnerEvent"]:
         return [event_of(line) for line in body.splitlines() if line.strip()]
     except RunnerEventError as error:
         raise refused(f"{error}: send what the program printed, unchanged") from None
-
-
-def _check_order(
-    session: "RunSession", reported: Sequence["RunnerEvent"], first: int | None
-) -> None:
-    from observations.events import check_order
-
-    known = 0 if first is None else max(session.repetitions.event_count - first, 0)
-    # A session that has ended ignores further events.
-    if session.state.is_over:
-        return
-    try:
-        check_order(session.repetitions.last_event, reported[known:])
-    except RunnerEventError as error:
-        raise refused(f"{error}: send what the program printed, in order") from None
 
 
 async def _stream(

@@ -74,6 +74,13 @@ def has_kept(home: Path, id_: str) -> bool:
     return bool(_NAME.fullmatch(id_)) and (home / _FOLDER / id_).is_dir()
 
 
+def has_program(home: Path, id_: str) -> bool:
+    """Whether the program of a run is available; older builds kept no request."""
+    from observations.session.repetition import REQUEST
+
+    return has_kept(home, id_) and (home / _FOLDER / id_ / REQUEST).is_file()
+
+
 def _program(home: Path, id_: str, caller: Caller) -> bytes:
     from observations.program import program
     from observations.session.repetition import REQUEST, SPEC

@@ -85,6 +85,7 @@ class RunManager:
             session.open()
         except BaseException:
             session.refuse()
+            self._update_cpu_shield(run_request.spec.host)
             raise
         self._sessions[session.id] = session
         return session
@@ -126,6 +127,8 @@ class RunManager:
         for session in own:
             if session.run_request.spec.host in late:
                 session.cancel()
+        # `maintain` does this while the API runs.
+        self._update_cpu_shield(self._settings.host)
 
     def _new(self, run_request: RunRequest, id_: str) -> RunSession:
         return RunSession(self._settings, run_request, id_, self._cpus, self._queues)

@@ -7,6 +7,7 @@ from threading import Lock
 from core.settings.settings import Settings
 from observations.cpus import Cpus
 from observations.errors import CpusTakenError
+from observations.events import check_order
 from observations.launch import RunnerEvent, RunnerHandle
 from observations.record import Outcome, Run, run_of
 from observations.session.host_queues import HostQueues
@@ -53,7 +54,7 @@ class RunSession:
 
     @property
     def state(self) -> State:
-        """The state now; docs/observations.md explains it."""
+        """The state now; docs/reference/observations.md explains it."""
         return self.status.now
 
     @property
@@ -163,11 +164,13 @@ class RunSession:
         """Take events of the runner; read the counters of an ended command first.
 
         ``first`` is the number of events that were sent before these: known ones are
-        skipped.
+        skipped. Raises RunnerEventError, and takes none, if they are out of order.
         """
         with self._lock:
-            self.reset_silence()
             known = 0 if first is None else max(self.repetitions.event_count - first, 0)
+            if not self.state.is_over:  # then it ignores further events
+                check_order(self.repetitions.last_event, events[known:])
+            self.reset_silence()
             for event in events[known:]:
                 self._take(event)
 
@@ -180,26 +183,19 @@ class RunSession:
         """End the command, because nothing is heard of it any more."""
         seconds = time.monotonic() - self._last_heard
         runner = f"the runner on {self.run_request.spec.host}"
-        if self.status.change(Event.LOSE):
-            self.status.problem = (
-                f"lost contact with {runner} (last event {seconds:.0f} s ago)"
-            )
+        problem = f"lost contact with {runner} (last event {seconds:.0f} s ago)"
+        if self.status.change(Event.LOSE, problem):
             self._end_command()
 
     def interrupt(self, reason: str) -> None:
         """Start no further run; `close` then records the current one."""
-        if self.status.change(Event.INTERRUPT):
-            self.status.problem = reason
+        self.status.change(Event.INTERRUPT, reason)
 
     def fail(self, reason: str) -> None:
         """End the session, because its runner failed."""
         with self._lock:
-            if self.state.is_over:
-                return
-            if self.state is not State.OPENED:
-                self.status.change(Event.LOSE)
-            self.status.problem = reason
-            self._end()
+            if not self.state.is_over:
+                self._end(reason)
 
     def close(self) -> None:
         """Start no further run; record an unfinished one as it is."""
@@ -270,12 +266,18 @@ class RunSession:
                 return
         self._end()
 
-    def _end(self) -> None:
-        """Release the CPUs; record what ran and release the rest in the background."""
-        run = self.repetitions.latest
-        if self.state is not State.OPENED or not self.status.change(Event.REFUSE):
-            self.status.change(Event.END)
+    def _end(self, failure: str = "") -> None:
+        """Release the CPUs; record what ran and release the rest in the background.
+
+        ``failure`` says how the runner failed.
+        """
+        run, status = self.repetitions.latest, self.status
+        # Set before the state: a session that is over is forgotten by this time.
         self.ended = time.time()
+        if self.state is not State.OPENED or not status.change(Event.REFUSE, failure):
+            if failure:
+                status.change(Event.LOSE, failure)
+            status.change(Event.END)
         if run and not run.is_over:
             self._recorder.record(run)
         self._recorder.release(self.repetitions.all)

@@ -1,6 +1,6 @@
 """The states of a requested run, and every transition between them.
 
-docs/observations.md explains both; a test compares its tables with these.
+docs/reference/observations.md explains both; a test compares its tables with these.
 """
 
 import logging
@@ -134,8 +134,8 @@ class RunState:
         """How long this state has lasted."""
         return time.monotonic() - self._since
 
-    def change(self, event: Event) -> bool:
-        """Apply an event; False if it comes too late.
+    def change(self, event: Event, problem: str = "") -> bool:
+        """Apply an event and set its problem; False if it comes too late.
 
         Raises RuntimeError if the event cannot happen now: a fault of the caller.
         """
@@ -145,6 +145,8 @@ class RunState:
                 if before in TOO_LATE.get(event, ()):
                     return False
                 raise RuntimeError(f"observation {self._id}: {event} while {before}")
+            # Readers do not lock, so set the problem first.
+            self.problem = problem or self.problem
             self.now, self._since = after, time.monotonic()
         _LOG.debug("observation %s: %s -> %s (%s)", self._id, before, after, event)
         return True

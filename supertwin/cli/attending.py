@@ -86,6 +86,7 @@ class AttendedRunner:
             for event in _placed(_started(running), self._boot):
                 if not output.show(event) or event["event"] == "refused":
                     cancel()
+                self._runs.note_refusal(event)
                 self._queue(event)
                 if event["event"] == "over":
                     running.release()

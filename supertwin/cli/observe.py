@@ -26,6 +26,15 @@ _SHOWN_BYTES = 1 << 20
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
+def _named_cpus(_: click.Context, __: click.Parameter, text: str | None) -> str:
+    """Refuse an empty list, as of an unset variable: the run would not be pinned."""
+    if text == "":
+        raise click.BadParameter(
+            "the list is empty: name CPUs such as 0-3,8, or omit the option"
+        )
+    return text or ""
+
+
 # Options after the command belong to it, as with `env` and `nice`.
 @click.command("observe", context_settings={"allow_interspersed_args": False})
 @click.argument("argv", metavar="-- COMMAND…", nargs=-1, required=True)
@@ -40,7 +49,10 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
     "--threads", default="", metavar="N", help="Number of CPUs that --pin chooses."
 )
 @click.option(
-    "--cpus", default="", metavar="LIST", help="CPUs to bind it to, such as 0-3,8."
+    "--cpus",
+    callback=_named_cpus,
+    metavar="LIST",
+    help="CPUs to bind it to, such as 0-3,8.",
 )
 @click.option("--metric", "metrics", multiple=True, help="Metric, named as in PCP.")
 @click.option("--metrics", "listed", default="", hidden=True)
@@ -151,6 +163,7 @@ def _follow(api: ApiClient, session: Any) -> int:
         for event in api.events(f"{path}/events"):
             if not output.show(event):
                 cancel()
+            runs.note_refusal(event)
             status = status_of(event, status)
             if event["event"] == "ended":
                 _say_what_is_missing(event["output"])

@@ -73,6 +73,7 @@ def test_readers_and_anonymous_clients_cannot_launch(opened: Closed) -> None:
         ({**COMMAND, "timeout": 0}, 422, "timeout"),
         ({**COMMAND, "colour": "red"}, 422, "colour"),
         ({**COMMAND, "cpus": "x"}, 400, "'x' is not a CPU: write 0-3,8"),
+        ({**COMMAND, "cpus": ","}, 400, "',' names no CPU: write 0-3,8"),
         ({**COMMAND, "cpus": "3-1"}, 400, "'3-1' ends before it begins"),
         ({**COMMAND, "cpus": "0", "pin": "compact"}, 400, "give one"),
         ({**COMMAND, "every": "0"}, 400, "0"),
@@ -184,6 +185,17 @@ def test_run_outlives_its_host(opened: Closed, gone: str) -> None:
         assert "./solver" in page(path)
     points = opened.get(f"/observations/{gone}/series?metric=mem.util.free")
     assert "has no summary of 'mem.util.free'" in points.json()["detail"]
+
+
+def test_page_offers_a_stored_program(opened: Closed, launcher: str, gone: str) -> None:
+    (folder := opened.home / "observations" / gone).mkdir(parents=True)
+    path = f"/observations/{gone}/program"
+    headers = {**bearer(launcher), "Accept": "text/html"}
+    for status in 404, 200:
+        page = opened.client.get(f"{opened.url}/observation/{gone}", headers=headers)
+        assert opened.get(path, launcher).status_code == status
+        assert (f'href="{path}"' in page.text) == (status == 200)
+        (folder / REQUEST).write_text(json.dumps(COMMAND))
 
 
 def test_without_list_or_user_only_the_owner_launches(closed: Closed) -> None:

@@ -65,7 +65,7 @@ def test_missing_command_leaves_nothing(stack: Stack) -> None:
     )
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(
-        "there is no command '/no/such': give its path, or fix PATH"
+        "there is no command '/no/such': give its path, or fix PATH [launch-failed]"
     )
     wait_until(lambda: plans(stack) == {"monitor"})
     assert asked(stack, "?run a st:ObservationInterface") == before
@@ -76,8 +76,20 @@ def test_offline_cpus_are_refused_and_released(stack: Stack) -> None:
     for _ in range(2):
         done = stack.run("observe", "--cpus", "0,4000", "--", "true", check=False)
         assert done.returncode == 2
-        assert done.stderr == "supertwin: CPUs 4000 are not online: choose others\n"
+        (line,) = done.stderr.splitlines()
+        assert line == (
+            "supertwin: CPUs 4000 are not online: choose others [launch-failed]"
+        )
     assert asked(stack, "?run a st:ObservationInterface") == before
+
+
+def test_missing_folder_is_refused(stack: Stack) -> None:
+    done = stack.run("observe", "--cwd", "/no/such", "--", "true", check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "supertwin: the folder '/no/such' cannot be entered: No such file or directory "
+        "[launch-failed]\n"
+    )
 
 
 def test_detached_child_is_killed_and_reported(stack: Stack) -> None:
@@ -143,6 +155,9 @@ def test_run_on_another_host_is_recorded(near: Stack, there: Sshd) -> None:
     wait_until(lambda: asked(near, where))
     (found,) = asked(near, where)
     assert found["host"].endswith("/twin/node9")
+    refused = near.run("observe", "--host", "node9", "--", "/no/such", check=False)
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("give its path, or fix PATH [launch-failed]\n")
     assert found["thread"].endswith("/twin/node9/thread/0")
 
 

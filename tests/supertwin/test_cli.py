@@ -107,14 +107,19 @@ def closing(
     [
         (["observe", "--metricss", "a", "sleep", "0"], "No such option '--metricss'"),
         (["observe", "--nonsense", "--", "true"], "No such option '--nonsense'"),
+        (
+            ["observe", "--cpus", "", "--", "true"],
+            "Invalid value for '--cpus': the list is empty: name CPUs",
+        ),
     ],
 )
-def test_unknown_option_of_observe_is_not_the_command(
+def test_bad_option_of_observe_is_refused_in_one_line(
     env: dict[str, str], words: list[str], message: str
 ) -> None:
     done = run(env, *words)
     assert done.returncode == 2
     assert message in done.stderr
+    assert done.stderr.endswith(" [bad-usage]\n")
     assert len(done.stderr.splitlines()) == 1
 
 
