@@ -21,6 +21,7 @@ from core.errors import INTERNAL, PROBLEM_TYPES, ApiError
 
 MEDIA_TYPE = "application/problem+json"
 INVALID = "invalid-request"
+UNKNOWN_PATH, WRONG_METHOD, BAD_REQUEST = "unknown-path", "wrong-method", "bad-request"
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PATH = "/~:@!$&'()*+,;="
 _HEADERS = {
@@ -28,6 +29,8 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "Vary": "Accept",
 }
+# Codes of refusals by the framework, by HTTP status.
+_CODES = {404: UNKNOWN_PATH, 405: WRONG_METHOD}
 # Renders a problem document, with these headers, for a client that prefers a page.
 Draw = Callable[[Request, Mapping[str, Any], Mapping[str, str]], Response | None]
 
@@ -80,13 +83,13 @@ def _document(
     title: str,
     detail: str,
     *,
-    code: str = "",
+    code: str,
     headers: Mapping[str, str] | None = None,
     members: Mapping[str, Any] | None = None,
     drawn: bool = True,
 ) -> Response:
     content = {
-        "type": PROBLEM_TYPES + code if code else "about:blank",
+        "type": PROBLEM_TYPES + code,
         "title": title,
         "status": status,
         "detail": detail,
@@ -128,7 +131,9 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         headers = {"Allow": ", ".join(_allowed(request))}
         detail = f"{request.method} is not allowed; allowed: {headers['Allow']}"
-    return _document(request, error.status_code, title, detail, headers=headers)
+    code = _CODES.get(error.status_code, BAD_REQUEST)
+    status = error.status_code
+    return _document(request, status, title, detail, code=code, headers=headers)
 
 
 def _allowed(request: Request) -> list[str]:

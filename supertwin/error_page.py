@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from api.problems import INVALID
+from api.problems import BAD_REQUEST, INVALID, UNKNOWN_PATH, WRONG_METHOD
 from core.errors import (
     DISK_FULL,
     FAILED,
@@ -94,6 +94,9 @@ _OTHERS = (
     Occurrence(
         INVALID, "The request does not fit the OpenAPI document", USER_CAN_FIX, 422
     ),
+    Occurrence(UNKNOWN_PATH, "Nothing is served at this path", USER_CAN_FIX, 404),
+    Occurrence(WRONG_METHOD, "The path does not take the method", USER_CAN_FIX, 405),
+    Occurrence(BAD_REQUEST, "The request cannot be read", USER_CAN_FIX, 400),
 )
 
 

@@ -124,6 +124,6 @@ def _refusal(status: int, text: bytes) -> SuperTwinError:
 
 
 def _code(problem: Any) -> str:
-    """The code of a problem; empty for one of the framework, such as `about:blank`."""
+    """The code of a problem; empty for one of another server, such as `about:blank`."""
     type_ = str(problem.get("type", ""))
     return type_.removeprefix(PROBLEM_TYPES) if type_.startswith(PROBLEM_TYPES) else ""

@@ -19,6 +19,7 @@ import click
 from core.settings.home import home_of
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.attending import attend, starter
+from supertwin.cli.parameters import FiniteNumber
 from supertwin.cli.run_input import handed_on
 from supertwin.cli.run_output import CommandOutput, Runs, interruptible, say, status_of
 
@@ -74,7 +75,7 @@ def _named_cpus(_: click.Context, __: click.Parameter, text: str | None) -> str:
 @click.option("--cwd", default="", help="Folder to run in; default: this one.")
 @click.option(
     "--timeout",
-    type=float,
+    type=FiniteNumber(min=0, min_open=True),
     metavar="SECONDS",
     default=None,
     help="End the command after this time.",

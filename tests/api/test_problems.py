@@ -8,6 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from api.app import create_app
+from core.errors import PROBLEM_TYPES
 from core.settings.home import DEFAULT
 from core.settings.settings import Settings
 
@@ -124,6 +125,7 @@ def test_browsers_get_a_page(
     assert message in page.text and "<script>" not in page.text
     assert f"Status {status}" in page.text and 'href="/dashboards"' in page.text
     document = ask(app, method, path)
+    assert document.json()["type"].startswith(PROBLEM_TYPES)
     assert page.headers.get("allow") == document.headers.get("allow")
     for answer in (page, document):
         assert answer.headers.get_list("vary") == ["Accept"]
