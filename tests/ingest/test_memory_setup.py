@@ -88,7 +88,7 @@ def test_choice_is_read_from_brackets(text: str | None, choice: str | None) -> N
 
 def test_invalid_texts_are_refused() -> None:
     assert parse_node_memory("Knoten 0 MemTotal: 3 MB") is None
-    with pytest.raises(MalformedSourceError, match="/proc/swaps has a line"):
+    with pytest.raises(MalformedSourceError, match="/proc/swaps has an invalid line"):
         parse_swaps("Filename\n/dev/sda2 partition many 0 -2\n")
 
 

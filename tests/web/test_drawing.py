@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -11,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from ingest.hwloc.topology_file import keep_xml
 from tests.dashboards.synthetic_facts import big_document, topology
+from tests.servers import wait_until
 from tests.web.conftest import Open
 from tests.web.site import BIG, HOSTILE, QUIET, Site
 
@@ -197,7 +199,14 @@ def test_unreachable_store_is_shown_until_it_returns(visit: Open, site: Site) ->
 
 
 def test_load_of_a_host_is_served(site: Site) -> None:
-    found = site.get(f"/twin/{BIG}/load").json()
+    found: dict[str, Any] = {}
+
+    def is_complete() -> bool:
+        found.update(site.get(f"/twin/{BIG}/load").json())
+        return None not in found["busy"].values()
+
+    # The store was restarted just before.
+    wait_until(is_complete, what="the load of every thread")
     assert len(found["busy"]) == 128 and found["problem"] == ""
     assert all(0 <= share <= 1 for share in found["busy"].values())
     assert f"{site.url}/twin/{BIG}/thread/127" in found["busy"]
