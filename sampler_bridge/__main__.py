@@ -17,6 +17,7 @@ from core.linux import pmapi, priority
 from core.linux.cgroups.errors import CgroupError
 from core.linux.cgroups.roots import CgroupRoot, parse_roots
 from core.linux.signals import StopSignal
+from core.linux.ssh.client import avoid_vfork
 from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import StateError
 from sampler_bridge.fleet import SamplingSite
@@ -102,6 +103,7 @@ def _raise_priority(wanted: str) -> None:
     """Raise the priority of the threads, and shorten the wait for the GIL."""
     got = priority.take(wanted)
     sys.setswitchinterval(_SWITCH_SECONDS)
+    avoid_vfork()
     # Objects that exist now stay. Garbage collection over them would delay all threads.
     gc.freeze()
     if got != wanted:

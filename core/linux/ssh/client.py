@@ -59,6 +59,15 @@ def ssh_argv(
     return ("ssh", *read, *given, *more, *user, *port, "--", address.host)
 
 
+def avoid_vfork() -> None:
+    """Let other threads of this process run while it starts a program.
+
+    vfork holds the GIL until the program is loaded. On a busy machine that took
+    seconds, in which no host was sampled. Python documents this switch.
+    """
+    subprocess._USE_VFORK = False  # type: ignore[misc]
+
+
 class Ssh:
     """An ssh process; the end of its stderr is kept in ``complaints``.
 
