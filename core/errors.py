@@ -27,7 +27,7 @@ PROBLEM_TYPES = "https://w3id.org/supertwin/problem/"
 class SuperTwinError(Exception):
     """Something failed that has no code of its own; the text says what.
 
-    The text is one line that names the thing and the cure. ``code`` is stable: scripts
+    The text is one line that names the thing and the fix. ``code`` is stable: scripts
     and other code react to it. ``status`` answers a request that failed because of it;
     ``lines`` say more.
     """

@@ -50,13 +50,13 @@ class SourceMissingError(ProbeSourceError):
 class SourceRefusedError(ProbeSourceError):
     """A source exists, but failed or took too long.
 
-    ``problem`` is the text without the cure; ``printed`` is what its program printed.
+    ``problem`` is the text without the fix; ``printed`` is what its program printed.
     """
 
     code = "source-failed"
 
-    def __init__(self, problem: str, cure: str = "", printed: str = "") -> None:
-        super().__init__(f"{problem}: {cure}" if cure else problem)
+    def __init__(self, problem: str, fix: str = "", printed: str = "") -> None:
+        super().__init__(f"{problem}: {fix}" if fix else problem)
         self.problem, self.printed = problem, printed
 
 

@@ -34,7 +34,7 @@ class LikwidWork:
     cpu: int
 
 
-def cure(architecture: str) -> str:
+def install_hint(architecture: str) -> str:
     """Say how to install it; ``architecture`` is the kernel's name of the processor."""
     if architecture == "x86_64":
         return "`apt install likwid`"

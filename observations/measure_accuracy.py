@@ -85,7 +85,8 @@ def measure(
     events = judged_events(twin, host)
     if host == settings.host and which(likwid.PROGRAM) is None:
         raise UserError(
-            f"no {likwid.PROGRAM} here: {likwid.cure(machine())}", code="not-installed"
+            f"no {likwid.PROGRAM} here: {likwid.install_hint(machine())}",
+            code="not-installed",
         )
     found: list[Accuracy] = []
     for kernel in kernels:

@@ -103,5 +103,5 @@ def _unknown(text: str, names: Sequence[str]) -> str:
     near = get_close_matches(text[:100], sorted({*names}), n=3, cutoff=0.5)
     if near:
         return f"no host {text[:100]!r}; near: {', '.join(near)}"
-    cure = "`supertwin query fleet/find` lists them" if names else "the twin has none"
-    return f"no host {text[:100]!r}: {cure}"
+    fix = "`supertwin query fleet/find` lists them" if names else "the twin has none"
+    return f"no host {text[:100]!r}: {fix}"

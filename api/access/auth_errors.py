@@ -12,18 +12,18 @@ def unauthenticated(settings: Settings, role: TokenRole, wrong: str = "") -> Api
     """401: missing or wrong credentials; ``wrong`` describes what is wrong."""
     error = ', error="invalid_token"' if wrong else ""
     challenge = f'Bearer realm="SuperTwin"{error}'
-    cure = f"send `Authorization: Bearer TOKEN`, made by {_add(role)}"
+    fix = f"send `Authorization: Bearer TOKEN`, made by {_add(role)}"
     if role is TokenRole.READER and has_account(settings):
         challenge = f"{_BASIC}, {challenge}"
-        cure += (
+        fix += (
             ", or the user and the password that SUPERTWIN_READER_USER and "
             "SUPERTWIN_READER_PASSWORD set, by HTTP's Basic scheme"
         )
     headers = {"WWW-Authenticate": challenge}
     if not wrong:
-        return ApiError(401, "token-needed", "A token is needed", cure, headers=headers)
+        return ApiError(401, "token-needed", "A token is needed", fix, headers=headers)
     title = "The token is not accepted"
-    return ApiError(401, "token-refused", title, f"{wrong}: {cure}", headers=headers)
+    return ApiError(401, "token-refused", title, f"{wrong}: {fix}", headers=headers)
 
 
 def insufficient_role(name: str, role: TokenRole, needed: TokenRole) -> ApiError:

@@ -18,7 +18,7 @@ from core.errors import USER_CAN_FIX, ApiError, SuperTwinError
 
 
 class QueriesError(SuperTwinError):
-    """Root of the errors about queries; its text is one line with the cure."""
+    """Root of the errors about queries; its text is one line with the fix."""
 
     exit_code = USER_CAN_FIX
 

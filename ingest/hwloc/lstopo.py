@@ -54,8 +54,8 @@ def _run(argv: tuple[str, ...]) -> bytes:
         return run_tool(argv, "hwloc-nox", _TIMEOUT)
     except SourceRefusedError as error:
         # The user cannot repeat the command: its input file is gone.
-        cure = "export the topology again with `lstopo --of xml`, and ingest it"
-        raise SourceRefusedError(error.problem, cure) from None
+        fix = "export the topology again with `lstopo --of xml`, and ingest it"
+        raise SourceRefusedError(error.problem, fix) from None
 
 
 def plain(text: str) -> str:

@@ -130,8 +130,8 @@ def _refused(
         )
     lines = command.last_lines()
     why = f"; its last line: {printable(lines[-1])}" if lines else ""
-    cure = f"see what `ssh {where} python3 --version` prints"
-    return RemoteError(f"{where} gave no copy of itself: {error}{why}; {cure}")
+    fix = f"see what `ssh {where} python3 --version` prints"
+    return RemoteError(f"{where} gave no copy of itself: {error}{why}; {fix}")
 
 
 def _probe(

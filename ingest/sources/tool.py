@@ -20,7 +20,7 @@ def run_tool(
 ) -> bytes:
     """Return a tool's output, at most 64 MiB, within ``timeout`` seconds.
 
-    ``package`` is the Debian package named in the error's cure; with ``any_status`` the
+    ``package`` is the Debian package named in the error's fix; with ``any_status`` the
     exit status is ignored. Raises SourceMissingError, SourceRefusedError (time, exit
     status) and MalformedSourceError (too much output).
     """

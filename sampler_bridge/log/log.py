@@ -107,8 +107,8 @@ class Log:
                 self._append_in_place_of_taken(tick_ms, rows, packed)
             except OSError as error:
                 self.failure = error
-                cure = f"{error.strerror}: make room on its disk, or fix it"
-                raise NotLoggedError(cure, self._dropped) from error
+                reason = f"{error.strerror}: make room on its disk, or fix it"
+                raise NotLoggedError(reason, self._dropped) from error
             self.failure = None
             dropped = self._dropped
         self._call()

@@ -19,7 +19,7 @@ from sampling.cost.live import value_counts
 from sampling.cost.load import SamplingLoad
 from sampling.cost.model import CostModel
 from sampling.cost.saved_model import current_model
-from sampling.cost.wording import CURE
+from sampling.cost.wording import FIX
 from sampling.counters.counters import PlannedCounters, planned, sampled_of
 from sampling.errors import BridgeError
 from sampling.plans.instances import PlanMetric, sampled
@@ -104,7 +104,7 @@ def _counters(
 def check_cost(settings: Settings, found: PlanCost) -> None:
     """Raise UserError if a plan costs more than may be added without consent."""
     if beyond := beyond_limit(settings, found):
-        calibrate = f"{CURE}; or " if found.model.is_default else ""
+        calibrate = f"{FIX}; or " if found.model.is_default else ""
         raise UserError(
             f"the plan exceeds what is added without confirmation: {beyond}; "
             f"{calibrate}sample less often or fewer instances, raise the limit, "

@@ -11,7 +11,7 @@ from sampling.cost.model import CostModel
 
 _STEPS = ("B", "kB", "MB", "GB", "TB", "PB")
 _OURS = {PMCD: "pmcd", BRIDGE: "bridge", STORE: "store"}
-CURE = "`supertwin sample calibrate` measures this machine"
+FIX = "`supertwin sample calibrate` measures this machine"
 
 
 def one_line(load: SamplingLoad, cost: CostEstimate, model: CostModel) -> str:
@@ -23,7 +23,7 @@ def one_line(load: SamplingLoad, cost: CostEstimate, model: CostModel) -> str:
     return (
         f"it adds {summary}: about {as_number(cpu.value)} % of one CPU core "
         f"({as_number(cpu.low)} to {as_number(cpu.high)}) and {disk} a day on disk"
-        f"{f', by the default model: {CURE}' if model.is_default else ''}"
+        f"{f', by the default model: {FIX}' if model.is_default else ''}"
     )
 
 
@@ -125,7 +125,7 @@ def _default_lines(model: CostModel) -> Iterator[str]:
     errors = (
         f"{name} by a factor of {figures(by)}" for name, by in model.error.items()
     )
-    yield f"  on other machines it may be wrong: {', '.join(errors)}; {CURE}"
+    yield f"  on other machines it may be wrong: {', '.join(errors)}; {FIX}"
 
 
 def as_document(

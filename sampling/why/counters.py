@@ -59,13 +59,13 @@ def _unplanned(host: str, name: str, found: Sequence[Evidence]) -> Finding | Non
     if not missing:
         return None
     option = "--event" if "::" in name else "--role"
-    cure = f"`supertwin sample add --host {host} {option} {name} --period 1s`"
+    fix = f"`supertwin sample add --host {host} {option} {name} --period 1s`"
     ages = [one.sample.age for one in missing if one.sample]
     if ages:
         age = figures(min(ages))
         reason = f"no plan samples {name!r} any more; its last value is {age} s old"
-        return Finding("plan removed", f"{reason}: {cure}")
-    return Finding("not planned", f"no plan samples {name!r} on {host!r}: {cure}")
+        return Finding("plan removed", f"{reason}: {fix}")
+    return Finding("not planned", f"no plan samples {name!r} on {host!r}: {fix}")
 
 
 def _first(found: Sequence[Evidence]) -> Finding:

@@ -90,8 +90,8 @@ def test_all_errors_have_one_root() -> None:
 def test_errors_have_exit_and_http_statuses(
     kind: type[SuperTwinError], exit_status: int, status: int
 ) -> None:
-    error = kind("the thing:\nthe cure")
-    assert error_lines(error) == ["the thing: the cure"]
+    error = kind("the thing:\nthe fix")
+    assert error_lines(error) == ["the thing: the fix"]
     assert (exit_code(error), error.status) == (exit_status, status)
 
 

@@ -175,8 +175,8 @@ def test_error_names_position_value_and_expectation(
     with pytest.raises(ProbeDocumentError) as caught:
         check_document(replaced(tuple(steps), value))
     assert message in str(caught.value)
-    cure = "write it again with `supertwin probe --out FILE`"
-    assert str(caught.value).endswith(cure)
+    fix = "write it again with `supertwin probe --out FILE`"
+    assert str(caught.value).endswith(fix)
 
 
 @pytest.mark.parametrize("xml", [None, 7, "<topology/>"])

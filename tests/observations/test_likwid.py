@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from observations.errors import BenchmarkError
-from observations.likwid import KERNELS, LikwidWork, command, cure, read_work
+from observations.likwid import KERNELS, LikwidWork, command, install_hint, read_work
 
 ITERATIONS = 100
 # FLOPs, loads and stores for each element, by the formulas of the kernels.
@@ -28,8 +28,8 @@ def worked(kernel: str) -> LikwidWork:
 
 
 def test_missing_package_is_reported() -> None:
-    assert cure("x86_64") == "`apt install likwid`"
-    assert "x86-64, not for aarch64" in cure("aarch64")
+    assert install_hint("x86_64") == "`apt install likwid`"
+    assert "x86-64, not for aarch64" in install_hint("aarch64")
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="likwid is for x86_64 here")

@@ -47,7 +47,7 @@ _SHORTEST_SECONDS = 0.02
 # lives for 0.2 s is noticed, and a thousand that come and go cost no more.
 _SAVED_SECONDS = 0.5
 MOST = 4096
-_CURES = {
+_FIXES = {
     errno.EACCES: "let the bridge's account read it",
     errno.EPERM: "let the bridge's account read it",
     errno.EMFILE: "raise the bridge's limit of open files (ulimit -n)",
@@ -308,10 +308,10 @@ def _problems(
 
 
 def _unread(path: str, number: int) -> str:
-    cure = _CURES.get(number, "free what the system lacks")
+    fix = _FIXES.get(number, "free what the system lacks")
     return (
         f"cgroup folder {path} cannot be read ({os.strerror(number)}), so the groups "
-        f"below it count as running: {cure}"
+        f"below it count as running: {fix}"
     )
 
 

@@ -27,7 +27,7 @@ from tests.servers import ROOT, Fuseki
 
 Run = Callable[..., Result]
 
-CURE = "`supertwin sample calibrate` measures this machine"
+FIX = "`supertwin sample calibrate` measures this machine"
 FAST = ("sample", "add", USER, "--period", "1ms", "--plan", "fast")
 
 
@@ -91,7 +91,7 @@ def test_estimates_before_a_calibration_name_the_default_model(run: Run) -> None
         assert "this machine is not calibrated: by the default model" in message
         assert "measured on" in message
         assert "on other machines it may be wrong: cpu by a factor of" in message
-        assert CURE in message
+        assert FIX in message
     for found, part in (
         (estimated(run, *words), "total"),
         (estimated(run, "--fleet"), "host"),
@@ -125,7 +125,7 @@ def test_calibration_replaces_the_default_model(
 def test_plan_within_the_limit_is_added_naming_the_model(run: Run) -> None:
     done = run("sample", "add", USER, "--period", "0.5s", "--plan", "slow")
     assert (done.exit_code, done.stdout) == (0, "slow: 1 metric every 0.5s\n")
-    assert f"a day on disk, by the default model: {CURE}" in done.stderr
+    assert f"a day on disk, by the default model: {FIX}" in done.stderr
     good(run, "remove", "slow")
 
 
@@ -133,7 +133,7 @@ def test_plan_beyond_the_limit_is_refused(run: Run) -> None:
     done = run(*FAST)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "by the default model, SUPERTWIN_SAMPLE_MAX_CPU is 25" in done.stderr
-    assert f"{CURE}; or sample less often" in done.stderr
+    assert f"{FIX}; or sample less often" in done.stderr
     assert "fast" not in listed(run)
     assert run(*FAST, "--yes").exit_code == 0
     good(run, "remove", "fast")

@@ -89,6 +89,6 @@ function iso(seconds) {
   return new Date(seconds * 1000).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-function invalid(given, cure) {
-  return { ...DEFAULT, problem: `the range ${given} is not understood: ${cure}` };
+function invalid(given, fix) {
+  return { ...DEFAULT, problem: `the range ${given} is not understood: ${fix}` };
 }

@@ -62,7 +62,7 @@ def test_invalid_address_is_refused(text: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "cure"),
+    ("message", "fix"),
     [
         (
             ["@@@@@", "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @"],
@@ -75,9 +75,9 @@ def test_invalid_address_is_refused(text: str, why: str) -> None:
         ([], "it gives no reason"),
     ],
 )
-def test_every_refusal_is_one_line_with_a_fix(message: list[str], cure: str) -> None:
+def test_every_refusal_is_one_line_with_a_fix(message: list[str], fix: str) -> None:
     line = explain(Address("n1"), message)
-    assert cure in line
+    assert fix in line
     assert line.isprintable()
 
 
