@@ -101,7 +101,9 @@ def _bridge(bridge: BridgeStatus) -> ServiceHealth:
 def _pmcd(bridge: BridgeStatus) -> ServiceHealth:
     """The state of PMCD as seen by the bridge, which depends on it."""
     if not bridge.up:
-        return ServiceHealth(ok=False, reason="unknown, because the bridge is down")
+        return ServiceHealth(
+            ok=False, reason="unknown, because the bridge does not run"
+        )
     if bridge.not_sampled:
         return ServiceHealth(ok=False, reason="the bridge does not use it")
     reason = bridge.pcp_reason

@@ -47,8 +47,8 @@ async def telemetry(
 ) -> Response:
     """Selector, unit, component, plan, last value and its age in seconds.
 
-    `instance` is `~` for a metric without instances. If the series store is down, the
-    answer has no value, and `storeReason` says why.
+    `instance` is `~` for a metric without instances. If the series store is
+    unreachable, the answer has no value, and `storeReason` says why.
     """
     media_type = accepted(request)
     name = None if instance == NO_INSTANCE else decoded(instance)
@@ -58,7 +58,7 @@ async def telemetry(
 
 
 async def read(services: Services, selector: str) -> TelemetryReading:
-    """Read the last sample of a series; if the store is down, return the reason."""
+    """Read the last sample of a series, or the reason if the store is unreachable."""
     try:
         return TelemetryReading(await services.store.last(selector))
     except StoreError as error:

@@ -116,8 +116,8 @@ def rebind(
     """Rebind each name after the end of its process; return the new state.
 
     If several processes match, take the one that started first, with the lowest number.
-    Raises SourceError, and EndpointError if the graph store is away: nothing is lost
-    then, the next call does the work.
+    Raises SourceError, and EndpointError if the graph store is unreachable: nothing is
+    lost then, the next call does the work.
     """
     result, running = [], None
     for one in named:

@@ -57,8 +57,8 @@ def events(running: RunnerHandle, uid: int | None = None) -> Iterator[RunnerEven
     """Yield a runner's events up to the one that says how the command ended.
 
     ``uid`` is the user that the runner runs as, if it is not ours. If the runner ends
-    without such an event, as when its host goes down, end what is left of the command
-    on this machine and raise LaunchError.
+    without such an event, as when its host stops, end what is left of the command on
+    this machine and raise LaunchError.
     """
     rest = b""
     started: RunnerEvent = {}

@@ -3,7 +3,7 @@
 It needs only Python 3.8 or newer, so that it can be sent to the host of the command; a
 last line that calls `run` completes the program. The command is an argument vector and
 runs in its own session. Processes that it leaves behind are adopted and ended: none
-outlives the run. If the reader of the lines goes away, the run is cancelled.
+outlives the run. If the reader of the lines ends, the run is cancelled.
 
 Times are Unix time in ns, sizes are in bytes.
 """

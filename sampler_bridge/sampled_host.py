@@ -141,7 +141,7 @@ class SampledHost(Worker):
     def is_disposable(self) -> bool:
         """Whether it is unwanted, has ended, and no killed store can need its points.
 
-        A store that is down may have been killed.
+        An unreachable store may have been killed.
         """
         is_needed = self.is_wanted or not self.has_ended or self.outbox.has_more
         if is_needed or not self._writer.state.up:

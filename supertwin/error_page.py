@@ -50,7 +50,7 @@ MEANINGS = {
     "bad-observation": "The request for a run contradicts itself or cannot be read",
     "body-too-large": "The body of the request is too large",
     "bridge-broken": "A part of the bridge broke",
-    "export-failed": "A store was away while a run was exported",
+    "export-failed": "A store was unreachable while a run was exported",
     "no-address": "No ssh address of the host is known",
     "not-running": "The stack does not run",
     "observation-failed": "The record of a run cannot be read",

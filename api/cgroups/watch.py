@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 async def follow_cgroups(services: Services) -> None:
     """Follow the bridge's list until cancelled.
 
-    If the graph store is down, nothing is lost: the list is read again later.
+    If the graph store is unreachable, nothing is lost: the list is read again later.
     """
     settings, logged, seen, read_at = services.settings, "", 0, 0.0
     path = settings.home / "bridge" / LEDGER_FILE

@@ -55,12 +55,13 @@ _HEADERS = {
             "description": "Events: `window` (an object as /series gives it) for each "
             'panel with series, `tick` (`{"time": …, "panels": {id: [values]}, '
             '"bounded": {id: [[series, 0, measured]]}}`) for '
-            "each step after it, `problem` while a store is down, `recovered` and "
-            "fresh windows afterwards, `changed` when the twin of the host has changed",
+            "each step after it, `problem` while a store is unreachable, `recovered` "
+            "and fresh windows afterwards, `changed` when the twin of the host has "
+            "changed",
             "content": {MEDIA_TYPE: {}},
         },
         **ANSWERS,
-        503: {"description": "The graph store is down, or too many streams are open"},
+        503: {"description": "The graph store is unreachable, or too many streams"},
     },
 )
 async def live(

@@ -41,7 +41,7 @@ NOT_FOUND: dict[str, Any] = {
 ANSWERS: dict[int | str, dict[str, Any]] = {
     400: {"description": "No host named, and several known: the detail names them"},
     404: NOT_FOUND,
-    503: {"description": "The graph store is down"},
+    503: {"description": "The graph store is unreachable"},
 }
 _REDIRECT: dict[int | str, dict[str, Any]] = {
     307: {"description": "Redirect to the same address with the host"}

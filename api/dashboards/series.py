@@ -50,7 +50,7 @@ class TimeRange:
         **ANSWERS,
         400: {"description": "Invalid range of time, or a panel without series"},
         502: {"description": "The series store rejects the panel's expression"},
-        503: {"description": "The series store or the graph store is down"},
+        503: {"description": "The series store or the graph store is unreachable"},
     },
 )
 async def panel_series(

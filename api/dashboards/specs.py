@@ -126,7 +126,7 @@ class DashboardCache:
     async def recent(self, name: str, host: str) -> CachedDashboard:
         """Like `get`, but the state of the twin may be a second old.
 
-        If the graph store is down, return the last dashboard.
+        If the graph store is unreachable, return the last dashboard.
         """
         kept = self._kept.get((name, host))
         if kept and time.monotonic() - kept.seen[-1] < _RECENT_S:

@@ -18,7 +18,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class StoreProblem:
-    """A store is down."""
+    """A store is unreachable."""
 
     detail: str
 

@@ -22,7 +22,8 @@ router = APIRouter(tags=["Twin"])
 async def load(request: Request, services: Use, host: Segment) -> Response:
     """Shares from 0 to 1 by IRI of the thread, null without a recent sample.
 
-    Threads that are not sampled are absent. `problem` is set if the store is down.
+    Threads that are not sampled are absent. If the store is unreachable, `problem` says
+    so.
     """
     name = decoded(host)
     found = await while_connected(request, _load(services, name))

@@ -59,7 +59,7 @@ async def telemetry(request: Request, services: Use, iri: Iri) -> Response:
     """Sampled series of a component: last values, ages, the last 15 minutes.
 
     Counters are charted as rates; `bounded` has [place, measured] for each value that
-    exceeds its maximum. `problem` is set if the series store is down.
+    exceeds its maximum. `problem` is set if the series store is unreachable.
     """
     node, host = _component(services, iri)
     work = _telemetry(services, host, node)

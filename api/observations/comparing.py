@@ -80,7 +80,7 @@ Tolerance = Annotated[
 TOLERANCE = 5.0
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     404: {"description": "No such run or group"},
-    503: {"description": "A store is down"},
+    503: {"description": "A store is unreachable"},
 }
 
 

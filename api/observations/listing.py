@@ -65,7 +65,7 @@ def _declared(param: Param) -> dict[str, Any]:
     response_class=Response,
     responses={
         400: {"description": "An unknown parameter, or an invalid value"},
-        503: {"description": "The graph store is down"},
+        503: {"description": "The graph store is unreachable"},
     },
     openapi_extra={"parameters": [*map(_declared, params())]},
 )

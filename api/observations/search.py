@@ -75,7 +75,7 @@ def invalid_values(given: Mapping[str, str]) -> dict[str, str]:
 async def find_runs(services: Services, given: Mapping[str, str]) -> list[Row]:
     """Return the runs that match all values, the latest first.
 
-    Raises ApiError for an invalid value, and if the graph store is down.
+    Raises ApiError for an invalid value, and if the graph store is unreachable.
     """
     for name, error in invalid_values(given).items():
         detail = f"{name}: {error}"

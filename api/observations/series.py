@@ -56,7 +56,7 @@ class RecordedRun:
     responses={
         400: {"description": "Invalid range of time, or too many values"},
         404: {"description": "No such run, or it has no summary of the metric"},
-        503: {"description": "The series store or the graph store is down"},
+        503: {"description": "The series store or the graph store is unreachable"},
     },
 )
 async def run_series(

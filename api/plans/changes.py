@@ -33,7 +33,7 @@ _FAILED = "The plan could not be changed"
 _OPERATOR = requires(TokenRole.OPERATOR)
 # A lock for each host, because a name must stay free between check and use. Other
 # processes are kept out by a file lock, which does not exist if the state is read-only.
-# Logging in to a host that is down takes up to a minute, so hosts do not share a lock.
+# A login to an unreachable host takes up to a minute, so hosts do not share a lock.
 _TURNS = NamedLocks()
 # Work that waits for its host uses its own threads, not those of other requests.
 _AT_ONCE = CapacityLimiter(64)

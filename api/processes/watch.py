@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 async def follow(services: Services) -> None:
     """Follow the named processes of this machine until cancelled.
 
-    If the graph store is down, nothing is lost: changes are noticed when it is back,
-    with the processes' own start times.
+    If the graph store is unreachable, nothing is lost: changes are noticed when it is
+    back, with the processes' own start times.
     """
     with dataset(services.settings, "twin", timeout=5) as twin:
         known, read_at, logged = list[NamedProcess](), 0.0, ""

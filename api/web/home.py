@@ -56,7 +56,7 @@ class HostCard:
 async def host_cards(services: Services, links: Links) -> list[HostCard]:
     """Return all hosts, sampled ones first, in natural order.
 
-    Raises ApiError if the graph store is down.
+    Raises ApiError if the graph store is unreachable.
     """
     names = ("inventory/hosts", "inventory/probes", "why/probe-gaps")
     texts = (*(saved_query(name).bind({}) for name in names), _PLANNED)

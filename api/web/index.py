@@ -20,15 +20,21 @@ router = APIRouter(include_in_schema=False)
 async def index(
     request: Request, services: Use, view: Literal["cards", "table"] = "cards"
 ) -> Response:
-    """The hosts of the twin, or the reason if the graph store is down."""
+    """The hosts of the twin, or the reason if the graph store is unreachable."""
     base = services.settings.base
     try:
         work = host_cards(services, pages.links(request, base))
-        hosts, away = await while_connected(request, work), ""
+        hosts, problem = await while_connected(request, work), ""
     except ApiError as error:
-        hosts, away = [], error.detail
+        hosts, problem = [], error.detail
     return pages.page(
-        "index.html", request, base, title="Hosts", hosts=hosts, away=away, view=view
+        "index.html",
+        request,
+        base,
+        title="Hosts",
+        hosts=hosts,
+        problem=problem,
+        view=view,
     )
 
 
@@ -36,7 +42,7 @@ async def index(
 async def state(request: Request, services: Use) -> JSONResponse:
     """Health and load of each host, which the page polls.
 
-    The status is 200 even if a service is down.
+    The status is 200 even if a service does not work.
     """
     content = await while_connected(request, _state(services))
     return JSONResponse(content, headers={"Cache-Control": "no-store"})

@@ -28,13 +28,13 @@ class Resources:
 
 @dataclass(frozen=True)
 class Soak:
-    """Total seconds, and for how long a killed server stays away.
+    """Total seconds, and for how long a killed server stays down.
 
-    The store is once away for the length of an ``outage``.
+    The store is once down for the length of an ``outage``.
     """
 
     seconds: float
-    away: float
+    down: float
     outage: float
 
 

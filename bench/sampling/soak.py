@@ -171,7 +171,7 @@ def measure_soak(
         kills: list[Kill] = []
         for event in _events(ground, plan):
             _watch(bridge, moments, event.at)
-            say(f"{event.what} killed after {event.at:.0f} s, for {event.away:.0f} s")
+            say(f"{event.what} killed after {event.at:.0f} s, for {event.down:.0f} s")
             kills.append(_kill(event, bridge, moments))
         _watch(bridge, moments, plan.seconds)
         wait_until(lambda: _is_drained(bridge), _DRAIN, "what waits in the log")
@@ -195,16 +195,16 @@ class _Event(NamedTuple):
     at: float
     what: str
     server: Server
-    away: float
+    down: float
 
 
 def _events(ground: Ground, plan: Soak) -> list[_Event]:
     store, pmcd = ground.store, ground.pmcd
     return [
-        _Event(_STORE_AT * plan.seconds, "the store", store, plan.away),
+        _Event(_STORE_AT * plan.seconds, "the store", store, plan.down),
         _Event(_LONG_AT * plan.seconds, "the store", store, plan.outage),
-        _Event(_PMCD_AT * plan.seconds, "PMCD", pmcd, plan.away),
-        _Event(_STORE_AGAIN_AT * plan.seconds, "the store", store, plan.away),
+        _Event(_PMCD_AT * plan.seconds, "PMCD", pmcd, plan.down),
+        _Event(_STORE_AGAIN_AT * plan.seconds, "the store", store, plan.down),
     ]
 
 
@@ -237,7 +237,7 @@ def _look(bridge: BridgeProcess) -> Moment:
 def _kill(event: _Event, bridge: BridgeProcess, moments: list[Moment]) -> Kill:
     event.server.end(signal.SIGKILL)
     dead_ms = now_ms()
-    _watch(bridge, moments, event.at + event.away)
+    _watch(bridge, moments, event.at + event.down)
     started_ms = now_ms()
     event.server.start()
     return Kill(event.what, dead_ms, started_ms)

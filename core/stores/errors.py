@@ -40,7 +40,7 @@ class EndpointError(QueriesError, ApiError):
 class EndpointUnreachableError(EndpointError):
     """Nothing answers at the address of the graph store."""
 
-    status, code, title = 503, "graph-store-away", "The graph store is away"
+    status, code, title = 503, "graph-store-away", "The graph store is unreachable"
     headers = {"Retry-After": "5"}  # noqa: RUF012
 
 

@@ -22,7 +22,7 @@ class StoreError(ApiError):
     status = 503
 
     def __init__(self, reason: str) -> None:
-        title = "The series store is away"
+        title = "The series store is unreachable"
         super().__init__(self.status, self.code, title, reason)
 
 

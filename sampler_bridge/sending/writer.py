@@ -3,7 +3,7 @@
 One sender serves all hosts and sends their points in one write, since hosts tick
 together. A killed store may lose what it acknowledged in its last seconds, so a
 restarted store gets the last minute again; it keeps one of two equal points. While the
-store is down, everything waits in the logs.
+store is unreachable, everything waits in the logs.
 """
 
 import logging

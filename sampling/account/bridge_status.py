@@ -74,7 +74,7 @@ class BridgeStatus:
     @property
     def store_reason(self) -> str:
         """Why the store takes nothing from the bridge; empty if it does."""
-        return _reason(self.status.get("store"), "up", "the store is away")
+        return _reason(self.status.get("store"), "up", "the store is unreachable")
 
     @property
     def last_tick_age(self) -> float | None:

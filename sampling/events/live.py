@@ -55,7 +55,7 @@ def is_counting(address: str) -> bool:
 
 
 def _has_instances(context: pmapi.Context, name: str) -> bool:
-    """Whether there is something to fetch; an agent that is away has nothing."""
+    """Whether there is something to fetch; a silent agent has nothing."""
     try:
         return bool(context.instances(context.describe(name).indom))
     except pmapi.PmError:

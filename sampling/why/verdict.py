@@ -171,7 +171,8 @@ def _of_bridge(evidence: Evidence) -> Finding | None:
 def _of_store(evidence: Evidence) -> Finding:
     store_problem = evidence.store_reason or evidence.bridge.store_reason
     if store_problem:
-        return Finding("store down", f"the series store is away: {store_problem}")
+        reason = f"the series store is unreachable: {store_problem}"
+        return Finding("store down", reason)
     bridge = evidence.bridge
     if bridge.waiting and bridge.behind_s > _FRESH_S:
         reason = f"{bridge.waiting} points wait in the bridge's log for the store"

@@ -74,7 +74,7 @@ class AttendedRunner:
         self._cancel: Callable[[], None] = lambda: None
 
     def run(self, running: RunnerHandle) -> None:
-        """Follow a run to its end, even if the API goes away."""
+        """Follow a run to its end, even if the API ends."""
         output = CommandOutput()
 
         def cancel() -> None:

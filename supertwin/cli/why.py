@@ -31,7 +31,7 @@ def why_command(
     METRIC is a name in PCP, a role such as FLOPs, or a PMU event with its PMU. With
     --host, the first word is METRIC. A single word is METRIC of this host.
 
-    Exit 0 if values arrive, 1 if they do not or the graph store is away.
+    Exit 0 if values arrive, 1 if they do not or the graph store is unreachable.
     """
     settings = Settings()
     host, metric, instance = _parse_words(words, host, settings.host)

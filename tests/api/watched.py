@@ -123,7 +123,7 @@ def fed(store: VictoriaMetrics) -> Iterator[None]:
     """Write load and idle time of the small host for each second, some seconds ahead.
 
     So the points are there even if the machine delays the writer; future points are not
-    shown. Points are lost while the store is down.
+    shown. Points are lost while the store is unreachable.
     """
     done, begun = Event(), Event()
 

@@ -170,8 +170,8 @@ def test_unreachable_store_ends_all_builds(tmp_path: Path) -> None:
     drawn(tmp_path)
 
     def ask(question: BoundQuery) -> TermRows:
-        raise EndpointUnreachableError("the store is away")
+        raise EndpointUnreachableError("the store is unreachable")
 
     builds = [build("own", "n1", "http://localhost:8000", tmp_path) for _ in range(2)]
-    with pytest.raises(EndpointUnreachableError, match="away"):
+    with pytest.raises(EndpointUnreachableError, match="unreachable"):
         run_all(builds, ask, at_once=2)

@@ -140,7 +140,7 @@ def test_killed_bridge_sends_every_tick_up_to_the_kill(
     new_bridge: NewBridge,
     heartbeat: Heartbeat,
 ) -> None:
-    """The store is away when the bridge is killed, so all depends on the log."""
+    """The store is unreachable when the bridge is killed, so all depends on the log."""
     bridge = new_bridge(pmcd.address, store.url)
     bridge.sample(FEW, FAST)
     bridge.wait_for(lambda status: status["written"] > 20)

@@ -53,7 +53,7 @@ class Paced:
 
     def fetch(self) -> Sample:
         if self.fails:
-            raise SourceDownError("it is away")
+            raise SourceDownError("it is unreachable")
         self.began, self.is_busy = time.time(), True
         waited = self.began - (self.ended or self.began)
         self._fetch()
@@ -257,12 +257,12 @@ def test_silent_new_source_ends_no_other_sampler(
     def answers_later() -> None:
         attempts.append(time.time())
         if len(attempts) < 4:
-            raise SourceDownError("it is away")
+            raise SourceDownError("it is unreachable")
 
     first, second = Paced(), Paced(reach=answers_later)
     take_over(written, first, second)
     ticks = written.ticks()["a"]
-    # Includes the pauses between attempts to reach a source that is away.
+    # Includes the pauses between attempts to reach a source that is unreachable.
     assert len(attempts) == 4 and attempts[3] - attempts[0] > 0.6
     due = range(min(ticks), max(ticks) + 1, 50)
     assert len(heartbeat.lost(due, ticks, 50)) <= 2
@@ -275,7 +275,7 @@ def test_start_does_not_wait_for_silent_sources_only(
     monkeypatch.setattr(module, "_READY_SECONDS", 60.0)
 
     def answers_never() -> None:
-        raise SourceDownError("it is away")
+        raise SourceDownError("it is unreachable")
 
     source = Paced(reach=answers_never)
     samplers = Samplers("n1", lambda _: source, written.recorder)

@@ -53,23 +53,25 @@ def assert_all_stored(bridge: BridgeProcess, store: VictoriaMetrics) -> int:
 
 
 @pytest.mark.parametrize("harm", [delete, empty, cut, replace, delete_folder])
-@pytest.mark.parametrize("is_away", [False, True], ids=["store there", "store away"])
+@pytest.mark.parametrize(
+    "is_unreachable", [False, True], ids=["reachable", "unreachable"]
+)
 def test_damaged_log_file_loses_no_point(
     pmcd: Pmcd,
     store: VictoriaMetrics,
     new_bridge: NewBridge,
     harm: Callable[[Path], None],
-    is_away: bool,
+    is_unreachable: bool,
 ) -> None:
     bridge = new_bridge(pmcd.address, store.url)
     bridge.sample(FEW, 0.02)
     bridge.wait_for(lambda status: status["written"] > 200)
-    if is_away:
+    if is_unreachable:
         store.end()
         bridge.wait_for(lambda status: status["queue"]["points"] > 100)
     harm(newest(bridge))
     bridge.wait_for(lambda status: status["damaged"]["replaced"] == 1)
-    if is_away:
+    if is_unreachable:
         store.start()
     after = bridge.status()["expected"]
     bridge.wait_for(lambda status: status["written"] > after + 100)

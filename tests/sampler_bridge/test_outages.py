@@ -74,7 +74,7 @@ def test_full_store_gets_every_tick_once_it_has_space(
 def test_log_holds_twenty_times_ten_minutes_of_the_monitor_set(
     pmcd: Pmcd, new_bridge: NewBridge
 ) -> None:
-    """Extrapolated from the log size of a tick while the store is away."""
+    """Extrapolated from the log size of a tick while the store is unreachable."""
     bridge = new_bridge(pmcd.address, NOWHERE)
     bridge.sample(plan_names(load_monitor(), pmcd.names()), FAST)
     bridge.wait_for(lambda status: status["queue"]["points"] > 2000)

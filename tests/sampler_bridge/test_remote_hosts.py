@@ -144,7 +144,7 @@ def test_remote_host_is_sampled_together_with_the_local_one(
 
 
 def outage(bridge: BridgeProcess, message: str, end: Callable[[], None]) -> None:
-    """Wait until far is reported as away, end the outage, and wait for values."""
+    """Wait until far is reported, end the outage, and wait for values."""
     bridge.wait_for(lambda s: message in str(s["pcp"]["reason"]), "far")
     away = bridge.status("far")
     assert "does not answer" in away["pcp"]["reason"]

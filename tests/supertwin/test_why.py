@@ -177,7 +177,7 @@ def test_long_times_have_no_exponent() -> None:
         metric="m",
         instance=None,
         verdict="stale",
-        reason="PMCD is away.",
+        reason="PMCD is unreachable.",
         plan=["slow"],
         period=1_000_000.0,
         selector="m",

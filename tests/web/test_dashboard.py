@@ -237,12 +237,12 @@ def test_dead_store_is_shown_and_points_return(visit: Open, site: Site) -> None:
     try:
         banner = page.locator("#banner")
         expect(banner).to_contain_text("VictoriaMetrics does not answer")
-        expect(state(page)).to_have_text("Away")
-        away = times(page)[-1]
+        expect(state(page)).to_have_text("Unreachable")
+        last = times(page)[-1]
     finally:
         site.store.start()
     expect(banner).to_be_hidden()
-    wait_until(lambda: times(page)[-1] > away + 2, what="newer points")
+    wait_until(lambda: times(page)[-1] > last + 2, what="newer points")
     expect(state(page)).to_have_text(_LIVE)
     assert page.evaluate("window.sameDocument")
 

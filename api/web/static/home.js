@@ -22,7 +22,7 @@ async function refresh() {
       showServices(found.health.services);
       showHosts(found);
       await recover(found.health.services);
-    } else showAway();
+    } else showNoAnswer();
   }
   setTimeout(refresh, EVERY_MS);
 }
@@ -43,7 +43,7 @@ function showServices(services) {
   }
 }
 
-function showAway() {
+function showNoAnswer() {
   for (const item of document.querySelectorAll("[data-service]")) {
     mark(item, "", NO_ANSWER);
   }
@@ -97,7 +97,7 @@ function sampled(found, problem, unplanned) {
 /** Fetch the list of hosts once the graph is back; the page was made without it. */
 async function recover(services) {
   const place = document.getElementById("hosts");
-  if (!place.dataset.away || !services.fuseki.ok) return;
+  if (!place.dataset.problem || !services.fuseki.ok) return;
   const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const hosts = page.getElementById("hosts");

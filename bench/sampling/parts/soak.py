@@ -125,7 +125,7 @@ def table_missing(run: Soaked) -> str:
 
 
 def table_kills(run: Soaked) -> str:
-    """What was killed, how long it was away, and the backlog afterwards."""
+    """What was killed, how long it was down, and the backlog afterwards."""
     header = ("killed with -9", "started again after s", "points waiting, most")
     rows = [
         (

@@ -1,4 +1,4 @@
-"""Stores that are down, slow, endless or broken: one error that says which."""
+"""Stores that are unreachable, slow, endless or broken: one error that says which."""
 
 import asyncio
 import re

@@ -247,7 +247,7 @@ function showState() {
     const span = `${formatTime(range.from)} – ${formatTime(range.to)}`;
     toolbar.state("range", span);
   } else if (paused) toolbar.state("paused", "Paused");
-  else if (!banner.hidden && banner.classList.contains("bad")) toolbar.state("lost", "Away");
+  else if (!banner.hidden && banner.classList.contains("bad")) toolbar.state("lost", "Unreachable");
   else if (!lastTick) toolbar.state("waiting", "Waiting …");
   else toolbar.state("live", `Live · ${formatTime(lastTick)}${lag()}`);
 }
