@@ -91,7 +91,7 @@ class BundleError(IngestError):
 
 
 class RemoteError(IngestError):
-    """A remote host refused the login, or sent no copy of itself."""
+    """A remote host refused the login, or sent no copy of its files."""
 
     code = "remote-failed"
 

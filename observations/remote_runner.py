@@ -41,7 +41,7 @@ class _RemoteRunner:
         if status == _SSH_FAILED:
             return explain(self._address, lines)
         if status == NO_PYTHON:
-            return f"{self._address} has no whole Python 3.8 or newer"
+            return f"{self._address} has no complete Python 3.8 or newer"
         return printable(last_line(lines))
 
 

@@ -121,7 +121,7 @@ def _refused(
     status = command.status() if command.output.ended else 0
     if status == NO_PYTHON:
         return RemoteError(
-            f"{where} has no whole Python 3.8 or newer: apt-get install python3 there"
+            f"{where} has no complete Python 3.8 or newer: apt-get install python3 there"
         )
     if status == _BROKEN and not connection.is_open:
         size = command.output.size
@@ -131,7 +131,7 @@ def _refused(
     lines = command.last_lines()
     why = f"; its last line: {printable(lines[-1])}" if lines else ""
     fix = f"see what `ssh {where} python3 --version` prints"
-    return RemoteError(f"{where} gave no copy of itself: {error}{why}; {fix}")
+    return RemoteError(f"{where} sent no copy of its files: {error}{why}; {fix}")
 
 
 def _probe(

@@ -48,12 +48,12 @@ _NO_CONFIG = Path("none")
 _REFUSED = (
     (
         "prohibited",
-        "sshd over there forwards no sockets: set AllowStreamLocalForwarding yes",
+        "the remote sshd forwards no sockets: set AllowStreamLocalForwarding yes",
     ),
     # OpenSSH's sshd says no more than this when it forbids sockets.
     (
         "open failed",
-        "no PMCD listens at {} over there, or its sshd forwards no sockets: start "
+        "no PMCD listens at {} on the host, or its sshd forwards no sockets: start "
         "pmcd, or set AllowStreamLocalForwarding yes",
     ),
 )

@@ -161,7 +161,7 @@ class _RemoteProgram:
         while piece := command.output.read():
             printed += piece
             if len(printed) > _MOST:
-                raise self._of_another_form()
+                raise self._unexpected()
         return printed.decode(errors="replace")
 
     def _answer(
@@ -183,7 +183,7 @@ class _RemoteProgram:
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
-            raise self._of_another_form() from None
+            raise self._unexpected() from None
         match answer:
             case {"refused": str(why)}:
                 raise UserError(f"{self.where}: {printable(why)}")
@@ -197,10 +197,10 @@ class _RemoteProgram:
                 own = f"/.supertwin/{self.folder}/run/pmcd.socket"
                 if not name or plain_socket(name).endswith(own):
                     return _CountingAnswer(before, name, listens, log)
-        raise self._of_another_form()
+        raise self._unexpected()
 
-    def _of_another_form(self) -> SuperTwinError:
+    def _unexpected(self) -> SuperTwinError:
         return SuperTwinError(
-            f"{self.where} gave an answer of another form: see what "
+            f"{self.where} gave an unexpected answer: see what "
             f"`ssh {self.where} true` prints"
         )

@@ -55,7 +55,8 @@ class Why(BaseModel):
         description="Share of the time in which a counter of perfevent counted"
     )
     accuracy: str | None = Field(
-        default=None, description="How true its events were, where that was measured"
+        default=None,
+        description="How accurate its events were, where that was measured",
     )
 
 

@@ -170,7 +170,7 @@ def test_ipv6_addresses_and_ports_are_reached(
         f"{sshd.address}:2222",
     ):
         line = refusal(sshd, f"ssh://root@{place}")
-        assert "gave no copy of itself: this is not a copy of a machine" in line
+        assert "sent no copy of its files: this is not a copy of a machine" in line
 
 
 def test_command_line_probes_a_remote_host(sshd: Sshd, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_missing_remote_python_is_reported() -> None:
     with Sshd(SYSTEM_PATH, over=without_python()) as server:
         line = refusal(server)
     assert line.endswith(
-        "has no whole Python 3.8 or newer: apt-get install python3 there"
+        "has no complete Python 3.8 or newer: apt-get install python3 there"
     )
 
 
@@ -220,7 +220,7 @@ def test_incomplete_remote_python_is_reported(tmp_path: Path) -> None:
     )
     over = without_python() | {"/usr/bin/python3": str(path)}
     with Sshd(SYSTEM_PATH, over=over) as server:
-        assert "has no whole Python" in refusal(server)
+        assert "has no complete Python" in refusal(server)
 
 
 def test_full_remote_disk_is_reported(tmp_path: Path) -> None:

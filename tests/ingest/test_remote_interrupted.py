@@ -76,7 +76,7 @@ def test_broken_connection_leaves_nothing(
     last = found.splitlines()[-1]
     if collector:
         assert process.returncode == 2
-        assert "gave no copy of itself" in last
+        assert "sent no copy of its files" in last
     else:
         assert process.returncode == 1
         assert "broke after" in last

@@ -98,8 +98,8 @@ def test_other_socket_names_are_refused(
     names = {
         f"/x/${{HOME}}/{own}": "is not a socket that ssh can lead to",
         f"{own}": "is not a socket that ssh can lead to",
-        "/run/docker.sock": "gave an answer of another form",
-        f"/x/{own}.other": "gave an answer of another form",
+        "/run/docker.sock": "gave an unexpected answer",
+        f"/x/{own}.other": "gave an unexpected answer",
     }
     for name, why in names.items():
         says(there, ANSWER + json.dumps({**answer, "socket": name}))
@@ -116,7 +116,7 @@ def test_malformed_answers_are_refused(
 ) -> None:
     says(there, ANSWER + text)
     line = str(refusal(settings_of(there, tmp_path), twin))
-    assert "ssh://twin-node gave an answer of another form: see what" in line
+    assert "ssh://twin-node gave an unexpected answer: see what" in line
 
 
 def test_endless_answer_is_refused(there: Sshd, twin: Endpoint, tmp_path: Path) -> None:

@@ -31,5 +31,5 @@ function show(trouble, known, all) {
   live.className = `state ${known ? "good" : trouble ? "bad" : ""}`;
   live.textContent = known
     ? `live, ${known} of ${boxes.threads.length} threads`
-    : trouble ? "no values" : all ? "no values lately" : "not sampled";
+    : trouble ? "no values" : all ? "no recent values" : "not sampled";
 }
