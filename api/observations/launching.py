@@ -7,7 +7,7 @@ from core.errors import ApiError, UserError
 from core.settings.run_as import other_user
 from core.settings.settings import Settings
 
-_CURE = (
+_FIX = (
     "set SUPERTWIN_ALLOWED_COMMANDS to a list of commands, or SUPERTWIN_RUN_AS to the "
     "user that runs them"
 )
@@ -19,7 +19,7 @@ def refusal(settings: Settings, caller: Caller) -> str:
         return ""
     return (
         "commands would run as the user of SuperTwin, whose files they could read, so "
-        f"only the owner of the state folder launches them: {_CURE}"
+        f"only the owner of the state folder launches them: {_FIX}"
     )
 
 

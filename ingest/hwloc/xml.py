@@ -16,7 +16,7 @@ MAX_XML = 64 * 1024 * 1024
 # The largest Linux kernels support 8192 CPUs; a wider set is damaged or hostile.
 MAX_CPUS = 1 << 16
 
-_CURE = "export it again with `lstopo --of xml`"
+_FIX = "export it again with `lstopo --of xml`"
 _OLD_NAMES = {
     "Socket": "Package",
     "Node": "NUMANode",
@@ -98,11 +98,11 @@ def parse_topology(xml: bytes) -> Topology:
     if element.tag != "topology" or version.partition(".")[0] not in ("1", "2", "3"):
         raise TopologyError(
             f"<{element.tag[:40]}> of version {version[:20]!r} is not a topology of "
-            f"hwloc 1, 2 or 3: {_CURE}"
+            f"hwloc 1, 2 or 3: {_FIX}"
         )
     machine = element.find("object")
     if machine is None:
-        raise TopologyError(f"the hwloc XML holds no machine: {_CURE}")
+        raise TopologyError(f"the hwloc XML holds no machine: {_FIX}")
     objects = list(_things(machine))
     return Topology(
         version=version,
@@ -122,9 +122,7 @@ def whole(thing: HwlocObject, name: str) -> int | None:
 def parse_xml(xml: bytes) -> Any:
     """The root element of a file of at most MAX_XML bytes; raises TopologyError."""
     if len(xml) > MAX_XML:
-        raise TopologyError(
-            f"the hwloc XML is larger than {MAX_XML >> 20} MiB: {_CURE}"
-        )
+        raise TopologyError(f"the hwloc XML is larger than {MAX_XML >> 20} MiB: {_FIX}")
     try:
         return fromstring(
             xml, forbid_dtd=False, forbid_entities=True, forbid_external=True
@@ -132,11 +130,11 @@ def parse_xml(xml: bytes) -> Any:
     except DefusedXmlException as error:
         raise TopologyError(
             f"the hwloc XML declares an entity ({type(error).__name__}), which hwloc "
-            f"never does: {_CURE}"
+            f"never does: {_FIX}"
         ) from None
     except (ParseError, ValueError, LookupError) as error:
         raise TopologyError(
-            f"the hwloc XML cannot be read or is cut short ({error}): {_CURE}"
+            f"the hwloc XML cannot be read or is cut short ({error}): {_FIX}"
         ) from None
 
 
@@ -208,13 +206,13 @@ def _parse_cpuset(text: str) -> list[int]:
     if len(words) * 32 > MAX_CPUS or "..." in text or max(map(len, words)) > 10:
         raise TopologyError(
             f"a cpuset of the hwloc XML ({text[:40]!r}) is unbounded or wider than "
-            f"{MAX_CPUS} CPUs: {_CURE}"
+            f"{MAX_CPUS} CPUs: {_FIX}"
         )
     try:
         bits = "".join(f"{read_hexadecimal(word or '0'):032b}" for word in words)
     except ValueError:
         raise TopologyError(
-            f"a cpuset of the hwloc XML ({text[:40]!r}) is not hexadecimal: {_CURE}"
+            f"a cpuset of the hwloc XML ({text[:40]!r}) is not hexadecimal: {_FIX}"
         ) from None
     return [cpu for cpu, bit in enumerate(reversed(bits)) if bit == "1"]
 
@@ -227,7 +225,7 @@ def _number(attributes: dict[str, str], name: str) -> int | None:
         number = read_whole(text)
     except ValueError:
         raise TopologyError(
-            f"{name} of the hwloc XML is {text[:40]!r}, not a number: {_CURE}"
+            f"{name} of the hwloc XML is {text[:40]!r}, not a number: {_FIX}"
         ) from None
     if number < -1:
         place = " ".join((attributes.get("type", ""), attributes.get("os_index", "")))

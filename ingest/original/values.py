@@ -17,12 +17,12 @@ _BYTES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _BITS = {"bit/s": 1, "Kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
 # How the original's tools wrote unknown values.
 _OPEN = (None, "", 0, "0", "no-link", "virtual")
-_CURE = "give a file of the original SuperTwin as its probing wrote it"
+_FIX = "give a file of the original SuperTwin as its probing wrote it"
 
 
 def malformed(place: str, expected: str) -> ProbeDocumentError:
     """The error for a part that differs from the original's format."""
-    return ProbeDocumentError(f"{place} is not {expected}: {_CURE}")
+    return ProbeDocumentError(f"{place} is not {expected}: {_FIX}")
 
 
 def member(holder: Any, place: str, *names: str) -> Any:

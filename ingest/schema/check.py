@@ -9,7 +9,7 @@ from ingest.errors import ProbeDocumentError
 from ingest.hwloc.read import contradiction
 from ingest.schema.schema import ProbeDocument
 
-_CURE = "write it again with `supertwin probe --out FILE`"
+_FIX = "write it again with `supertwin probe --out FILE`"
 _KINDS = {
     dict: "an object",
     list: "a list",
@@ -35,10 +35,10 @@ def check_document(document: Any) -> ProbeDocument:
     try:
         checked = ProbeDocument.model_validate(document)
     except ValidationError as error:
-        raise ProbeDocumentError(f"{_first(error)}: {_CURE}") from None
+        raise ProbeDocumentError(f"{_first(error)}: {_FIX}") from None
     topology = document["facts"].get("hwloc")
     if topology and (finding := contradiction(topology)):
-        raise ProbeDocumentError(f"facts.hwloc: {finding}: {_CURE}")
+        raise ProbeDocumentError(f"facts.hwloc: {finding}: {_FIX}")
     return checked
 
 

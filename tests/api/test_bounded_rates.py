@@ -114,7 +114,7 @@ def test_shares_add_up_to_one_at_most(watched: Watched, earlier: int) -> None:
     assert sorted(measured) == pytest.approx(expected)
 
 
-def test_rest_of_a_share_is_not_negative(watched: Watched, earlier: int) -> None:
+def test_remainder_of_a_share_is_not_negative(watched: Watched, earlier: int) -> None:
     found = drawn(watched, "threads-busy-threads-socket-0", earlier)
     late = found["times"].index(earlier + LATE)
     assert {column[late] for column in found["values"]} == {0}

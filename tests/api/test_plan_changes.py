@@ -253,7 +253,7 @@ def test_refused_plan_has_the_code_of_the_reason(opened: Closed, operator: str) 
     assert names(opened) == {"monitor"}
 
 
-def test_costly_plan_is_refused_with_figures_and_cure(
+def test_costly_plan_is_refused_with_figures_and_fix(
     opened: Closed, operator: str
 ) -> None:
     detail = add(opened, PLAN | {"period": "1ms"}, **bearer(operator)).json()["detail"]

@@ -272,7 +272,9 @@ def test_health_is_200_when_all_services_run(api: httpx.Client, bridge: Path) ->
     assert found["services"]["fuseki"]["ms"] > 0
 
 
-def test_health_is_503_when_a_service_is_down(api: httpx.Client, bridge: Path) -> None:
+def test_health_is_503_when_a_service_is_unreachable(
+    api: httpx.Client, bridge: Path
+) -> None:
     pcp = {"connected": False, "reason": "Connection refused"}
     write_status(bridge.parent, STATUS | {"pcp": pcp})
     answer = api.get("/health")

@@ -66,7 +66,7 @@ def test_tables_show_units_as_symbols_and_other_forms_their_iris() -> None:
         assert unit in as_csv(rows) and unit in as_json(rows)
 
 
-def test_tables_round_and_other_forms_do_not() -> None:
+def test_tables_round_and_other_formats_do_not() -> None:
     exact = "7.717070926395168552489911"
     values = (exact, "1024601.000000000", "0.5")
     cells = [Literal(value, datatype=XSD.decimal, normalize=False) for value in values]

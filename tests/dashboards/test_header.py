@@ -94,7 +94,7 @@ def test_invalid_header_gives_one_line(changes: dict[str, Any], message: str) ->
     assert "\n" not in problem_text
 
 
-def test_wrong_header_keeps_its_place() -> None:
+def test_invalid_header_keeps_its_place() -> None:
     place = {"position": 7, "section": "Power", "title": "Fans", "width": 8}
     (header,) = read({**SERIES, **place, "height": 99, "picture": "timeserie"})
     found = {key: getattr(header, key) for key in place}

@@ -117,7 +117,7 @@ def test_command_compacts_the_store(place: Place) -> None:
     assert ask(place, auth=place.reader).is_success
 
 
-def test_check_names_the_service_that_is_down(place: Place) -> None:
+def test_check_names_the_unreachable_service(place: Place) -> None:
     elsewhere = Container(place, "api")
     elsewhere.env["SUPERTWIN_API_PORT"] = "9"
     assert not elsewhere.is_well()

@@ -135,14 +135,14 @@ def test_missing_source_makes_no_claim() -> None:
     assert not claimed(described, part("nic", "eno1"), ST.linkSpeed).get("lshw")
 
 
-def test_what_only_a_later_source_knows() -> None:
+def test_value_of_a_later_source_fills_a_gap() -> None:
     found = {"lshw": {"bios": {"version": "2.0"}}, "hwloc": None}
     facts = Facts.model_validate(found)
     assert resolve(facts, RULES).of() == {ST.biosVersion: "2.0"}
     assert resolve(facts, RULES).claims == []
 
 
-def test_seeing_the_same_machine_again_leaves_one_claimant_to_a_claim() -> None:
+def test_unchanged_machine_keeps_one_source_per_claim() -> None:
     first = describe_json(server(), IRIS)
     later = describe_json({**server(), "started": "2027-01-01T00:00:00Z"}, IRIS)
     assert first.digest == later.digest

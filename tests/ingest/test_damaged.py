@@ -67,7 +67,7 @@ def test_truncated_files_are_refused(tmp_path: Path, source: Path) -> None:
         refused(ingest_of(source), path)
 
 
-def test_our_own_probe_file_cut_short_at_fifty_places(tmp_path: Path) -> None:
+def test_probe_file_truncated_at_fifty_places_is_refused(tmp_path: Path) -> None:
     content = json.dumps(document_of(XML)).encode()
     path = tmp_path / "cut.json"
     for place in range(PLACES):
@@ -236,7 +236,9 @@ def test_changed_files_of_the_original_give_facts_or_one_line(
 
 @given(changes=CHANGES)
 @BOUNDED
-def test_changed_probe_files(changes: list[tuple[list[int], Any]]) -> None:
+def test_changed_probe_file_is_described_or_refused(
+    changes: list[tuple[list[int], Any]],
+) -> None:
     facts = document_of(XML)["facts"]
     for path, new in changes:
         facts = replaced(facts, path, new)

@@ -13,13 +13,13 @@ def test_digest_ignores_the_time_of_the_probe() -> None:
     assert describe_json(first, IRIS).digest != describe_json(document({}), IRIS).digest
 
 
-def test_a_failed_source_stands_in_the_graph_with_its_reason() -> None:
+def test_failed_source_is_in_the_graph_with_its_reason() -> None:
     graph = describe_json(document({}), IRIS).union()
     reasons = {str(o) for o in graph.objects(None, ST.reason)}
     assert reasons == {"lshw is not installed"}
 
 
-def test_a_probe_without_any_facts_is_still_a_host() -> None:
+def test_probe_without_any_facts_is_still_a_host() -> None:
     graph = describe_json(document({}), IRIS).union()
     assert list(graph.subjects(RDF.type, ST.ComputeNode)) == [IRIS.host("n1")]
 

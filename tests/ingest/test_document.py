@@ -180,20 +180,20 @@ def test_error_names_position_value_and_expectation(
 
 
 @pytest.mark.parametrize("xml", [None, 7, "<topology/>"])
-def test_any_value_in_place_of_the_xml_counts_as_none(xml: Any) -> None:
+def test_xml_that_is_not_text_counts_as_none(xml: Any) -> None:
     document = replaced(("facts", "hwloc", "xml"), xml)
     kept = check_document(document).facts.hwloc.xml
     assert kept == (xml if isinstance(xml, str) else None)
 
 
-def test_a_failed_source_has_the_facts_of_a_missing_one() -> None:
+def test_failed_source_has_the_facts_of_a_missing_one() -> None:
     null = {"facts": dict.fromkeys(WHOLE["facts"])}
     missing = check_document(WHOLE | {"facts": {}}).facts
     assert check_document(WHOLE | null).facts == missing
     assert missing.hwloc.threads == missing.metrics == missing.disks == []
 
 
-def test_a_missing_key_is_named() -> None:
+def test_missing_key_is_named() -> None:
     document = changed(("facts", "pcp", "indoms"), lambda node, step: node.pop(step))
     with pytest.raises(
         ProbeDocumentError, match=r"^facts\.pcp\.indoms is missing: write"

@@ -54,7 +54,7 @@ def described(day: int, host: str = "n1", **facts: Any) -> Description:
     )
 
 
-def test_traces_of_a_host_in_any_dataset_make_it_known(store: TwinStores) -> None:
+def test_host_is_known_if_any_dataset_mentions_it(store: TwinStores) -> None:
     hosts = ["n1", "n2", "n3", "n4"]
     assert unknown_hosts(store.twin, store.history, IRIS, hosts) == {*hosts}
     send(store.twin, store.history, [pack(described(1), IRIS, {})])

@@ -73,7 +73,7 @@ def test_changes_have_a_time_and_a_probe(store: TwinStores) -> None:
     assert gone.probe == str(IRIS.component(HOST, "probe", "20261103T000000Z"))
 
 
-def test_restored_value_is_no_change(store: TwinStores) -> None:
+def test_restored_value_is_not_a_change(store: TwinStores) -> None:
     for day, kernel in enumerate(("6.1", "6.2", "6.1", "6.3"), 1):
         load(store, probed(day, os={"kernel": kernel}))
     assert diff(store, "1", "3") == []
@@ -160,7 +160,7 @@ def test_restored_twin_keeps_its_history(store: TwinStores) -> None:
     assert [change.before for change in diff(store)] == [["6.1"]]
 
 
-def test_a_crash_in_the_first_probe(store: TwinStores) -> None:
+def test_crash_in_the_first_probe_is_repaired(store: TwinStores) -> None:
     first = describe_json(probed(1), IRIS)
     archive(store.twin, store.history, IRIS, first, None)
     load(store, probed(1))

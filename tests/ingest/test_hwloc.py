@@ -138,7 +138,7 @@ def test_machine_model_is_used_for_sockets_without_one() -> None:
     assert models == [{"CPUModel": "POWER8"}, {"CPUModel": "POWER9"}]
 
 
-def test_wide_sets_are_read_with_their_empty_words() -> None:
+def test_wide_sets_with_empty_words_are_read() -> None:
     body = unit(0) + '<object type="PU" os_index="64" cpuset="0x00000001,,0x0"/>'
     xml = machine(body, cpuset="0x00000001,,0x00000001")
     assert [t["os_index"] for t in parse_hwloc(xml)["threads"]] == [0, 64]

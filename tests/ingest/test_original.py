@@ -103,7 +103,7 @@ def test_differing_counts_are_reported() -> None:
     ]
 
 
-def test_a_uuid_of_zeros_does_not_identify_a_machine_but_an_address_does() -> None:
+def test_uuid_of_zeros_does_not_identify_a_machine_but_an_address_does() -> None:
     assert signs(Facts.model_validate(FACTS)) == ["mac:00:00:5e:00:53:01"]
 
 

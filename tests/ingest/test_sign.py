@@ -44,7 +44,9 @@ OF_CARD = "mac:3c:ec:ef:47:98:6e"
         ({"nics": [], "lshw": {"nics": [CARD]}}, [OF_CARD]),
     ],
 )
-def test_signs(facts: dict[str, Any], expected: list[str]) -> None:
+def test_facts_give_the_expected_signs(
+    facts: dict[str, Any], expected: list[str]
+) -> None:
     assert signs(Facts.model_validate(facts)) == expected
 
 
@@ -62,7 +64,7 @@ def test_signs(facts: dict[str, Any], expected: list[str]) -> None:
         {"permanent_mac": None},  # set by software or taken over, says the kernel
     ],
 )
-def test_addresses_that_tell_no_machine(change: dict[str, Any]) -> None:
+def test_addresses_that_identify_no_machine(change: dict[str, Any]) -> None:
     assert signs(Facts.model_validate({"nics": [CARD | change]})) == []
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from ingest.hwloc.topology_file import keep_xml, topology_path
 
 
-def test_it_is_kept_whole(tmp_path: Path) -> None:
+def test_topology_is_stored_unchanged(tmp_path: Path) -> None:
     assert keep_xml(tmp_path, "node1", "<a>é</a>") == ""
     path = topology_path(tmp_path, "node1")
     assert path == tmp_path / "topology/node1.xml"
@@ -15,7 +15,7 @@ def test_it_is_kept_whole(tmp_path: Path) -> None:
     assert [found.name for found in path.parent.iterdir()] == ["node1.xml"]
 
 
-def test_a_description_without_it_ends_the_old_one(tmp_path: Path) -> None:
+def test_description_without_topology_removes_the_old_file(tmp_path: Path) -> None:
     keep_xml(tmp_path, "node1", "<a/>")
     assert keep_xml(tmp_path, "node1", None) == ""
     assert not topology_path(tmp_path, "node1").exists()

@@ -22,7 +22,7 @@ def without_secrets(request: dict[str, Any]) -> dict[str, Any]:
     return without_values(json.dumps(request).encode(), is_secret)
 
 
-def test_it_runs_without_the_values_of_secrets(tmp_path: Path) -> None:
+def test_program_without_secrets_asks_for_them(tmp_path: Path) -> None:
     request = without_secrets(REQUEST)
     assert "s3cr" not in str(request)
     assert without_secrets(request) == request
@@ -40,7 +40,7 @@ def test_it_runs_without_the_values_of_secrets(tmp_path: Path) -> None:
     assert told.read_text() == "another fast"
 
 
-def test_it_names_variables_without_any_value() -> None:
+def test_variables_without_values_are_named() -> None:
     stored = json.dumps(REQUEST).encode()
     request = without_values(stored, lambda _name, _value: True)
     assert (request["env"], request["private"]) == ({}, ["API_TOKEN", "MODE"])

@@ -62,7 +62,7 @@ def test_decoded_segment_is_encoded_the_same_again(segment: str) -> None:
         ("\x00", "~00"),
     ],
 )
-def test_documented_examples_hold(text: str, segment: str) -> None:
+def test_documented_examples_are_correct(text: str, segment: str) -> None:
     assert encode_id(text) == segment
 
 

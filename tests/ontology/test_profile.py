@@ -41,7 +41,7 @@ def test_ontology_with_alignments_is_owl_2_dl() -> None:
         ("RL", "ObjectUnionOf"),
     ],
 )
-def test_ontology_is_in_no_smaller_profile(profile: Profile, why: str) -> None:
+def test_ontology_is_not_in_a_smaller_profile(profile: Profile, why: str) -> None:
     """Otherwise docs/ontology.md should say so: rules or rewriting would do."""
     found = violations(ontology_graph(), profile)
     assert found

@@ -127,7 +127,7 @@ def test_ledger_has_running_and_recently_ended_groups(
     made.stop(5)
 
 
-def test_reused_path_is_another_group_life(tmp_path: Path) -> None:
+def test_reused_path_is_another_group(tmp_path: Path) -> None:
     root = pretended(tmp_path, "jobs/1")
     made = watch(tmp_path, "jobs", root=root)
     assert looked(made) == ["/jobs/1"]

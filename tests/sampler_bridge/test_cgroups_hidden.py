@@ -59,7 +59,7 @@ def test_missing_file_descriptors_end_no_group(tmp_path: Path) -> None:
     assert not written(made, tmp_path).problems
 
 
-def test_group_removed_meanwhile_ends_at_that_time(tmp_path: Path) -> None:
+def test_group_removed_without_descriptors_is_recorded_as_ended(tmp_path: Path) -> None:
     root = machine(tmp_path, "/jobs/1", "/jobs/2", "/jobs/3")
     made = watch(tmp_path, root)
     looked(made)

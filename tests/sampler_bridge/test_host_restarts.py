@@ -158,7 +158,7 @@ def test_late_reading_after_the_end_starts_no_host(
 
 
 @pytest.mark.serial
-def test_points_to_resend_are_kept_while_the_store_is_down(
+def test_points_to_resend_are_kept_while_the_store_is_unreachable(
     fleet: Fleet,
     pmcd: Pmcd,
     store: VictoriaMetrics,

@@ -181,7 +181,7 @@ def test_every_command_is_in_the_help(env: dict[str, str]) -> None:
         assert f"\n  {name} " in text
 
 
-def test_out_keeps_devices_and_links(tmp_path: Path) -> None:
+def test_writing_to_a_device_or_link_keeps_it(tmp_path: Path) -> None:
     pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

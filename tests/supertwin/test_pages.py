@@ -14,7 +14,7 @@ DOCS = CHECKOUT / "docs"
 
 
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - BUILT))
-def test_a_generated_page_is_up_to_date(name: str) -> None:
+def test_generated_page_is_up_to_date(name: str) -> None:
     assert (DOCS / name).read_text("utf-8") == PAGES[name], "run `make docs`"
 
 
@@ -41,7 +41,7 @@ def test_every_page_is_linked_from_the_index() -> None:
     assert not [name for name in pages | BUILT.keys() if f"({name})" not in text]
 
 
-def test_a_reference_has_a_guide_of_one_page() -> None:
+def test_reference_has_a_guide_of_one_page() -> None:
     references = list(DOCS.glob("reference/*.md"))
     assert references
     for reference in references:

@@ -138,7 +138,7 @@ def test_agent_that_starts_slowly_is_waited_for(tmp_path: Path) -> None:
     assert "value " in found.stdout, found
 
 
-def test_a_home_with_too_long_a_name_is_refused_with_its_cure(tmp_path: Path) -> None:
+def test_home_with_too_long_a_name_is_refused_with_the_fix(tmp_path: Path) -> None:
     home = tmp_path / ("x" * 100)
     with pytest.raises(UserError, match="bytes .*: set SUPERTWIN_HOME to a folder"):
         choose(Settings(pmcd="own", home=home))

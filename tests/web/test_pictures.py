@@ -45,7 +45,7 @@ def test_bars_are_as_long_as_their_values(page: Page) -> None:
         assert drawn["width"] / track["width"] == pytest.approx(share, abs=0.01)
 
 
-def test_stack_adds_up(page: Page) -> None:
+def test_stacked_values_are_sums(page: Page) -> None:
     sums = """element => {
       const { frame, picture } = element.panel;
       if (!picture?.drawn) return null;

@@ -86,7 +86,7 @@ def test_number_of_runs_is_not_part_of_the_settings() -> None:
     assert part.settings(QUICK) != part.settings(FULL)
 
 
-def test_cells_are_those_of_the_issue() -> None:
+def test_cells_cover_all_required_combinations() -> None:
     wanted = {(c.period_ms, c.metrics, c.shipped) for c in CELLS if c and c.metrics}
     assert len(wanted) == 4 * 3 * 2 and None in CELLS and AIM in CELLS
     grid = sensors.cells_of(FULL.sensors)

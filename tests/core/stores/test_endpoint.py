@@ -80,7 +80,7 @@ def test_update_is_atomic(endpoint):
     assert len(endpoint.get_graph(GRAPH)) == 1
 
 
-def test_a_syntax_error_is_the_store_s_message_in_one_line(endpoint):
+def test_syntax_error_is_the_message_of_the_store_in_one_line(endpoint):
     with pytest.raises(
         QuerySyntaxError, match=r"cannot read the query: .*line 2"
     ) as caught:
@@ -88,7 +88,7 @@ def test_a_syntax_error_is_the_store_s_message_in_one_line(endpoint):
     assert "\n" not in str(caught.value)
 
 
-def test_a_syntax_error_in_an_update(endpoint):
+def test_syntax_error_in_an_update_is_refused(endpoint):
     with pytest.raises(QuerySyntaxError, match="cannot read the update"):
         endpoint.update("INSERT DATA { <a:b> <a:c> ?x }")
 
@@ -113,7 +113,7 @@ def test_query_is_not_an_update(endpoint):
         ("select", "SELECT * {} # \ud800"),
     ],
 )
-def test_a_query_of_another_form_is_refused(endpoint, method, sparql):
+def test_query_of_another_form_is_refused(endpoint, method, sparql):
     with pytest.raises(EndpointError):
         getattr(endpoint, method)(sparql)
 

@@ -28,7 +28,7 @@ from tests.ports import free_port
 ENDLESS = "?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l"
 
 
-def test_store_that_is_down_names_its_url_and_the_cure():
+def test_unreachable_store_names_its_url_and_the_fix():
     with (
         Endpoint(f"http://127.0.0.1:{free_port()}/twin") as endpoint,
         pytest.raises(EndpointUnreachableError, match="/twin .*make status"),

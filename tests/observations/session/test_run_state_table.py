@@ -15,7 +15,7 @@ def test_no_event_is_both_allowed_and_too_late() -> None:
         assert not [state for state in states if event in TRANSITIONS[state]]
 
 
-def test_an_impossible_event_is_a_fault() -> None:
+def test_impossible_event_is_a_fault() -> None:
     state = RunState("run1")
     with pytest.raises(RuntimeError, match="run1: end while requested"):
         state.change(Event.END)

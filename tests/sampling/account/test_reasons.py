@@ -65,7 +65,7 @@ def test_statuses_have_the_numbers_of_pmapi_h() -> None:
     assert {*IN_PMAPI_H.values()} == {*PmStatus}
 
 
-def test_fault_of_the_bridge_is_no_error_of_the_source() -> None:
+def test_bridge_fault_is_not_a_source_error() -> None:
     cause = fault(PermissionError("Permission denied"))
     assert cause.reason is GapReason.BROKE_OFF
     assert "Permission denied" in cause.detail

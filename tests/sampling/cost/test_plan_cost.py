@@ -143,7 +143,7 @@ def test_estimate_is_printed_as_text(run: Run, calibrated: Path) -> None:
     assert "10 × beyond what was measured" in fast
 
 
-def test_for_a_remote_host_it_shows_the_network_and_the_owner_of_the_cpu(
+def test_estimate_for_a_remote_host_shows_network_and_cpu_source(
     run: Run, calibrated: Path
 ) -> None:
     words = ("estimate", USER, "--period", "20ms", "--host", "n1")

@@ -132,7 +132,7 @@ def test_file_that_is_not_a_plan_is_ignored(
     assert "plan.json is not a plan" in line and "\n" not in line
 
 
-def test_a_first_start_has_no_plan(
+def test_first_start_has_no_plan(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert load_plan(tmp_path / "plan.json") is None

@@ -208,7 +208,7 @@ def test_partly_invalid_status_is_read_where_possible(
     assert found.last_tick_age is None
 
 
-def test_old_or_absent_status_file_means_that_the_bridge_is_down(
+def test_old_or_absent_status_file_gives_bridge_down(
     tmp_path: Path,
 ) -> None:
     assert "never wrote" in read_bridge(tmp_path, "n1").reason
