@@ -141,7 +141,7 @@ class _Keys:
             split=self._flag("split", default=True),
             width=self._integer("width", 12, 1, GRID),
             height=self._integer("height", 8, 2, 40),
-            empty=self._text("empty", "the twin holds nothing of this"),
+            empty=self._text("empty", "the twin has no data about this"),
             columns=self._columns(),
         )
 

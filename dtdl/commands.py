@@ -60,6 +60,6 @@ def commands() -> list[Element]:
             ),
             _object(observation="string", time="double", exit_status="integer"),
             "Runs a command pinned to the threads given, such as `0-3,8`, and records "
-            "the given metrics meanwhile. Gives the IRI of the observation.",
+            "the given metrics while it runs. Gives the IRI of the observation.",
         ),
     ]

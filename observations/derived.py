@@ -186,5 +186,7 @@ def _dutycycle(term: WeightedEvent, counted: Summary, series: Series) -> float:
     if share is None:
         raise NotCountedError(f"it is unknown whether {term.event} had a counter")
     if share == 0:
-        raise NotCountedError(f"{term.event} never had a counter: too many were asked")
+        raise NotCountedError(
+            f"{term.event} never had a counter: too many were requested"
+        )
     return share

@@ -53,7 +53,7 @@ def read_work(printed: str) -> LikwidWork:
     values = {name: float(value) for name, value in _LINE.findall(printed)}
     threads = _THREAD.findall(printed)
     if len(threads) != 1:
-        raise BenchmarkError(f"{PROGRAM} says nothing of one thread that it ran on")
+        raise BenchmarkError(f"{PROGRAM} does not name the one thread that it ran on")
     ((cpu, elements),) = threads
     try:
         updates = values["Iterations"] * int(elements)

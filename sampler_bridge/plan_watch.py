@@ -138,4 +138,4 @@ def _read_addresses(document: object) -> dict[str, str]:
         case {"format": str(form), "hosts": dict(hosts)} if form == _FORMAT:
             if all(isinstance(t, str) for pair in hosts.items() for t in pair):
                 return hosts
-    raise ValueError("not of its form")
+    raise ValueError("unexpected format")

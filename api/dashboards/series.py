@@ -134,7 +134,7 @@ async def why(services: Services, panel_request: PanelRequest) -> list[str]:
         return [panel.problem]
     series = _first(panel_request)
     if series is None:
-        return list(panel.why) or ["nothing of the component is drawn here"]
+        return list(panel.why) or ["this panel draws nothing about the component"]
     try:
         found = await evidence(
             services, panel_request.spec.dashboard.host, series.metric, None

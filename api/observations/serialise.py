@@ -53,7 +53,7 @@ def refused(detail: str) -> ApiError:
 
 def not_running(id_: str) -> NotFoundError:
     """404 for a session that the run manager does not know, or has forgotten."""
-    detail = f"no observation {id_[:80]} runs, or ran lately"
+    detail = f"no observation {id_[:80]} is running or ended recently"
     return NotFoundError("no-such-observation", "No such observation", detail)
 
 

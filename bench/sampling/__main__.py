@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--full", action="store_true", help="all of it, for hours")
     names = [part.name for part in PARTS]
     add("--only", action="append", choices=names, help="this part; may be repeated")
-    add("--resume", action="store_true", help="go on with what is in the folder")
+    add("--resume", action="store_true", help="continue with what is in the folder")
     add("--runs", type=_positive, help="runs of each cell of overhead and sensors")
     add("--out", type=Path, help="write into this folder")
     return parser

@@ -62,8 +62,8 @@ def read_points(
         return _joined(lines(answer), start_ms, end_ms)
     except BROKEN as error:
         raise SeriesError(
-            f"the series store at {store.url} does not answer ({error}): `make status` "
-            "tells more"
+            f"the series store at {store.url} does not answer ({error}): see "
+            "`make status`"
         ) from None
 
 

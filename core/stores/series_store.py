@@ -125,8 +125,7 @@ class SeriesStore:
             ) from None
         except httpx.HTTPError:
             raise StoreError(
-                f"VictoriaMetrics does not answer at {self.url}; "
-                "`make status` tells more"
+                f"VictoriaMetrics does not answer at {self.url}; see `make status`"
             ) from None
         if response.status_code in (401, 403):
             raise StoreError(

@@ -175,7 +175,7 @@ class SparqlDataset:
     def unreachable(self, reason: object) -> EndpointUnreachableError:
         """Return the error for a store that cannot be reached."""
         return EndpointUnreachableError(
-            f"Fuseki does not answer at {self.url} ({reason}); `make status` tells more"
+            f"Fuseki does not answer at {self.url} ({reason}); see `make status`"
         )
 
 

@@ -121,7 +121,8 @@ def _refused(
     status = command.status() if command.output.ended else 0
     if status == NO_PYTHON:
         return RemoteError(
-            f"{where} has no complete Python 3.8 or newer: apt-get install python3 there"
+            f"{where} has no complete Python 3.8 or newer: apt-get install python3 "
+            "there"
         )
     if status == _BROKEN and not connection.is_open:
         size = command.output.size

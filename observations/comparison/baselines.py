@@ -168,6 +168,6 @@ def _values(group: RunGroup, measure: str) -> list[float]:
     if not found:
         raise UserError(
             f"{group.name} has no {measure}: `supertwin query observations/statistics` "
-            "tells what was measured"
+            "lists what was measured"
         )
     return found

@@ -111,7 +111,7 @@ def judge(
     was, now = _sample(reference), _sample(values)
     change = (now.mean - was.mean) / abs(was.mean) if was.mean else None
     if min(was.number, now.number) < 2:
-        reason = "one run does not tell how much runs vary"
+        reason = "one run does not show how much runs vary"
         return ComparisonVerdict(
             VerdictWord.UNDECIDED, tolerance, change, reason=reason
         )

@@ -62,7 +62,7 @@ def overlay(
     if missing := set(metrics) - {one.metric for one in series}:
         raise UserError(
             f"none of these runs measured {sorted(missing)[0]}: `supertwin query "
-            "observations/statistics` tells what was measured"
+            "observations/statistics` lists what was measured"
         )
     lines = [
         line_of(places[one.run][0], one, points)

@@ -171,7 +171,7 @@ def _check_points(graph: Graph, node: URIRef, files: Mapping[str, Path]) -> None
         key = (point.series, point.instance, point.hostname)
         if key not in known or not first <= point.time_ms <= last:
             raise CrateError(
-                f"the crate's {SERIES} tells of {point.series} of {point.hostname} at "
+                f"the crate's {SERIES} has {point.series} of {point.hostname} at "
                 f"{point.time_ms}, which the run did not measure"
             )
 

@@ -21,7 +21,7 @@ def name_of_host(graph: Graph, node: URIRef) -> str:
     # Runs of old versions do not state the name themselves.
     name = name or graph.value(graph.value(node, ST.ofHost), ST.hostname)
     if name is None:
-        raise CrateError("the crate does not tell the name of its run's host")
+        raise CrateError("the crate does not name the host of its run")
     return str(name)
 
 
@@ -47,7 +47,7 @@ def check_machine(twin: Endpoint, graph: Graph, node: URIRef, host: URIRef) -> N
     judged = judge(known, map(str, graph.objects(node, ST.hostSign)))
     if judged.verdict is SignMatch.SAME:
         return
-    why = "known here, and nothing tells whether it is the same machine"
+    why = "known here, and may be another machine"
     if judged.verdict is SignMatch.OTHER:
         why = f"another machine here, by its {judged.differ[0]}"
     name = str(host).rpartition("/")[2]

@@ -31,8 +31,7 @@ def restore_series(settings: Settings, points: Iterable[Point]) -> None:
             answer.raise_for_status()
     except httpx.HTTPError as error:
         raise SeriesError(
-            f"the series store at {url} takes nothing ({error}): `make status` tells "
-            "more"
+            f"the series store at {url} takes no points ({error}): see `make status`"
         ) from None
 
 

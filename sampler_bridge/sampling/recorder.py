@@ -27,7 +27,7 @@ class Recorder:
         self._broken = False
 
     def record(self, tick_ms: int, labelled: Labelled, gaps: Iterable[Gap]) -> None:
-        """Log a tick's rows; a full log or disk loses points, but sampling goes on."""
+        """Log a tick's rows; a full log or disk loses points but not later ticks."""
         with self._account.moment():
             self._account.ticked(tick_ms, labelled.points, gaps)
             if labelled.points:
@@ -51,5 +51,5 @@ class Recorder:
     def _fail(self, points: int, error: NotLoggedError) -> None:
         self._account.lost(points, GapCause(GapReason.LOG_FAILED, str(error)))
         if not self._broken:
-            _LOG.error("%s; sampling goes on", error)
+            _LOG.error("%s; sampling continues", error)
         self._broken = True

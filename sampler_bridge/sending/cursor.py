@@ -56,7 +56,7 @@ def _read(document: object) -> Cursor:
         } if all(0 <= number < _END for number in (*taken, *again, store or 0)):
             run = None if store is None else float(store)
             return Cursor(Position(*taken), Position(*again), run)
-    raise ValueError("not of its form")
+    raise ValueError("unexpected format")
 
 
 def save_cursor(path: Path, cursor: Cursor) -> None:

@@ -83,4 +83,4 @@ def _read(document: object, now: float) -> Absence | None:
                 return None
             points = round((now - until) * rate)
             return Absence(until, now, points, STOPPED if stopped else DIED)
-    raise ValueError("not of its form")
+    raise ValueError("unexpected format")

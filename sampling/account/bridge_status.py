@@ -152,7 +152,7 @@ def _not_sampled(status: dict[str, Any], host: str) -> str:
     known = [repr(name) for name in status["hosts"]]
     more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     names = ", ".join(known[:_SHOWN]) + more
-    return f"the bridge here samples {names or 'no host'}, and nobody {host!r}"
+    return f"the bridge here samples {names or 'no host'}, and not {host!r}"
 
 
 def _reason(part: Any, flag: str, otherwise: str) -> str:

@@ -89,7 +89,7 @@ def _all_lines(sampled: SamplingStatus) -> Iterator[str]:
 
 def _host_lines(host: str, account: dict[str, Any]) -> Iterator[str]:
     if not account:
-        yield f"{host}: nothing is known of it yet"
+        yield f"{host}: no status yet"
         return
     missing, queue = sum(account["reasons"].values()), account["queue"]
     yield (

@@ -168,7 +168,7 @@ def load_model(path: Path) -> CostModel | None:
     try:
         document = read_json(path)
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise ValueError("not of its form")
+            raise ValueError("unexpected format")
         return _read(document)
     except FileNotFoundError:
         return None

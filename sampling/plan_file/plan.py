@@ -191,7 +191,7 @@ def _read(document: object) -> StoredPlan:
             plan = SamplingPlan(tuple(map(_read_planned, rows)), refused)
             if _is_sound(plan):
                 return StoredPlan(plan, counters)
-    raise ValueError("not of its form")
+    raise ValueError("unexpected format")
 
 
 def _read_planned(row: object) -> PlannedMetric:
@@ -208,7 +208,7 @@ def _read_planned(row: object) -> PlannedMetric:
             except PlanError as error:
                 raise ValueError(str(error)) from None
             return replace(planned, choice=_read_choice(rest))
-    raise ValueError("a metric is not of its form")
+    raise ValueError("a metric has an unexpected format")
 
 
 def _read_choice(row: Mapping[Any, Any]) -> InstanceSelection:
@@ -219,7 +219,7 @@ def _read_choice(row: Mapping[Any, Any]) -> InstanceSelection:
 def _read_names(names: object) -> frozenset[str]:
     if isinstance(names, list) and all(isinstance(name, str) for name in names):
         return frozenset(names)
-    raise ValueError("the instances of a metric are not of their form")
+    raise ValueError("the instances of a metric have an unexpected format")
 
 
 def _is_sound(plan: SamplingPlan) -> bool:

@@ -110,7 +110,7 @@ def _connection(local: LocalApi) -> HttpConnection:
 def _away(local: LocalApi, error: Exception) -> ApiUnavailableError:
     reason = str(error).strip()
     return ApiUnavailableError(
-        f"SuperTwin at {local.url} does not answer ({reason}): `make status` tells more"
+        f"SuperTwin at {local.url} does not answer ({reason}): see `make status`"
     )
 
 

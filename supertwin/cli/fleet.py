@@ -62,7 +62,7 @@ def add_command(
     if known := read_twin(settings, name):
         click.echo(twin_line(known))
         for source, why in known.gaps.items():
-            click.echo(f"  not learnt from {source}: {why}")
+            click.echo(f"  nothing from {source}: {why}")
     click.echo("\n".join(_pages(settings, name)))
 
 

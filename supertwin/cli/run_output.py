@@ -118,7 +118,9 @@ def interruptible(cancel: Callable[[], object]) -> Iterator[None]:
 
 def _go_on(*_: object) -> None:
     with suppress(OSError):  # not with `say`, which may be interrupted in the middle
-        os.write(2, b"supertwin: a run is not stopped, it goes on; Ctrl-C ends it\n")
+        os.write(
+            2, b"supertwin: a run cannot be suspended, it continues; Ctrl-C ends it\n"
+        )
 
 
 def status_of(event: RunnerEvent, status: int) -> int:

@@ -37,7 +37,7 @@ def up_lines(settings: Settings, twin: "Twin") -> list[str]:
     """Return the twin's figures, the addresses of the services, and a query to try."""
     return [
         twin_line(twin),
-        *(f"  not learnt from {name}: {why}" for name, why in twin.gaps.items()),
+        *(f"  nothing from {name}: {why}" for name, why in twin.gaps.items()),
         f"web page, API    {web_address(settings)}/",
         f"Fuseki           {settings.fuseki}",
         f"VictoriaMetrics  {settings.store_read}",

@@ -100,7 +100,7 @@ def test_unknown_run_is_404(opened: Closed, launcher: str) -> None:
         url = f"{opened.url}/observations/none{path}"
         answer = opened.client.get(url, headers=bearer(launcher))
         assert answer.status_code == 404
-        assert "no observation none runs" in answer.json()["detail"]
+        assert answer.json()["type"].endswith("/no-such-observation")
 
 
 def test_owner_of_the_state_needs_no_token(opened: Closed) -> None:

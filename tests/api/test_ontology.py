@@ -127,7 +127,7 @@ def test_page_is_cached_by_browsers(api: httpx.Client, page: str) -> None:
 
 def test_class_section_shows_definition_and_superclasses(page: str) -> None:
     core = section(page, "Core")
-    assert "A processor core: the execution resources that its hardware threads share." in core
+    assert "the execution resources that its hardware threads share." in core
     for term in ("Interface", "isPartOf", "Die", "Socket", "ComputeNode"):
         assert f'href="#{term}"' in core
     assert "sosa:FeatureOfInterest" in core

@@ -159,7 +159,7 @@ def test_host_that_is_not_sampled_has_its_verdict(
     write_status(bridge.parent, STATUS | {"host": "n9"})
     found = why(api, "kernel.all.load")
     assert found["verdict"] == "host not sampled"
-    assert found["reason"] == "the bridge here samples 'n9', and nobody 'n1'"
+    assert found["reason"] == "the bridge here samples 'n9', and not 'n1'"
     write_status(bridge.parent, STATUS | {"host": "n9"}, {"n1": "it has no address"})
     found = why(api, "kernel.all.load")
     assert found["verdict"] == "host not sampled"

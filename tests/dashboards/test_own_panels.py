@@ -25,7 +25,7 @@ def test_failed_query_affects_only_its_panel(graph: Endpoint, tmp_path: Path) ->
     bad = query_text({**TABLE, "position": 2}, ("x",), "{}", "?x ?y ?z ; ; ?x , .")
     save(tmp_path, "a/bad", bad)
     good, spoilt = panels(made(graph, "own", "", tmp_path)).values()
-    assert (good.problem, good.why) == ("", ("the twin holds nothing of this",))
+    assert (good.problem, good.why) == ("", ("the twin has no data about this",))
     assert spoilt.problem.startswith("Fuseki cannot read the query: ")
     assert "\n" not in spoilt.problem
     assert spoilt.table is None

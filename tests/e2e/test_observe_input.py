@@ -101,7 +101,7 @@ def test_terminal_input_is_read_and_ctrl_z_is_ignored(stack: Stack) -> None:
     with in_a_terminal(stack, "--", "sh", "-c", script) as (_, end):
         shown(end, "ready")
         os.write(end, b"\x1a")
-        shown(end, "a run is not stopped, it goes on; Ctrl-C ends it")
+        shown(end, "a run cannot be suspended, it continues; Ctrl-C ends it")
         os.write(end, b"typed\n")
         text = shown(end, "/observation/")
     assert "got typed" in text
@@ -116,4 +116,4 @@ def test_stop_signals_are_ignored(stack: Stack) -> None:
         wait_for_line(process, "done")
         _, error = process.communicate(timeout=120)
     assert process.returncode == 0
-    assert "supertwin: a run is not stopped" in error
+    assert "supertwin: a run cannot be suspended" in error

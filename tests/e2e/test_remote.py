@@ -61,7 +61,7 @@ def _why(stack: Stack, metric: str) -> tuple[int, str]:
 
 def test_remote_probe_without_and_with_root(near: Stack, there: Sshd) -> None:
     done = near.run("add", "ssh://twin-node", "--host", "node9")
-    assert "not learnt from memory_banks: dmidecode needs root" in done.stdout
+    assert "nothing from memory_banks: dmidecode needs root" in done.stdout
     done = near.run("add", there.url(), "--host", "node9")
     assert "needs root" not in done.stdout
 

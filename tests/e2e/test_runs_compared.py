@@ -169,7 +169,7 @@ def test_regression_exits_with_3(
         assert same.returncode == (4 if word == "undecided" else 0)
     one = stack.run("baseline", "check", "before", sampled, check=False)
     assert one.returncode == 4
-    assert "undecided: one run does not tell how much runs vary" in one.stderr
+    assert "undecided: one run does not show how much runs vary" in one.stderr
     state = ("baseline", "check", "before", slow, "--metric", "kernel.all.load")
     refused = stack.run(*state, check=False)
     assert refused.returncode == 2

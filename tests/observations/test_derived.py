@@ -152,7 +152,7 @@ def without(event: str) -> dict[str, float]:
         ),
         (
             recorded(COUNTED, 0, duty=0.0),
-            "skx::INST_RETIRED:ANY_P never had a counter: too many were asked",
+            "skx::INST_RETIRED:ANY_P never had a counter: too many were requested",
         ),
         (
             recorded(COUNTED, 0, duty=None),

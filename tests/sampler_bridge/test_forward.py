@@ -24,7 +24,7 @@ def test_failed_login_is_retried(tmp_path: Path) -> None:
         wait_until(lambda: "Too many open files" in reason(way))
         assert "ssh://no-such-host.invalid" in reason(way)
         assert way.alive
-    wait_until(lambda: "nothing resolves" in reason(way))
+    wait_until(lambda: "cannot be resolved" in reason(way))
     way.stop()
     wait_until(lambda: not way.alive)
 

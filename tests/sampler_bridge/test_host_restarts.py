@@ -119,7 +119,7 @@ def test_broken_transport_is_noticed(
     broken = other(fleet)
     wait_until(lambda: not broken.alive)
     again = fixed(fleet, broken)
-    wait_until(lambda: "nothing resolves" in str(again.summary()["reason"]))
+    wait_until(lambda: "cannot be resolved" in str(again.summary()["reason"]))
     assert again.alive
 
 

@@ -222,7 +222,7 @@ def test_rejected_login_is_reported_and_delays_no_other_host(
     reasons = {
         "locked": (sshd.url("nobody9"), "refuses our keys"),
         "shut": (f"{sshd.url()}:9", "refuses connections"),
-        "nowhere": ("ssh://no-such-host.invalid", "nothing resolves"),
+        "nowhere": ("ssh://no-such-host.invalid", "cannot be resolved"),
         "changed": (f"{sshd.url()}:2222", "is not the one in known_hosts"),
     }
     known, text = sshd.known_hosts, sshd.known_hosts.read_text()

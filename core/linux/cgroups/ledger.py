@@ -85,7 +85,7 @@ def _read(document: object) -> Ledger:
             "problems": [*problems],
         } if form == _FORMAT:
             return _made(boot, map(_life, rows), [str(one) for one in problems])
-    raise ValueError("not of its form")
+    raise ValueError("unexpected format")
 
 
 def _made(boot: str, lives: Iterable[CgroupLife], problems: Sequence[str]) -> Ledger:
@@ -115,7 +115,7 @@ def _life(row: object) -> CgroupLife:
                 tuple(map(str, metrics)),
                 ended,
             )
-    raise ValueError("a group is not of its form")
+    raise ValueError("a group has an unexpected format")
 
 
 def _allowed(row: Mapping[Any, Any]) -> CgroupLimits:

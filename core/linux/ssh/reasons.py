@@ -24,7 +24,7 @@ _REASONS = (
     ),
     (
         r"Load key .*bad permissions",
-        "ssh leaves a key out that others may read ({1}): give that file mode 600",
+        "ssh ignores a key that others may read ({1}): give that file mode 600",
     ),
     (
         r"Permission denied|Too many authentication failures|No supported authen",
@@ -33,7 +33,7 @@ _REASONS = (
     ),
     (
         r"Could not resolve hostname",
-        "{0} has a name that nothing resolves: check the address, or name the host in "
+        "the name of {0} cannot be resolved: check the address, or name the host in "
         "~/.ssh/config",
     ),
     (r"Connection refused", "{0} refuses connections: " + _PORT),

@@ -173,7 +173,7 @@ def test_both_clients_report_a_failure_in_the_same_words(
             assert caught.type is kind
             # The reason of a failed connection is the library's.
             text = str(caught.value).replace(url, "URL")
-            said.append(re.sub(r"\(.*\); `make", "(…); `make", text))
+            said.append(re.sub(r"\(.*\); see", "(…); see", text))
     assert said[0] == said[1]
 
 

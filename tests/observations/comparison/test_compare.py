@@ -151,8 +151,8 @@ def test_insufficient_number_of_runs_is_not_suggested_again() -> None:
 @pytest.mark.parametrize(
     ("reference", "values", "reason"),
     [
-        ([1.0], [2.0, 2.1], "one run does not tell how much runs vary"),
-        ([1.0, 1.1], [2.0], "one run does not tell how much runs vary"),
+        ([1.0], [2.0, 2.1], "one run does not show how much runs vary"),
+        ([1.0, 1.1], [2.0], "one run does not show how much runs vary"),
         ([1.0, 3.0], [4.0, 2.0], "the observed change is exactly the tolerance"),
         ([0.0, 0.0], [1.0, -1.0], "the observed change is exactly the tolerance"),
         (

@@ -182,8 +182,8 @@ SIGNS = ("product-uuid:1-2", "machine-id:ab")
         # The firmware's id decides if both sides have one.
         (("product-uuid:1-2", "machine-id:cd"), ""),
         (("product-uuid:3-4", "machine-id:ab"), "another machine here, by its product"),
-        (("mac:00:11:22:33:44:55",), "nothing tells whether it is the same machine"),
-        ((), "nothing tells whether it is the same machine"),
+        (("mac:00:11:22:33:44:55",), "known here, and may be another machine"),
+        ((), "known here, and may be another machine"),
     ],
 )
 def test_host_name_does_not_identify_a_machine(

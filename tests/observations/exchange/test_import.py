@@ -93,9 +93,9 @@ def test_graph_without_a_run_is_refused(
         (f"{_HEADER}m,n1,,{_START_MS},nan\n", "line 2 is not a sample"),
         (f"{_HEADER}m,n1,,soon,1\n", "line 2 is not a sample"),
         (f"{_HEADER}m,n1,,{_START_MS}\n", "line 2 is not a sample"),
-        (f"{_HEADER}m,n2,,{_START_MS},1\n", "tells of m of n2"),
-        (f"{_HEADER}m,n1,cpu0,{_START_MS},1\n", "tells of m of n1"),
-        (f"{_HEADER}other,n1,,{_START_MS},1\n", "tells of other of n1"),
+        (f"{_HEADER}m,n2,,{_START_MS},1\n", "has m of n2"),
+        (f"{_HEADER}m,n1,cpu0,{_START_MS},1\n", "has m of n1"),
+        (f"{_HEADER}other,n1,,{_START_MS},1\n", "has other of n1"),
         (f"{_HEADER}m,n1,,{_START_MS - 1},1\n", "did not measure"),
     ],
 )

@@ -121,7 +121,7 @@ def test_malformed_answers_are_refused(
 
 def test_endless_answer_is_refused(there: Sshd, twin: Endpoint, tmp_path: Path) -> None:
     there.set_shell("cat >/dev/null; exec yes")
-    assert "of another form" in str(refusal(settings_of(there, tmp_path), twin))
+    assert "unexpected answer" in str(refusal(settings_of(there, tmp_path), twin))
 
 
 def test_remote_text_is_shown_without_control_characters(
