@@ -47,7 +47,7 @@ class NamedProcess:
         if not _NAME.fullmatch(self.name) or self.name != self.name.strip():
             raise ProcessNameError(
                 f"{self.name[:64]!r} is not a name for a process: begin with a letter, "
-                "continue with letters, digits, blanks, '.', '_', '+' and '-', at most 64"
+                "continue with letters, digits, blanks, '.', '_', '+', '-', at most 64"
             )
         if self.text not in TEXTS:
             raise ProcessNameError(f"{self.text!r}: expected one of {', '.join(TEXTS)}")

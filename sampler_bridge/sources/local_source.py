@@ -1,4 +1,4 @@
-"""What is sampled besides PCP, as one source: the bridge and control groups."""
+"""What is sampled other than by PCP, as one source: the bridge and control groups."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What is sampled besides PCP, as facts like PCP's: the bridge and control groups."""
+"""Metrics that do not come from PCP, as facts like its own: bridge, control groups."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """Waits for changes in many folders, with the kernel's inotify(7).
 
-A thin wrapper of libc: Python has none, and packages on PyPI wrap it likewise.
+A thin wrapper of libc: Python has none, and packages on PyPI wrap it, too.
 """
 
 import ctypes
