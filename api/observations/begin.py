@@ -22,10 +22,10 @@ from api.failures import answered
 from api.observations.launching import check_launch
 from api.observations.new import SCHEMA, ChosenCpus, NewObservation, parse_cpus
 from api.observations.serialise import CANNOT_RUN, refused, session_document
-from api.plans.routes import check_known
 from api.services import Services, Use
 from pinning.placing import PinningRequest as Place
 from pinning.placing import place
+from queries.hosts import check_host
 
 if TYPE_CHECKING:
     from observations.session.run_manager import RunManager
@@ -72,7 +72,7 @@ async def begin(
     launch = await to_thread.run_sync(
         check_launch, services.settings, caller, new, host
     )
-    await check_known(services, host)
+    await check_host(services, host)
     chosen = await _placed(services, new, host)
     with _answered():
         run_request = new.run_request(host, chosen, caller.name, launch)
