@@ -106,7 +106,7 @@ def create_app(settings: Settings) -> FastAPI:
         following = [
             asyncio.create_task(follow(services)),
             asyncio.create_task(follow_cgroups(services)),
-            asyncio.create_task(services.observing.maintain()),
+            asyncio.create_task(services.runs.maintain()),
         ]
         yield
         for task in following:

@@ -1,8 +1,8 @@
 """Work that is cancelled when its client disconnects."""
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from fastapi import Request
 
@@ -22,7 +22,7 @@ class ClientGoneError(ApiError):
         super().__init__(self.status, self.code, "Client gone", detail)
 
 
-async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+async def while_connected(request: Request, work: Awaitable[T]) -> T:
     """Return the result of the work; cancel it when the client disconnects.
 
     The body of the request must have been read. Raises ClientGoneError.

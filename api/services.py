@@ -12,7 +12,7 @@ from api.access.authenticator import Authenticator
 from api.dashboards.feeds import Feeds
 from api.dashboards.ranges import PanelReader
 from api.dashboards.specs import DashboardCache
-from api.observations.observing import RunManagerService
+from api.observations.run_manager_service import RunManagerService
 from core.settings.accounts import fuseki_account, store_read_account
 from core.settings.settings import Settings
 from core.stores import fuseki
@@ -46,7 +46,7 @@ class Services:
     reader: PanelReader
     specs: DashboardCache
     feeds: Feeds
-    observing: RunManagerService
+    runs: RunManagerService
 
     async def aclose(self) -> None:
         """Close all connections, and log the refusals that are still pending."""
@@ -86,7 +86,7 @@ def make_services(settings: Settings) -> Services:
         reader=reader,
         specs=specs,
         feeds=Feeds(reader, specs),
-        observing=RunManagerService(settings),
+        runs=RunManagerService(settings),
     )
 
 

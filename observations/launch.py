@@ -1,8 +1,7 @@
 """Starts the runner on this machine and reads the events of any runner.
 
-The runner's program is sent through its standard input, which then stays open: when the
-other end is closed, or the network fails, the run is cancelled. This module and the
-runner import nothing that is slow to load.
+The runner's standard input stays open after its program was sent: when the other end is
+closed, the run is cancelled. This module imports nothing that is slow to load.
 """
 
 import fcntl
@@ -10,35 +9,23 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any, Protocol
 
 from observations.errors import LaunchError
 from observations.orphan_reaper import end_orphans
-from observations.program import program_start
+from observations.program import HELD, INPUT, START, framed, program_start
 
 RunnerEvent = Mapping[str, Any]
 
 PIECE = 1 << 20
-# Arguments of the runner, as in runner.py. HELD: the end of its input cancels the run.
-# INPUT: the number of the descriptor that the command reads.
-HELD, INPUT = "held", "input="
-# Reads and executes the common start of all programs while there is no request yet,
-# then reads a whole program and executes its remainder. The length precedes each part.
-START = (
-    "import sys, base64, ctypes, hashlib, json, pathlib, select, shutil, subprocess; "
-    "_part = lambda: sys.stdin.buffer.read(int(sys.stdin.buffer.readline() or 0)); "
-    "_begin = _part(); exec(_begin); _all = _part(); "
-    "exec(_all[len(_begin) :] if _all.startswith(_begin) else _all)"
-)
 _COMPLAINT_BYTES = 4096
 _LAST_SECONDS = 10.0
 
 
 class RunnerHandle(Protocol):
-    """A running runner."""
+    """A runner that has its program."""
 
     def read(self) -> bytes:
         """Return its new output, at least one byte; empty once it has ended."""
@@ -87,8 +74,8 @@ def _event(line: bytes) -> RunnerEvent | None:
     return found if isinstance(found, dict) and "event" in found else None
 
 
-class _ChildRunner:
-    """A runner on this machine."""
+class ChildRunner:
+    """A runner on this machine that was started ahead of its program."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin  # noqa: S101
@@ -96,6 +83,13 @@ class _ChildRunner:
         assert process.stderr  # noqa: S101
         self._in = process.stdin
         self._out, self._err = process.stdout, process.stderr
+        with suppress(OSError):  # the user's limit may be lower
+            fcntl.fcntl(self._out, fcntl.F_SETPIPE_SZ, PIECE)
+        self._send(framed(program_start()))
+
+    def start(self, program: bytes) -> None:
+        """Run a program; call this once."""
+        self._send(framed(program))
 
     def read(self) -> bytes:
         """Return its new output."""
@@ -117,18 +111,23 @@ class _ChildRunner:
         text = self._err.read()[-_COMPLAINT_BYTES:].decode(errors="replace")
         return last_line(text.split("\n"))
 
+    def _send(self, part: bytes) -> None:
+        with suppress(BrokenPipeError):
+            self._in.write(part)
+            self._in.flush()
+
 
 @contextmanager
 def prestarted_runner(
     environment: Mapping[str, str],
     before: Sequence[str] = (),
     source: int | None = None,
-) -> Iterator[Callable[[bytes], RunnerHandle]]:
-    """Start a process ahead of time that later runs a given program on this machine.
+) -> Iterator[ChildRunner]:
+    """Start a runner on this machine ahead of its program.
 
-    The process and its command are ended when the block ends. ``before`` holds the
-    words of a command that starts it, such as srun. ``source`` is the descriptor, above
-    2, that the command reads; by default it reads nothing.
+    The runner and its command are ended when the block ends. ``before`` holds the words
+    of a command that starts it, such as srun. ``source`` is the descriptor, above 2,
+    that the command reads; by default it reads nothing.
     """
     given = [] if source is None else [f"{INPUT}{source}"]
     process = subprocess.Popen(  # noqa: S603
@@ -141,35 +140,14 @@ def prestarted_runner(
         # We forward interrupts to it ourselves.
         start_new_session=True,
     )
-    assert process.stdout  # noqa: S101
-    with suppress(OSError):  # the user's limit may be lower
-        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIECE)
-    _say(process, framed(program_start()))
     with process:
         try:
-            yield partial(_begun, process)
+            yield ChildRunner(process)
             # Let srun end by itself: a job that is terminated counts as cancelled.
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_LAST_SECONDS if before else 0)
         finally:
             process.terminate()
-
-
-def _begun(process: subprocess.Popen[bytes], text: bytes) -> RunnerHandle:
-    _say(process, framed(text))
-    return _ChildRunner(process)
-
-
-def _say(process: subprocess.Popen[bytes], text: bytes) -> None:
-    assert process.stdin  # noqa: S101
-    with suppress(BrokenPipeError):
-        process.stdin.write(text)
-        process.stdin.flush()
-
-
-def framed(text: bytes) -> bytes:
-    """Encode a part as START reads it; more parts may follow."""
-    return b"%d\n%s" % (len(text), text)
 
 
 def last_line(lines: Sequence[str]) -> str:

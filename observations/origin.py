@@ -5,7 +5,7 @@ from rdflib import PROV, RDFS, URIRef
 from ingest.describe.process import process_iri
 from ingest.sources.processes import Identity
 from ingest.triples import Triples
-from observations.record import Observation, Run, time_literal
+from observations.record import Observation, Run, plan_of, time_literal
 from ontology.iris import Iris
 from ontology.terms import ST, VERSION
 
@@ -81,8 +81,3 @@ def _describe_agents(
         association, PROV.Association, {PROV.agent: software, PROV.hadPlan: plan}
     )
     triples.node(plan, PROV.Plan, {RDFS.label: plan_of(spec.group or run.id)})
-
-
-def plan_of(id_: str) -> str:
-    """Return the name of the plan of an observation or of a group."""
-    return f"run-{id_}"

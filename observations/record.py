@@ -153,6 +153,11 @@ def run_of(events: Sequence[RunnerEvent]) -> Run:
     return Run(started, span, ended, about)
 
 
+def plan_of(id_: str) -> str:
+    """Return the name of the plan that samples an observation or a group."""
+    return f"run-{id_}"
+
+
 def at(ms: float) -> datetime:
     """Convert Unix milliseconds to a time, to the microsecond."""
     return datetime.fromtimestamp(ms / 1000, UTC)

@@ -6,18 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from rdflib import Literal
-
 from core.stores.clients import Clients
 from core.stores.fuseki import GraphStore
-from ontology.terms import ST
 from pinning.choose import PolicyFacts
 from pinning.devices import core_cpus, near_cpus, with_devices
 from pinning.policy import Policy
 from pinning.thread_load import busy_threads
 from pinning.tree import Tree, read_tree
 from queries.catalogue import saved_query
-from queries.hosts import known_hosts, unknown_host
+from queries.hosts import check_host
 
 Row = dict[str, Any]
 
@@ -53,13 +50,6 @@ async def ask(clients: Clients, host: str, policy: Policy | None) -> PinningInpu
     if policy and policy.near:
         policy = with_devices(policy, rows[NEAR])
     return PinningInputs(tree, policy, _known(host, policy, rows, busy), tuple(names))
-
-
-async def check_host(clients: Clients, host: str) -> None:
-    """Raise NotFoundError for a host that is not in the twin."""
-    known = await known_hosts(clients.graph)
-    if (None, ST.hostname, Literal(host)) not in known:
-        raise unknown_host(host, known)
 
 
 def address(base: str, name: str, host: str) -> str:

@@ -7,13 +7,14 @@ from typing import Any
 
 from core.errors import ApiError
 from core.stores.clients import Clients
-from pinning.answers import PinningInputs, address, ask, check_host
+from pinning.answers import PinningInputs, address, ask
 from pinning.choose import choose
 from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
 from pinning.formats import find_format, write
 from pinning.hybrid import HybridRequest, Rank, lay_out, write_ranks
 from pinning.policy import read_policy
 from pinning.tree import KINDS, Tree
+from queries.hosts import check_host
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 _TITLES = {

@@ -1,10 +1,14 @@
 """Every host in the graph, and the error for an unknown one."""
 
+from contextlib import suppress
+
 from rdflib import Graph
 from rdflib.namespace import RDF, RDFS
 
 from core.errors import NotFoundError
+from core.stores.clients import Clients
 from core.stores.fuseki import GraphStore
+from ontology.iris import IdError
 from ontology.terms import ST
 from queries.natural_order import natural
 from queries.terms import iri_term, term
@@ -31,6 +35,16 @@ async def known_hosts(store: GraphStore) -> Graph:
     ):
         graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
     return graph
+
+
+async def check_host(clients: Clients, host: str) -> None:
+    """Raise NotFoundError for a host that has no twin."""
+    with suppress(IdError):
+        node = iri_term(clients.iris.host(host))
+        is_known = f"SELECT * {{ {node} a {iri_term(ST.ComputeNode)} }}"
+        if await clients.graph.rows(is_known):
+            return
+    raise unknown_host(host, await known_hosts(clients.graph))
 
 
 def unknown_host(host: str, known: Graph) -> NotFoundError:

@@ -13,7 +13,7 @@ from api.sparql import response
 from api.twin import Segment, decoded
 from core.stores.series_store import StoreError
 from pinning.thread_load import by_thread, sampled, threads
-from queries.hosts import known_hosts, unknown_host
+from queries.hosts import check_host
 
 router = APIRouter(tags=["Twin"])
 
@@ -33,9 +33,7 @@ async def load(request: Request, services: Use, host: Segment) -> Response:
 async def _load(services: Services, host: str) -> dict[str, Any]:
     rows = await sampled(services, host)
     if not rows:
-        known = await known_hosts(services.graph)
-        if (services.iris.host(host), None, None) not in known:
-            raise unknown_host(host, known)
+        await check_host(services, host)
     busy, problem = dict[str, float | None](), ""
     try:
         busy = await by_thread(services, host, rows)

@@ -19,7 +19,7 @@ from api.web import pages
 from core.errors import NotFoundError
 from core.stores.series_store import StoreError
 from queries.binding import IRI_PATTERN
-from queries.hosts import known_hosts, unknown_host
+from queries.hosts import check_host
 
 router = APIRouter(prefix="/explorer", tags=["Explorer"])
 
@@ -39,7 +39,7 @@ async def parts(request: Request, services: Use, iri: Iri) -> Response:
     node, host = _component(services, iri)
     found = await while_connected(request, find_parts(services.graph, node))
     if not found:
-        await _refuse_unknown_host(services, host)
+        await check_host(services, host)
     made = pages.links(request, services.settings.base)
     listed = [
         {
@@ -69,7 +69,7 @@ async def telemetry(request: Request, services: Use, iri: Iri) -> Response:
 async def _telemetry(services: Services, host: str, node: URIRef) -> dict[str, Any]:
     sampled = await find_sampled(services.graph, node)
     if not sampled:
-        await _refuse_unknown_host(services, host)
+        await check_host(services, host)
     problem, times = "", list[float]()
     try:
         sampled, times = await read_sampled(services.store, host, sampled)
@@ -112,9 +112,3 @@ def _component(services: Services, iri: str) -> tuple[URIRef, str]:
         detail = f"{iri[:200]!r} is not a component; they begin with {base}/twin/"
         raise NotFoundError("unknown-component", "Unknown component", detail)
     return URIRef(iri), host
-
-
-async def _refuse_unknown_host(services: Services, host: str) -> None:
-    known = await known_hosts(services.graph)
-    if (services.iris.host(host), None, None) not in known:
-        raise unknown_host(host, known)

@@ -20,7 +20,7 @@ from ingest.history.changes import TwinChange, changes, deltas_query
 from ingest.history.states import HostState, pair, read_states, states_query
 from queries.catalogue import saved_query
 from queries.errors import AmbiguousHostError, UnknownHostError
-from queries.hosts import known_hosts, unknown_host
+from queries.hosts import check_host
 from queries.names import choose
 
 router = APIRouter(tags=["History"])
@@ -100,7 +100,7 @@ async def _past(
     text = states_query(services.iris, host)
     states = read_states(await services.history.select(text))
     if not states:
-        await _check_known(services, host)
+        await check_host(services, host)
         return HistoryResponse(host, states)
     try:
         older, newer = pair(states, host, first, last)
@@ -111,13 +111,6 @@ async def _past(
     numbered = {state.number: state for state in states}
     found = changes(rows, services.iris, host, numbered)
     return HistoryResponse(host, states, older, newer, found)
-
-
-async def _check_known(services: Services, host: str) -> None:
-    """Raise NotFoundError for a host that is unknown, now and in the past."""
-    known = await known_hosts(services.graph)
-    if (services.iris.host(host), None, None) not in known:
-        raise unknown_host(host, known)
 
 
 def _page(request: Request, services: Services, past: HistoryResponse) -> Response:

@@ -19,13 +19,13 @@ from api.access.tokens import TokenRole
 from api.body import read_model
 from api.connection import ClientGoneError, while_connected
 from api.failures import answered
-from api.observations.launching import check_launch
 from api.observations.new import SCHEMA, ChosenCpus, NewObservation, parse_cpus
+from api.observations.permissions import check_launch
 from api.observations.serialise import CANNOT_RUN, refused, session_document
-from api.plans.routes import check_known
 from api.services import Services, Use
 from pinning.placing import PinningRequest as Place
 from pinning.placing import place
+from queries.hosts import check_host
 
 if TYPE_CHECKING:
     from observations.session.run_manager import RunManager
@@ -72,19 +72,24 @@ async def begin(
     launch = await to_thread.run_sync(
         check_launch, services.settings, caller, new, host
     )
-    await check_known(services, host)
+    await check_host(services, host)
     chosen = await _placed(services, new, host)
     with _answered():
         run_request = new.run_request(host, chosen, caller.name, launch)
-    session = await _begin_session(request, services, run_request, new)
+    manager = await services.runs.manager()
+    session = await _begin_session(request, manager, run_request, wait=new.wait)
+    if not new.attended:
+        manager.launch(session)
     audit.record(request, "run.launched", f"{host} {session.id}")
+    program = session.program() if new.attended else None
+    answer = {
+        **session_document(services.iris, session),
+        "cpus": chosen.cpus,
+        "reason": chosen.reason,
+        "program": program and program.decode(),
+    }
     return Response(
-        orjson.dumps(
-            {
-                **session_document(services.iris, session),
-                **_program(session, new, chosen.reason),
-            }
-        ),
+        orjson.dumps(answer),
         201,
         headers={"Location": f"/observations/{session.id}"},
         media_type=formats.JSON,
@@ -94,7 +99,9 @@ async def begin(
 async def _placed(services: Services, new: NewObservation, host: str) -> ChosenCpus:
     """Return the CPUs and how they were chosen; raises ApiError."""
     if not (new.pin or new.threads):
-        return ChosenCpus(await _done(lambda: parse_cpus(new.cpus)) if new.cpus else ())
+        if not new.cpus:
+            return ChosenCpus(())
+        return ChosenCpus(await _in_thread(lambda: parse_cpus(new.cpus)))
     if new.cpus:
         detail = "cpus names CPUs, pin chooses them: give one"
         raise refused(detail)
@@ -104,35 +111,29 @@ async def _placed(services: Services, new: NewObservation, host: str) -> ChosenC
 
 
 async def _begin_session(
-    request: Request, services: Services, run_request: "RunRequest", new: NewObservation
+    request: Request, manager: "RunManager", run_request: "RunRequest", *, wait: bool
 ) -> "RunSession":
-    manager = await services.observing.manager()
+    """Return a session that is ready to run; raises ApiError."""
     client_waits = True
 
     def keep_waiting() -> bool:
         return client_waits
 
-    queue = _queue() if new.wait else None
-    work = _done(
-        lambda: manager.begin(run_request, keep_waiting if new.wait else None), queue
+    work = _in_thread(
+        lambda: manager.begin(run_request, keep_waiting if wait else None),
+        _queue() if wait else None,
     )
-    # Not cancelled with its client: a session that begins meanwhile must be dropped.
     task = asyncio.create_task(work)
     try:
-        session = await while_connected(request, _result(task))
-        if new.attended and await request.is_disconnected():
+        # Not cancelled with its client: the session may begin all the same.
+        session = await while_connected(request, asyncio.shield(task))
+        if run_request.attended and await request.is_disconnected():
             raise ClientGoneError
     except BaseException:
         client_waits = False
         task.add_done_callback(partial(_drop_unwanted, manager))
         raise
-    if not new.attended:
-        manager.launch(session)
     return session
-
-
-async def _result(task: "asyncio.Task[RunSession]") -> "RunSession":
-    return await asyncio.shield(task)
 
 
 def _drop_unwanted(manager: "RunManager", task: "asyncio.Task[RunSession]") -> None:
@@ -150,17 +151,11 @@ def _answered() -> AbstractContextManager[None]:
     return answered(CANNOT_RUN, _FAILED)
 
 
-async def _done(work: Callable[[], T], queue: CapacityLimiter | None = None) -> T:
-    """Run it in a thread; its exceptions become ApiErrors.
+async def _in_thread(work: Callable[[], T], queue: CapacityLimiter | None = None) -> T:
+    """Do the work in a thread; its exceptions become ApiErrors.
 
     Work in a queue is abandoned when cancelled; ``keep_waiting`` then ends it.
     """
     gives_up = queue is not None
     with _answered():
         return await to_thread.run_sync(work, limiter=queue, abandon_on_cancel=gives_up)
-
-
-def _program(session: "RunSession", new: NewObservation, reason: str) -> dict[str, Any]:
-    program = session.program() if new.attended else None
-    text = program and program.decode()
-    return {"cpus": session.run_request.spec.cpus, "reason": reason, "program": text}

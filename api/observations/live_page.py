@@ -8,13 +8,13 @@ from fastapi.responses import RedirectResponse
 
 from api.dashboards.charts import find_chart
 from api.observations.measured import observation_of
-from api.observations.permissions import refusal
+from api.observations.permissions import view_refusal
 from api.observations.search import RUNS, rows
 from api.observations.serialise import not_running, session_document
 from api.services import Services
 from api.web import pages
 from dashboards.spec import Dashboard
-from observations.origin import plan_of
+from observations.record import plan_of
 
 if TYPE_CHECKING:
     from observations.session.run_session import RunSession
@@ -40,7 +40,7 @@ async def live_page(
         host=pages.RenderedTerm(spec.host, links.href(host), host),
         spec=spec,
         run_request=session.run_request,
-        may_not=await refusal(request, services),
+        may_not=await view_refusal(request, services),
         chart=await _chart(services, session),
     )
 

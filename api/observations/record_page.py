@@ -16,7 +16,7 @@ from api.nodes import Node
 from api.observations.derived import find_derived
 from api.observations.figures import duration
 from api.observations.measured import FIGURES, MeasuredSeries, find_measured
-from api.observations.permissions import refusal
+from api.observations.permissions import view_refusal
 from api.observations.pinned import find_pinned, name_of
 from api.observations.stored_files import has_kept, has_program
 from api.services import Services
@@ -89,7 +89,7 @@ async def record_page(
         find_measured(services, node.iri),
         find_derived(services, str(node.iri)),
         find_pinned(services, node, links),
-        refusal(request, services),
+        view_refusal(request, services),
     )
     own = _facts(node, links)
     spec = _pictures(services, measured, _span(node))

@@ -50,7 +50,7 @@ _HEADERS = {
 )
 async def running(services: Use) -> Response:
     """Each with its state: running, or over; queries find recorded ones."""
-    manager = await services.observing.manager()
+    manager = await services.runs.manager()
     found = [session_document(services.iris, session) for session in manager.sessions]
     return Response(orjson.dumps(found), media_type=formats.JSON)
 
@@ -68,7 +68,7 @@ async def running(services: Use) -> Response:
 async def state(request: Request, services: Use, id_: Id) -> Response:
     """Its state and `recorded` runs, and why it could not be run or recorded."""
     accept = request.headers.getlist("accept")
-    manager = await services.observing.manager()
+    manager = await services.runs.manager()
     if negotiate(accept, (formats.JSON, formats.HTML), _WHAT) == formats.HTML:
         return await live_page(request, services, id_, manager.find(id_))
     session = _found(manager, id_)
@@ -95,7 +95,7 @@ async def follow(
     `Last-Event-ID` resumes a stream. Role: operator, because output may contain
     secrets.
     """
-    session = _found(await services.observing.manager(), id_)
+    session = _found(await services.runs.manager(), id_)
     last = request.headers.get("last-event-id", "")
     first = int(last) if last.isdecimal() and len(last) < 10 else after
     return StreamingResponse(
@@ -124,7 +124,7 @@ async def say(
     """Lines as the program printed them; none say that it runs. `cancel` says that it
     is to be ended; `program` is the next run's, where there is one. Role: operator.
     """
-    session = _found(await services.observing.manager(), id_)
+    session = _found(await services.runs.manager(), id_)
     reported = _events(await read_body(request, _MAX_REPORT_BYTES, "report"))
 
     def take() -> bytes | None:
@@ -152,7 +152,7 @@ async def say(
 )
 async def cancel(request: Request, services: Use, id_: Id) -> Response:
     """Ends its command, and records what was sampled until then."""
-    manager = await services.observing.manager()
+    manager = await services.runs.manager()
     session = _found(manager, id_)
     await to_thread.run_sync(session.cancel)
     audit.record(

@@ -15,9 +15,10 @@ from api.access.tokens import TokenRole
 from api.body import read_model, schema_of
 from api.failures import answered
 from api.plans.named_locks import NamedLocks
-from api.plans.routes import check_known, find_plans
+from api.plans.routes import find_plans
 from api.services import Services, Use
 from core.errors import ApiError, NotFoundError
+from queries.hosts import check_host
 from sampling.plans.request import PlanRequest, check_plan_name, parse_period
 
 router = APIRouter(tags=["Telemetry"])
@@ -136,7 +137,7 @@ async def add(request: Request, services: Use) -> Response:
     notified, else after some seconds. Other plans lose no tick. Role: operator.
     """
     new = await read_model(request, _MOST_BYTES, "plan", NewPlan)
-    await check_known(services, new.host)
+    await check_host(services, new.host)
     async with _TURNS.take(new.host):
         await _check_free(services, new.host, new.plan)
         with answered(_REFUSED, _FAILED):
@@ -171,7 +172,7 @@ async def remove(
     plan: Annotated[str, Path(max_length=300)],
 ) -> Response:
     """Series that other plans also sample continue at their periods. Role: operator."""
-    await check_known(services, host)
+    await check_host(services, host)
     async with _TURNS.take(host):
         await _check_exists(services, host, plan)
         await _write(lambda: _remove(services, host, plan))

@@ -1,6 +1,5 @@
 """``/plans``: the sampling plans of one host, or of all."""
 
-from contextlib import suppress
 from typing import Annotated, Any
 
 import orjson
@@ -12,11 +11,8 @@ from api.negotiation import negotiate
 from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
-from ontology.iris import IdError
-from ontology.terms import ST
 from queries.catalogue import saved_query
-from queries.hosts import known_hosts, unknown_host
-from queries.terms import iri_term
+from queries.hosts import check_host
 
 router = APIRouter(tags=["Telemetry"])
 
@@ -58,20 +54,10 @@ async def plans(
 async def find_plans(services: Services, host: str) -> list[dict[str, Any]]:
     """Return the plans of a host, or of all; raises NotFoundError."""
     if host:
-        await check_known(services, host)
+        await check_host(services, host)
     text = saved_query("telemetry/plans").bind({"host": host or None})
     rows = await services.graph.select(text)
     return [_plan(services, row) for row in rows.records()]
-
-
-async def check_known(services: Services, host: str) -> None:
-    """Raise NotFoundError for a host that has no twin."""
-    with suppress(IdError):
-        node = iri_term(services.iris.host(host))
-        is_known = f"SELECT * {{ {node} a {iri_term(ST.ComputeNode)} }}"
-        if await services.graph.rows(is_known):
-            return
-    raise unknown_host(host, await known_hosts(services.graph))
 
 
 def _listed(text: str | None) -> list[str]:

@@ -38,7 +38,7 @@ from ingest.sources.processes import (
 from ingest.triples import Triples
 from ontology.selectors import escaped
 from ontology.terms import ST
-from queries.hosts import known_hosts, unknown_host
+from queries.hosts import check_host
 
 router = APIRouter(tags=["Processes"])
 
@@ -71,7 +71,7 @@ async def process(
 async def _described(services: Services, host: str, id_: str) -> Node:
     identity = parse_identity(id_)
     try:
-        await _check_host(services, host)
+        await _check_local(services, host)
         if identity is None and not _is_number(id_):
             return await _named(services, host, id_)
         pid = identity.pid if identity else int(id_)
@@ -97,11 +97,9 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_PID
 
 
-async def _check_host(services: Services, host: str) -> None:
+async def _check_local(services: Services, host: str) -> None:
     """Raise NotFoundError for another machine: the API sees only local processes."""
-    known = await known_hosts(services.graph)
-    if (services.iris.host(host), None, None) not in known:
-        raise unknown_host(host, known)
+    await check_host(services, host)
     if host != services.settings.host:
         raise NotFoundError(
             "process-elsewhere",

@@ -9,7 +9,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from core.settings.state import read_json
+from observations.statistics import CounterGrowth
 from sampling.errors import PerfeventError, SourceDownError
 from sampling.events.event import is_counter
 from sampling.events.live import absent_metrics
@@ -25,13 +26,15 @@ from sampling.sources.pcp_source import PcpSource
 
 Key = tuple[str, str | None]
 Metrics = Mapping[str, Sequence[str]]
+# A prefix of the metrics that have an instance for each process.
+OF_PROCESSES = "proc."
 _SourceMetrics = tuple[PcpSource, frozenset[str]]
 
 # A busy bridge needs seconds to connect to another host.
 _LOOK_SECONDS, _PATIENCE_SECONDS = 0.05, 15.0
 # While both values stay the same, no agent of the PMCD has restarted, by PCP's
 # definition of pmcd.seqnum. Old PMCDs lack it.
-_OF_PMCD = ("pmcd.pid", "pmcd.seqnum")
+_PMCD_IDENTITY = ("pmcd.pid", "pmcd.seqnum")
 _RESTARTED = (
     "its events were counted again during the run, as where another plan with PMU "
     "events came or went: run it again"
@@ -46,22 +49,27 @@ _MAYBE_RESTARTED = (
 class CounterSnapshot:
     """Values by PCP metric and instance, and when (Unix ms) they were read.
 
-    ``restarted``: PMU events that may have restarted from 0 since the previous mark.
-    ``agents`` identifies the agents that counted, until one of them restarts; empty if
-    their PMCD does not tell. ``reader`` identifies the reader.
+    ``restarted``: PMU events that may have restarted from 0 since the same reader's
+    previous snapshot. ``agents`` identifies the agents that counted, until one of them
+    restarts; empty if their PMCD does not tell. ``reader`` identifies the reader.
     """
 
     at_ms: float = 0.0
     values: Mapping[Key, float] = field(default_factory=dict)
     restarted: frozenset[str] = frozenset()
     agents: str = ""
-    marker: str = ""
+    reader: str = ""
 
     @property
     def text(self) -> str:
         """The content of a snapshot's file."""
-        rows = [[*key, value] for key, value in self.values.items()]
-        found = {**vars(self), "values": rows, "restarted": sorted(self.restarted)}
+        found = {
+            "at_ms": self.at_ms,
+            "values": [[*key, value] for key, value in self.values.items()],
+            "restarted": sorted(self.restarted),
+            "agents": self.agents,
+            "marker": self.reader,
+        }
         return json.dumps(found) + "\n"
 
 
@@ -79,8 +87,21 @@ class RunSnapshots(NamedTuple):
             return ""
         if self.before.agents and self.after.agents:
             return "" if self.before.agents == self.after.agents else _RESTARTED
-        # A reader that took both marks has noticed every restart between them.
-        return "" if self.before.marker == self.after.marker else _MAYBE_RESTARTED
+        # A reader that took both snapshots has noticed every restart between them.
+        return "" if self.before.reader == self.after.reader else _MAYBE_RESTARTED
+
+    def growth(self, key: Key) -> CounterGrowth | None:
+        """Return the growth of a counter; None if a snapshot lacks it.
+
+        The counters of a process that started during the run began at zero.
+        """
+        after, before = self.after.values.get(key), self.before.values.get(key)
+        if before is None and key[0].startswith(OF_PROCESSES) and self.before.at_ms:
+            before = 0.0
+        if after is None or before is None:
+            return None
+        seconds = (self.after.at_ms - self.before.at_ms) / 1000
+        return CounterGrowth(after - before if after >= before else after, seconds)
 
 
 def read_snapshot(path: Path) -> CounterSnapshot | None:
@@ -88,32 +109,39 @@ def read_snapshot(path: Path) -> CounterSnapshot | None:
     try:
         found = json.loads(path.read_text("utf-8"))
         values = {(name, one): value for name, one, value in found["values"]}
-        more = {name: str(found.get(name, "")) for name in ("agents", "marker")}
         return CounterSnapshot(
-            found["at_ms"], values, frozenset(found.get("restarted", ())), **more
+            found["at_ms"],
+            values,
+            frozenset(found.get("restarted", ())),
+            str(found.get("agents", "")),
+            str(found.get("marker", "")),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 class CounterReader:
-    """Reads the same metrics repeatedly; sources that do not answer are left out.
+    """Reads the same metrics of a host repeatedly, from the addresses of the bridge.
 
-    ``metrics`` returns the metrics by address. It is called in a separate thread, so
-    that only `snapshot` waits for it.
+    It connects in a separate thread, so that only `snapshot` waits; sources that do not
+    answer are left out. ``counters`` is the address of the host's PMU events; without
+    it, wait until the bridge has connected to them.
     """
 
-    def __init__(self, metrics: Callable[[], Metrics] | None = None) -> None:
+    def __init__(
+        self, bridge: Path, host: str, metrics: Iterable[str] = (), counters: str = ""
+    ) -> None:
         self._sources: Future[list[_SourceMetrics]] = Future()
         self._changes: dict[str, int] = {}
         self._id = secrets.token_hex(8)
-        if metrics is None:
-            self._sources.set_result([])
+        if names := [*metrics]:
+            addresses = partial(_by_address, bridge, host, names, counters)
+            Thread(target=self._connect, args=(addresses,), daemon=True).start()
         else:
-            Thread(target=self._connect, args=(metrics,), daemon=True).start()
+            self._sources.set_result([])
 
     def snapshot(self) -> CounterSnapshot:
-        """Read the current values; raises the errors of ``metrics``."""
+        """Read the current values; raises the errors of connecting."""
         sources = self._sources.result()
         began = time.time()
         values: dict[Key, float] = {}
@@ -132,10 +160,10 @@ class CounterReader:
         """Close the connections."""
         self._sources.add_done_callback(_close)
 
-    def _connect(self, metrics: Callable[[], Metrics]) -> None:
+    def _connect(self, addresses: Callable[[], Metrics]) -> None:
         try:
-            self._sources.set_result([*_connected(metrics())])
-        except Exception as error:  # raised again by mark()
+            self._sources.set_result([*_connected(addresses())])
+        except Exception as error:  # raised again by `snapshot`
             self._sources.set_exception(error)
 
     def _restarted(self, sources: Iterable[_SourceMetrics]) -> Iterator[str]:
@@ -153,27 +181,12 @@ def _close(sources: Future[list[_SourceMetrics]]) -> None:
             source.close()
 
 
-@contextmanager
-def counter_reader(
-    bridge: Path, host: str, metrics: Iterable[str], counters: str = ""
-) -> Iterator[CounterReader]:
-    """Read a host's metrics from the addresses that the bridge uses.
-
-    ``counters`` is the address of the host's PMU events; without it, wait until the
-    bridge has connected to them.
-    """
-    reader = CounterReader(partial(_by_address, bridge, host, [*metrics], counters))
-    try:
-        yield reader
-    finally:
-        reader.close()
-
-
 def _by_address(
     bridge: Path, host: str, metrics: Sequence[str], counters: str
 ) -> Metrics:
+    """Return the metrics by the address that the bridge reads them from."""
     if not counters and (events := [*filter(is_counter, metrics)]):
-        counters = _counters(bridge, host, events)
+        counters = _events_address(bridge, host, events)
     pcp = _bridge_status(bridge, host).get("pcp")
     found: dict[str, list[str]] = {}
     for name in metrics:
@@ -183,7 +196,7 @@ def _by_address(
     return found
 
 
-def _counters(bridge: Path, host: str, events: Sequence[str]) -> str:
+def _events_address(bridge: Path, host: str, events: Sequence[str]) -> str:
     """Wait for the address that the bridge has PMU events from; empty after a timeout.
 
     The address in its last status may lack these events.
@@ -213,7 +226,7 @@ def _bridge_status(bridge: Path, host: str) -> Mapping[str, Any]:
 def _connected(metrics: Metrics) -> Iterator[_SourceMetrics]:
     for address, names in metrics.items():
         source = PcpSource(address)
-        more = _OF_PMCD if any(map(is_counter, names)) else ()
+        more = _PMCD_IDENTITY if any(map(is_counter, names)) else ()
         source.select([*names, *more])
         with suppress(SourceDownError):
             source.connect()
@@ -232,5 +245,5 @@ def _values(source: PcpSource) -> dict[Key, float]:
 
 def _agents(values: Mapping[Key, float]) -> str:
     """Return a value that stays the same until one of the agents restarts."""
-    told = [values.get((name, None)) for name in _OF_PMCD]
+    told = [values.get((name, None)) for name in _PMCD_IDENTITY]
     return "" if None in told else " ".join(str(int(one or 0)) for one in told)

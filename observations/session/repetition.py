@@ -7,12 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from core.linux.private_folder import make_private
-from core.settings.settings import Settings
-from core.stores.datasets import dataset
 from observations.launch import RunnerEvent
 from observations.local_runner import was_started
 from observations.program import program
-from observations.record import Observation, run_of
+from observations.record import Run, run_of
 from observations.session.counter_snapshots import (
     CounterSnapshot,
     RunSnapshots,
@@ -20,9 +18,6 @@ from observations.session.counter_snapshots import (
 )
 from observations.session.event_log import BEAT, EventLog
 from observations.session.run_request import RunRequest
-from observations.session.run_sampling import RunSampling
-from observations.store import keep_observation
-from ontology.iris import Iris
 
 PROGRAM, EVENTS, RECORDED = "run.py", "events.jsonl", "recorded"
 # The request in the program.
@@ -70,6 +65,16 @@ class Repetition:
         """Whether nothing is left to record."""
         return not self.has_run or (self.folder / RECORDED).exists()
 
+    @property
+    def result(self) -> Run:
+        """What happened to its command so far; call this only if `has_run`."""
+        return run_of(self.log.events)
+
+    @property
+    def snapshots(self) -> RunSnapshots:
+        """The counters before and after it; those after it may be empty."""
+        return RunSnapshots(self.before, self.after or CounterSnapshot())
+
     def take(self, event: RunnerEvent) -> None:
         """Store an event of its runner."""
         with (self.folder / EVENTS).open("a") as kept:
@@ -83,24 +88,8 @@ class Repetition:
         self.after = snapshot
         (self.folder / _AFTER).write_text(snapshot.text)
 
-    def record(self, settings: Settings, sampling: RunSampling) -> None:
-        """Write its graph once all samples have arrived.
-
-        Raises ObservationError and the errors of the stores.
-        """
-        run = run_of(self.log.events)
-        snapshots = RunSnapshots(self.before, self.after or CounterSnapshot())
-        summaries = sampling.summaries(run, snapshots, self.log.pids.keys())
-        observation = Observation(
-            self.id,
-            self.run_request.spec,
-            run,
-            {metric.name: metric.iri for metric in sampling.metrics},
-            summaries,
-            sampling.derived(run, snapshots, summaries),
-        )
-        with dataset(settings, "twin") as twin:
-            keep_observation(observation, twin, Iris(settings.base))
+    def mark_recorded(self) -> None:
+        """Note that its graph is written."""
         (self.folder / RECORDED).touch()
 
 

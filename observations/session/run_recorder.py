@@ -2,24 +2,26 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from core.stores.errors import QueriesError
-from observations.origin import plan_of
+from observations.record import Observation, plan_of
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.host_queues import HostQueues
 from observations.session.repetition import Repetition, begin_run, discard_unstarted
 from observations.session.run_request import RunRequest
-from observations.session.run_sampling import (
-    RunSampling,
-    continue_sampling,
-    sample_until_end,
-)
+from observations.session.run_sampling import RunSampling
 from observations.session.run_state import Event, RunState, State
-from observations.session.session_journal import note_failure, record_open, remove_open
+from observations.session.session_journal import (
+    add_open_request,
+    note_failure,
+    remove_open_request,
+)
+from observations.store import keep_observation
+from ontology.iris import Iris
 from sampling.slower_sources import notes, slower_sources
 
 _LOG = logging.getLogger(__name__)
@@ -45,24 +47,19 @@ class RunRecorder:
         self._run_request, self._id = run_request, id_
         self._status = status
         self._submit = partial(queues.submit, run_request.spec.host)
-        self._resources = ExitStack()
-        self._sampling = RunSampling(settings, run_request.spec)
+        self._sampling = RunSampling(settings, run_request, plan_of(id_))
 
     def open(self) -> Repetition:
         """Start sampling and prepare the first run.
 
-        Raises the errors of `sample_until_end`; nothing is held then.
+        Raises the errors of `RunSampling.start`; nothing is held then.
         """
-        record_open(self._home, self._id, self._run_request)
+        add_open_request(self._home, self._id, self._run_request)
         try:
-            self._sampling = self._resources.enter_context(
-                sample_until_end(
-                    self._settings, self._run_request, plan_of(self._id), _LOG.debug
-                )
-            )
+            self._sampling.start()
             first = self.prepare(1)
         except BaseException:
-            self._resources.close()
+            self._sampling.stop()
             self._forget(())
             raise
         self._submit(self._note_slower_sources)
@@ -70,11 +67,7 @@ class RunRecorder:
 
     def resume(self, names: Iterable[str]) -> None:
         """Continue to sample these metrics for a previous process."""
-        self._sampling = self._resources.enter_context(
-            continue_sampling(
-                self._settings, self._run_request, plan_of(self._id), names, _LOG.debug
-            )
-        )
+        self._sampling.resume(names)
 
     def prepare(self, number: int) -> Repetition:
         """Prepare run ``number`` of the request."""
@@ -108,15 +101,34 @@ class RunRecorder:
 
     def _record(self, run: Repetition) -> None:
         try:
-            run.record(self._settings, self._sampling)
+            self._write(run)
         except Exception as error:
             _LOG.exception("observation %s is not recorded", run.id)
             self._status.problem = f"{run.id} is not recorded: {error}"
 
+    def _write(self, run: Repetition) -> None:
+        """Write the graph of a run once all samples have arrived.
+
+        Raises ObservationError and the errors of the stores.
+        """
+        result, snapshots, sampling = run.result, run.snapshots, self._sampling
+        summaries = sampling.summaries(result, snapshots, run.log.pids.keys())
+        observation = Observation(
+            run.id,
+            run.run_request.spec,
+            result,
+            {metric.name: metric.iri for metric in sampling.metrics},
+            summaries,
+            sampling.derived(result, snapshots, summaries),
+        )
+        with dataset(self._settings, "twin") as twin:
+            keep_observation(observation, twin, Iris(self._settings.base))
+        run.mark_recorded()
+
     def _release(self, then: Callable[[], None]) -> None:
         """Stop sampling; if this fails, the next process tries again."""
         try:
-            self._resources.close()
+            self._sampling.stop()
         except Exception as error:
             _LOG.exception("observation %s leaves a plan behind", self._id)
             self._status.problem = self._status.problem or str(error)
@@ -127,6 +139,6 @@ class RunRecorder:
         # Remove these first: if we are killed here, the next process continues.
         discard_unstarted(self._home, self._run_request, self._id, runs)
         if all(run.is_recorded for run in runs):
-            remove_open(self._home, self._id)
+            remove_open_request(self._home, self._id)
             if self._status.now is State.RECORDING:
                 self._status.change(Event.RECORD)

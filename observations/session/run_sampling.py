@@ -1,8 +1,9 @@
 """Samples while a command runs, by a plan of its own, and summarises the results."""
 
+import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,19 +16,18 @@ from core.stores.points import NO_POINTS, Points
 from core.stores.series import SeriesKey, read_points, series_reader
 from ingest.errors import PlanRequestError
 from observations.derived import HostRole, derive
-from observations.record import DerivedFigure, Run, RunSpec, Summary
+from observations.record import DerivedFigure, Run, Summary
 from observations.session.counter_snapshots import (
+    OF_PROCESSES,
     CounterReader,
     CounterSnapshot,
     Key,
     RunSnapshots,
-    counter_reader,
 )
-from observations.session.cpu_count import count_cpus
 from observations.session.roles import read_roles
 from observations.session.run_request import RunRequest
-from observations.statistics import CounterGrowth, Statistics, of_counter, of_gauge
-from ontology.limits import greatest_rate, is_of_all_cpus
+from observations.statistics import Statistics, of_counter, of_gauge
+from ontology.limits import PER_CPU, greatest_rate, is_of_all_cpus
 from queries.run import saved_rows
 from sampling.counters.private_pmcd import socket_of
 from sampling.events.event import is_dutycycle
@@ -35,11 +35,12 @@ from sampling.plans import changes
 from sampling.plans.request import PlanRequest
 from sampling.resolution import source_resolution
 
+_LOG = logging.getLogger(__name__)
+
 _LOOK_SECONDS = 0.05
 _HISTORY_MS = 10_000
 # The bridge gathers for half a second before it sends.
 _PATIENCE_SECONDS, _LONGEST_PERIOD_MS = 2.0, 5000
-_OF_PROCESSES = "proc."
 
 
 @dataclass(frozen=True)
@@ -54,26 +55,65 @@ class SampledMetric:
 
 
 class RunSampling:
-    """The metrics that a plan samples for one request."""
+    """The plan that samples a request's metrics, and the figures of the runs.
 
-    def __init__(
-        self,
-        settings: Settings,
-        spec: RunSpec,
-        plan: str = "",
-        reader: CounterReader | None = None,
-    ) -> None:
-        self._settings = settings
-        self._spec, self._plan = spec, plan
-        self._reader = reader or CounterReader()
+    A request without metrics has neither.
+    """
+
+    def __init__(self, settings: Settings, run_request: RunRequest, plan: str) -> None:
+        self._settings, self._run_request = settings, run_request
+        self._spec, self._plan = run_request.spec, plan
+        self._reader = CounterReader(settings.home / "bridge", self._spec.host)
+        self._is_planned = False
+
+    def start(self) -> None:
+        """Add the plan; raises PlanRequestError and the errors of `changes.add`."""
+        if self._run_request.samples:
+            added = changes.add(
+                self._settings, self._plan_request(), _LOG.debug, host_is_known=True
+            )
+            self.resume(metric.name for metric in added.metrics)
+
+    def resume(self, names: Iterable[str]) -> None:
+        """Continue to sample these metrics by the plan, which exists already."""
+        if self._run_request.samples:
+            self._is_planned = True
+            bridge, host, counters = self._settings.home / "bridge", self._spec.host, ""
+            if host == self._settings.host:
+                counters = f"unix://{socket_of(counting_home(self._settings))}"
+            self._reader = CounterReader(bridge, host, names, counters)
+
+    def stop(self) -> None:
+        """Remove the plan if there is one; raises the errors of `changes.remove`."""
+        self._reader.close()
+        if self._is_planned:
+            with suppress(PlanRequestError):  # the plan was removed already
+                changes.remove(
+                    self._settings,
+                    self._spec.host,
+                    self._plan,
+                    _LOG.debug,
+                    host_is_known=True,
+                )
+
+    def _plan_request(self) -> PlanRequest:
+        spec = self._spec
+        return PlanRequest(
+            spec.host,
+            self._plan,
+            spec.metrics,
+            spec.period_ms,
+            roles=spec.roles,
+            events=spec.events,
+        )
 
     @cached_property
     def metrics(self) -> Sequence[SampledMetric]:
         """The metrics of the plan, read when the command runs or has run."""
-        if not self._plan:
+        if not self._run_request.samples:
             return ()
         with dataset(self._settings, "twin") as twin:
-            return planned(twin, self._spec.host, self._plan)
+            return _planned(twin, self._spec.host, self._plan)
 
     def snapshot(self) -> CounterSnapshot:
         """Read all counters now."""
@@ -122,7 +162,7 @@ class RunSampling:
     ) -> Summary:
         points = series.get(SeriesKey(metric.series, key[1]), NO_POINTS)
         if metric.is_counter:
-            growth = _growth(key, snapshots)
+            growth = snapshots.growth(key)
             cpus = self._cpus if is_of_all_cpus(metric.name) else None
             greatest = greatest_rate(metric.name, metric.pcp_units, cpus)
             figures = of_counter(points, run.span, growth, resolution, greatest)
@@ -136,8 +176,11 @@ class RunSampling:
 
     @cached_property
     def _cpus(self) -> int:
+        """The number of the host's CPUs as PCP counts them; 0 if unknown."""
+        per_cpu = {"host": self._spec.host, "metric": PER_CPU}
         with dataset(self._settings, "twin") as twin:
-            return count_cpus(twin, self._spec.host)
+            rows = saved_rows(twin, "telemetry/instances", per_cpu)
+        return sum(bool(row["instname"]) for row in rows)
 
     def _resolution(
         self, metric: SampledMetric, series: Mapping[SeriesKey, Points]
@@ -159,10 +202,10 @@ class RunSampling:
         late = min(period, _LONGEST_PERIOD_MS) / 1000
         until = time.monotonic() + _PATIENCE_SECONDS + late
         names = {metric.series for metric in self.metrics}
-        while names - self._there(store, last_ms) and time.monotonic() < until:
+        while names - self._stored_since(store, last_ms) and time.monotonic() < until:
             time.sleep(_LOOK_SECONDS)
 
-    def _there(self, store: HttpConnection, since_ms: int) -> set[str]:
+    def _stored_since(self, store: HttpConnection, since_ms: int) -> set[str]:
         """Return the series that have a point since then."""
         found = self._read(store, since_ms).items()
         return {key.name for key, points in found if points.stamps.size}
@@ -174,61 +217,7 @@ class RunSampling:
         return read_points(store, host, names, start_ms, end_ms)
 
 
-@contextmanager
-def sample_until_end(
-    settings: Settings, run_request: RunRequest, plan: str, log: Callable[[str], None]
-) -> Iterator[RunSampling]:
-    """Sample a request's metrics until the block ends, under a plan of this name.
-
-    Raises PlanRequestError and the other errors of `changes.add`.
-    """
-    names = _add_plan(settings, run_request, plan, log) if run_request.samples else []
-    with continue_sampling(settings, run_request, plan, names, log) as sampling:
-        yield sampling
-
-
-@contextmanager
-def continue_sampling(
-    settings: Settings,
-    run_request: RunRequest,
-    plan: str,
-    names: Iterable[str],
-    log: Callable[[str], None],
-) -> Iterator[RunSampling]:
-    """Continue to sample these metrics under an existing plan until the block ends."""
-    spec = run_request.spec
-    if not run_request.samples:
-        yield RunSampling(settings, spec)
-        return
-    bridge, counters = settings.home / "bridge", ""
-    if spec.host == settings.host:
-        counters = f"unix://{socket_of(counting_home(settings))}"
-    try:
-        with counter_reader(bridge, spec.host, names, counters) as reader:
-            yield RunSampling(settings, spec, plan, reader)
-    finally:
-        with suppress(PlanRequestError):  # the plan was removed already
-            changes.remove(settings, spec.host, plan, log, host_is_known=True)
-
-
-def _add_plan(
-    settings: Settings, run_request: RunRequest, plan: str, log: Callable[[str], None]
-) -> list[str]:
-    """Add the plan; return the metrics that are sampled from now on."""
-    spec = run_request.spec
-    request = PlanRequest(
-        spec.host,
-        plan,
-        spec.metrics,
-        spec.period_ms,
-        roles=spec.roles,
-        events=spec.events,
-    )
-    added = changes.add(settings, request, log, host_is_known=True)
-    return [metric.name for metric in added.metrics]
-
-
-def planned(twin: Endpoint, host: str, plan: str) -> list[SampledMetric]:
+def _planned(twin: Endpoint, host: str, plan: str) -> list[SampledMetric]:
     """Return the metrics of a plan; none if there is no such plan."""
     rows = saved_rows(twin, "telemetry/one-plan", {"host": host, "plan": plan})
     found = {
@@ -256,7 +245,7 @@ def _keys(
         instance for name, instance in snapshots.after.values if name == metric.name
     }
     found = ticked | read
-    if metric.name.startswith(_OF_PROCESSES):
+    if metric.name.startswith(OF_PROCESSES):
         found = {one for one in found if _pid(one) in pids}
     return [(metric.name, instance) for instance in sorted(found, key=str)]
 
@@ -265,17 +254,6 @@ def _pid(instance: str | None) -> int | None:
     """Return the pid that the name of a process instance begins with."""
     number = (instance or "").partition(" ")[0]
     return int(number) if number.isdecimal() else None
-
-
-def _growth(key: Key, snapshots: RunSnapshots) -> CounterGrowth | None:
-    """Return the growth of a counter; a process that started since began at zero."""
-    after, before = snapshots.after.values.get(key), snapshots.before.values.get(key)
-    if before is None and key[0].startswith(_OF_PROCESSES) and snapshots.before.at_ms:
-        before = 0.0
-    if after is None or before is None:
-        return None
-    seconds = (snapshots.after.at_ms - snapshots.before.at_ms) / 1000
-    return CounterGrowth(after - before if after >= before else after, seconds)
 
 
 def _with_doubt(role: HostRole, snapshots: RunSnapshots) -> HostRole:

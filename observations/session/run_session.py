@@ -9,7 +9,7 @@ from observations.cpus import Cpus
 from observations.errors import CpusTakenError
 from observations.events import check_order
 from observations.launch import RunnerEvent, RunnerHandle
-from observations.record import Outcome, Run, run_of
+from observations.record import Outcome, Run
 from observations.session.host_queues import HostQueues
 from observations.session.program_start import is_alive
 from observations.session.repetition import PROGRAM, Repetition, Repetitions
@@ -253,7 +253,7 @@ class RunSession:
     def _finish(self, run: Repetition) -> None:
         self.status.problem = run.refusal or self.status.problem
         if not run.refusal:
-            self.runs.append(run_of(run.log.events))
+            self.runs.append(run.result)
             self._recorder.record(run)
 
     def _start_next(self) -> None:

@@ -17,7 +17,7 @@ _FOLDER = "observing"
 _FAILED, _SET_ASIDE = ".failed", ".set-aside"
 
 
-def record_open(home: Path, id_: str, run_request: RunRequest) -> None:
+def add_open_request(home: Path, id_: str, run_request: RunRequest) -> None:
     """Store a request before anything is done for it."""
     path = _path(home, id_)
     make_private(path.parent)
@@ -26,7 +26,7 @@ def record_open(home: Path, id_: str, run_request: RunRequest) -> None:
     new.replace(path)
 
 
-def remove_open(home: Path, id_: str) -> None:
+def remove_open_request(home: Path, id_: str) -> None:
     """Remove a session that holds nothing and whose runs are recorded."""
     _path(home, id_).unlink(missing_ok=True)
     _path(home, id_).with_suffix(_FAILED).unlink(missing_ok=True)

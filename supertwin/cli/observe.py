@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Collection, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,11 +17,18 @@ from typing import Any, NoReturn
 import click
 
 from core.settings.home import home_of
+from observations.launch import ChildRunner, prestarted_runner
 from supertwin.cli.api_client import ApiClient
-from supertwin.cli.attending import attend, starter
+from supertwin.cli.attended_runs import attend
 from supertwin.cli.parameters import FiniteNumber
-from supertwin.cli.run_input import handed_on
-from supertwin.cli.run_output import CommandOutput, Runs, interruptible, say, status_of
+from supertwin.cli.run_input import CommandInput, command_input
+from supertwin.cli.run_output import (
+    CommandOutput,
+    RunMessages,
+    interruptible,
+    say,
+    status_of,
+)
 
 _SHOWN_BYTES = 1 << 20
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -95,7 +102,7 @@ def observe_command(
     cwd: str,
     host: str,
     srun: str | None,
-    **same: Any,
+    **options: Any,
 ) -> None:
     """Run a command, sample metrics while it runs, and record how it ended.
 
@@ -103,7 +110,7 @@ def observe_command(
     the number of the signal that ended it.
     """
     body = {
-        **same,
+        **options,
         "argv": argv,
         "metrics": [name for name in (*metrics, *listed.split(",")) if name],
         "env": _environment(pairs),
@@ -112,15 +119,15 @@ def observe_command(
         "attended": True,
         "own_way": srun is not None,
     }
-    is_near = not host and srun is None
-    source = handed_on(is_near, same["repeat"])
-    api, another = ApiClient(home_of()), partial(starter, _before(srun), source)
+    is_child = not host and srun is None
+    source = command_input(is_child, options["repeat"])
+    api, prestart = ApiClient(home_of()), partial(_prestart, _srun_words(srun), source)
     boot = _BOOT.read_text().strip() if srun is not None and not host else ""
     with ExitStack() as stack:
         # The runner starts while the API prepares; with srun, it might queue for nodes.
-        begin = stack.enter_context(another()) if is_near else None
+        first = stack.enter_context(prestart()) if is_child else None
         session = api.ask(
-            "POST", "/observations", json.dumps(body).encode(), queues=same["wait"]
+            "POST", "/observations", json.dumps(body).encode(), queues=options["wait"]
         )
         if session["reason"]:
             say(session["reason"])
@@ -128,12 +135,21 @@ def observe_command(
             status = _follow(api, session)
         else:
             if srun is None or not host:
-                _leave(session["cpus"])
-            status = attend(api, session, begin, another, boot)
-    _end(status)
+                _leave_cpus(session["cpus"])
+            status = attend(api, session, first, prestart, boot)
+    _exit(status)
 
 
-def _leave(cpus: Collection[int]) -> None:
+def _prestart(
+    before: list[str], source: CommandInput
+) -> AbstractContextManager[ChildRunner]:
+    """Start a runner in our environment; ``before``: see `prestarted_runner`."""
+    source.rewind()
+    environment = {k: v for k, v in os.environ.items() if k[:10] != "SUPERTWIN_"}
+    return prestarted_runner(environment, before, source.number)
+
+
+def _leave_cpus(cpus: Collection[int]) -> None:
     """Leave the CPUs of the command, unless it takes all.
 
     The runner sets its own affinity; without chosen CPUs the command keeps the CPUs
@@ -143,7 +159,7 @@ def _leave(cpus: Collection[int]) -> None:
         os.sched_setaffinity(0, others)
 
 
-def _end(status: int) -> NoReturn:
+def _exit(status: int) -> NoReturn:
     """Exit at once: the caller of the command need not wait for Python's cleanup."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # the reader has ended
@@ -152,9 +168,9 @@ def _end(status: int) -> NoReturn:
 
 
 def _follow(api: ApiClient, session: Any) -> int:
-    """Show the events of an observation that runs elsewhere; return its status."""
+    """Show the events of an observation that the API runs; return its status."""
     path = f"/observations/{session['id']}"
-    status, runs, output = 0, Runs(), CommandOutput()
+    status, messages, output = 0, RunMessages(), CommandOutput()
 
     def cancel() -> None:
         output.cut()
@@ -164,12 +180,12 @@ def _follow(api: ApiClient, session: Any) -> int:
         for event in api.events(f"{path}/events"):
             if not output.show(event):
                 cancel()
-            runs.note_refusal(event)
+            messages.note_refusal(event)
             status = status_of(event, status)
             if event["event"] == "ended":
                 _say_what_is_missing(event["output"])
             if event["event"] == "closed":
-                runs.print_new(event)
+                messages.print_new(event)
                 return status or int(bool(event["problem"]))
     return status
 
@@ -182,7 +198,7 @@ def _say_what_is_missing(output: Mapping[str, Any]) -> None:
             say(f"{more} more bytes of its {name} are not shown")
 
 
-def _before(srun: str | None) -> list[str]:
+def _srun_words(srun: str | None) -> list[str]:
     """The command that starts the runner: srun with one task, or nothing."""
     if srun is None:
         return []

@@ -13,43 +13,43 @@ from contextlib import suppress
 import click
 
 _NOTHING = os.makedev(1, 3)  # /dev/null
-_FAR = (
+_NOT_PASSED_ON = (
     "standard input is not passed on with --host or --srun: have the command read a "
     "file, or add < /dev/null"
 )
-_ONCE = (
+_READ_ONCE = (
     "--repeat reads standard input again for each run, which a pipe does not allow: "
     "put it into a file (< FILE), or add < /dev/null"
 )
 
 
-class Input:
+class CommandInput:
     """A descriptor for the command; ``number`` is None if it reads nothing."""
 
     def __init__(self, number: int | None) -> None:
         self.number = number
-        self._begin = None if number is None else _position(number)
+        self._start = None if number is None else _position(number)
 
     def rewind(self) -> None:
         """Rewind, so that the next run reads the same input as the first."""
-        if self.number is not None and self._begin is not None:
-            os.lseek(self.number, self._begin, os.SEEK_SET)
+        if self.number is not None and self._start is not None:
+            os.lseek(self.number, self._start, os.SEEK_SET)
 
 
-def handed_on(is_near: bool, repeat: int) -> Input:
+def command_input(is_child: bool, repeat: int) -> CommandInput:
     """The input of ``repeat`` runs; a terminal only if we are in its foreground.
 
-    ``is_near``: this process starts the command itself. Raises UsageError.
+    ``is_child``: this process starts the command itself. Raises UsageError.
     """
-    if not is_near:
+    if not is_child:
         if not os.isatty(0) and not _is_spent():
-            raise click.UsageError(_FAR)
-        return Input(None)
+            raise click.UsageError(_NOT_PASSED_ON)
+        return CommandInput(None)
     if os.isatty(0) and not _in_foreground():
-        return Input(None)
-    if repeat > 1 and _flows() and not _is_spent():
-        raise click.UsageError(_ONCE)
-    return Input(os.dup(0))
+        return CommandInput(None)
+    if repeat > 1 and _is_stream() and not _is_spent():
+        raise click.UsageError(_READ_ONCE)
+    return CommandInput(os.dup(0))
 
 
 def _position(number: int) -> int | None:
@@ -58,7 +58,7 @@ def _position(number: int) -> int | None:
     return None
 
 
-def _flows() -> bool:
+def _is_stream() -> bool:
     """Whether data can be read only once and is not typed by a user."""
     mode = os.fstat(0).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

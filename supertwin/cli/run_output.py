@@ -68,7 +68,7 @@ def _end(number: int) -> tuple[int, int]:
     return number, select.PIPE_BUF
 
 
-class Runs:
+class RunMessages:
     """Reports each run when it has ended, and each note and problem once."""
 
     def __init__(self) -> None:

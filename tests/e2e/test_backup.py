@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from observations.origin import plan_of
+from observations.record import plan_of
 from tests.cable import Cable
 from tests.command_line import run
 from tests.e2e.launched_runs import begun, recorded

@@ -19,16 +19,9 @@ import pytest
 from observations import environment as surroundings
 from observations import runner
 from observations.errors import LaunchError
-from observations.launch import (
-    HELD,
-    INPUT,
-    RunnerEvent,
-    RunnerHandle,
-    events,
-    prestarted_runner,
-)
+from observations.launch import RunnerEvent, RunnerHandle, events, prestarted_runner
 from observations.local_runner import local_runner, was_started
-from observations.program import program, program_start
+from observations.program import HELD, INPUT, program, program_start
 from observations.record import run_of
 from tests.servers import wait_until
 
@@ -43,8 +36,9 @@ def _is_target(node: ast.AST) -> bool:
 def here(
     text: bytes, environment: Mapping[str, str], source: int | None = None
 ) -> Iterator[RunnerHandle]:
-    with prestarted_runner(environment, source=source) as begin:
-        yield begin(text)
+    with prestarted_runner(environment, source=source) as runner:
+        runner.start(text)
+        yield runner
 
 
 def launched(**request: Any) -> list[RunnerEvent]:
@@ -186,9 +180,9 @@ def test_output_of_a_login_is_not_an_event() -> None:
 
 
 def test_prestarted_runner_waits_for_its_program() -> None:
-    with prestarted_runner(ENVIRONMENT) as begin:
-        running = begin(program({"argv": ["echo", "late"]}))
-        found = list(events(running))
+    with prestarted_runner(ENVIRONMENT) as waiting:
+        waiting.start(program({"argv": ["echo", "late"]}))
+        found = list(events(waiting))
     assert base64.b64decode(found[1]["data"]) == b"late\n"
 
 

@@ -20,8 +20,9 @@ ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 def killed_runner(script: str, until: str) -> tuple[set[int], str]:
     """Descendants of a runner killed after an event, and the reason then reported."""
-    with prestarted_runner(ENVIRONMENT) as begin:
-        received = events(begin(program({"argv": ["sh", "-c", script]})))
+    with prestarted_runner(ENVIRONMENT) as runner:
+        runner.start(program({"argv": ["sh", "-c", script]}))
+        received = events(runner)
         leader = next(received)["pid"]
         while next(received)["event"] != until:
             pass

@@ -9,6 +9,7 @@ import pytest
 from core.settings.settings import Settings
 from observations.record import Run, RunSpec
 from observations.session.counter_snapshots import CounterSnapshot, RunSnapshots
+from observations.session.run_request import RunRequest
 from observations.session.run_sampling import RunSampling
 from observations.statistics import Span
 from tests.queries.cases import FOLDER
@@ -34,9 +35,10 @@ def test_time_of_all_cpus_is_at_most_their_number(
             store_read_url=store.url,
         )
         span = Span(1000.0 * start, 1000.0 * (start + SECONDS))
-        meanwhile = RunSampling(settings, RunSpec("n1", ("x",)), "monitor")
-        run, marks = Run({}, span), RunSnapshots(CounterSnapshot(), CounterSnapshot())
-        (found,) = meanwhile.summaries(run, marks, set())
+        spec = RunSpec("n1", ("x",), metrics=("kernel.all.cpu.user",))
+        sampling = RunSampling(settings, RunRequest(spec), "monitor")
+        no_snapshots = RunSnapshots(CounterSnapshot(), CounterSnapshot())
+        (found,) = sampling.summaries(Run({}, span), no_snapshots, set())
     assert found.metric == "kernel.all.cpu.user"
     assert (found.figures.maximum, found.figures.bounded) == (2000, 1)
     assert found.figures.mean == pytest.approx(2000)

@@ -12,10 +12,10 @@ import pytest
 _ASK = """if True:
     import sys, click
     from supertwin.cli.descriptors import open_closed_descriptors
-    from supertwin.cli.run_input import handed_on
+    from supertwin.cli.run_input import command_input
     open_closed_descriptors()
     try:
-        number = handed_on(sys.argv[1] == "near", int(sys.argv[2])).number
+        number = command_input(sys.argv[1] == "near", int(sys.argv[2])).number
         print("nothing" if number is None else sys.stdin.read() or "empty")
     except click.UsageError as error:
         print(error.message)

@@ -3,7 +3,7 @@
 import json
 import mmap
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Timer
@@ -13,9 +13,9 @@ import pytest
 from core.settings import tools
 from observations.session import counter_snapshots
 from observations.session.counter_snapshots import (
+    CounterReader,
     CounterSnapshot,
     RunSnapshots,
-    counter_reader,
     read_snapshot,
 )
 from sampling.counters import local, private_pmcd
@@ -56,6 +56,12 @@ class Counting(Server):
         return False
 
 
+def reader(
+    bridge: Path, metrics: list[str], counters: str = ""
+) -> closing[CounterReader]:
+    return closing(CounterReader(bridge, "node9", metrics, counters))
+
+
 def says(bridge: Path, counters: str) -> None:
     hosts = {"node9": {"pcp": "", "counters": counters}}
     part = bridge / "status.part"
@@ -70,8 +76,8 @@ def test_earlier_status_of_the_bridge_is_ignored(
     with Pmcd(tmp_path / "other") as other, Counting(tmp_path / "own") as counting:
         says(tmp_path, other.address)
         Timer(0.5, says, (tmp_path, counting.address)).start()
-        with counter_reader(tmp_path, "node9", [FAULTS]) as marker:
-            found = marker.snapshot().values
+        with reader(tmp_path, [FAULTS]) as counters:
+            found = counters.snapshot().values
     assert found and {name for name, _ in found} == {FAULTS}
 
 
@@ -82,8 +88,8 @@ def test_unreachable_events_do_not_block_a_run(
     with Pmcd(tmp_path / "other") as other:
         for address in (other.address, "", f"unix://{tmp_path}/nobody"):
             says(tmp_path, address)
-            with counter_reader(tmp_path, "node9", [FAULTS]) as marker:
-                assert not marker.snapshot().values
+            with reader(tmp_path, [FAULTS]) as counters:
+                assert not counters.snapshot().values
 
 
 def touch_pages() -> None:
@@ -99,12 +105,10 @@ def test_counting_starts_when_all_events_have_values(tmp_path: Path) -> None:
             local.count(
                 counting.folder, CountingSetup(PMUS, CHOICE, text), counting.pid
             )
-            with counter_reader(
-                tmp_path, "node9", [FAULTS, DUTY], counting.address
-            ) as marker:
-                before = marker.snapshot().values
+            with reader(tmp_path, [FAULTS, DUTY], counting.address) as counters:
+                before = counters.snapshot().values
                 touch_pages()
-                after = marker.snapshot().values
+                after = counters.snapshot().values
             assert {x for (name, _), x in after.items() if name == DUTY} == {1.0}
             grown = [after[key] - before[key] for key in after if key[0] == FAULTS]
             assert sum(grown) >= PAGES
@@ -115,53 +119,56 @@ def test_snapshot_lists_counters_that_restarted_since_the_last_one(
 ) -> None:
     with Counting(tmp_path / "own") as counting:
         address = counting.address
-        with counter_reader(tmp_path, "node9", [FAULTS, DUTY], address) as marker:
-            assert not marker.snapshot().restarted
-            assert not marker.snapshot().restarted
+        with reader(tmp_path, [FAULTS, DUTY], address) as counters:
+            assert not counters.snapshot().restarted
+            assert not counters.snapshot().restarted
             text = f"{configuration(PMUS, CHOICE)}# other\n"
             local.count(
                 counting.folder, CountingSetup(PMUS, CHOICE, text), counting.pid
             )
-            assert marker.snapshot().restarted == {FAULTS, DUTY}
-            assert not marker.snapshot().restarted
+            assert counters.snapshot().restarted == {FAULTS, DUTY}
+            assert not counters.snapshot().restarted
 
 
-def marked(folder: Path, counting: Counting) -> CounterSnapshot:
+def stored_snapshot(folder: Path, counting: Counting) -> CounterSnapshot:
     """A snapshot as a restarted API reads it from the file that its runs keep."""
-    with counter_reader(folder, "node9", [FAULTS, DUTY], counting.address) as marker:
-        (folder / "mark.json").write_text(marker.snapshot().text)
-    mark = read_snapshot(folder / "mark.json")
-    assert mark
-    assert {name for name, _ in mark.values} == {FAULTS, DUTY}, "and nothing of PMCD's"
-    return mark
+    with reader(folder, [FAULTS, DUTY], counting.address) as counters:
+        (folder / "snapshot.json").write_text(counters.snapshot().text)
+    found = read_snapshot(folder / "snapshot.json")
+    assert found
+    assert {name for name, _ in found.values} == {FAULTS, DUTY}, "and nothing of PMCD's"
+    return found
 
 
 def test_snapshots_of_two_apis_show_whether_counters_restarted(tmp_path: Path) -> None:
     with Counting(tmp_path / "own") as counting:
-        before, after = marked(tmp_path, counting), marked(tmp_path, counting)
-        assert before.marker != after.marker
+        before, after = (
+            stored_snapshot(tmp_path, counting),
+            stored_snapshot(tmp_path, counting),
+        )
+        assert before.reader != after.reader
         assert RunSnapshots(before, after).doubt_about(FAULTS) == ""
         text = f"{configuration(PMUS, CHOICE)}# other\n"
         local.count(counting.folder, CountingSetup(PMUS, CHOICE, text), counting.pid)
-        again = marked(tmp_path, counting)
+        again = stored_snapshot(tmp_path, counting)
         assert not again.restarted, "it has seen nothing of it"
         assert "were counted again" in RunSnapshots(after, again).doubt_about(FAULTS)
         assert RunSnapshots(after, again).doubt_about("kernel.all.pswitch") == ""
     with Counting(tmp_path / "other") as counting:
-        other = marked(tmp_path, counting)
+        other = stored_snapshot(tmp_path, counting)
     assert "were counted again" in RunSnapshots(before, other).doubt_about(DUTY), (
         "another PMCD"
     )
 
 
 def test_snapshots_of_two_apis_without_agents_are_doubtful() -> None:
-    before = CounterSnapshot(1.0, {(FAULTS, "cpu0"): 1.0}, marker="one")
+    before = CounterSnapshot(1.0, {(FAULTS, "cpu0"): 1.0}, reader="one")
     after = replace(before, at_ms=2.0)
     assert RunSnapshots(before, after).doubt_about(FAULTS) == ""
     for known in "", "7 3":  # or only one of them knows its agents
-        other = replace(after, marker="two", agents=known)
+        other = replace(after, reader="two", agents=known)
         assert "API was restarted" in RunSnapshots(before, other).doubt_about(FAULTS)
         assert RunSnapshots(before, other).doubt_about("kernel.all.pswitch") == ""
     assert (
-        RunSnapshots(before, CounterSnapshot(marker="two")).doubt_about(FAULTS) == ""
+        RunSnapshots(before, CounterSnapshot(reader="two")).doubt_about(FAULTS) == ""
     ), "it has no values"

@@ -3,7 +3,6 @@
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +11,6 @@ import pytest
 from core.settings.settings import Settings
 from observations.record import RunSpec
 from observations.session import run_manager as desks
-from observations.session import run_recorder
 from observations.session import run_session as sessions
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.repetition import Repetition, begin_run, unfinished_runs
@@ -20,7 +18,7 @@ from observations.session.run_manager import RunManager
 from observations.session.run_request import RunRequest
 from observations.session.run_sampling import RunSampling
 from observations.session.run_state import State
-from observations.session.session_journal import open_requests, record_open
+from observations.session.session_journal import add_open_request, open_requests
 from sampling.events.event import PmuEvent
 
 pytestmark = pytest.mark.serial
@@ -46,7 +44,7 @@ def manager(tmp_path: Path) -> Iterator[RunManager]:
 
 def leave(home: Path, id_: str, attended: bool) -> None:
     """Leave an open run with PMU events, on a host that the bridge does not reach."""
-    record_open(home, id_, run_request(attended))
+    add_open_request(home, id_, run_request(attended))
     run = begin_run(
         home,
         run_request(attended),
@@ -96,17 +94,13 @@ def test_sampling_that_starts_slowly_is_not_silence(
     """Counters of another host took 20 s to start, and the run was cancelled."""
     passed = 0.0
 
-    @contextmanager
-    def slowly(
-        settings: Settings, run_request: RunRequest, *_: object
-    ) -> Iterator[RunSampling]:
+    def slowly(_: RunSampling) -> None:
         nonlocal passed
         passed += sessions.SILENT_SECONDS + 5
-        yield RunSampling(settings, run_request.spec)
 
     clock = SimpleNamespace(time=time.time, monotonic=lambda: passed)
     monkeypatch.setattr(sessions, "time", clock)
-    monkeypatch.setattr(run_recorder, "sample_until_end", slowly)
+    monkeypatch.setattr(RunSampling, "start", slowly)
     session = manager.begin(run_request(attended=True), None)
     manager.maintain()
     assert session.state is State.OPENED

@@ -17,10 +17,10 @@ from observations.session.repetition import (
 )
 from observations.session.run_request import RunRequest
 from observations.session.session_journal import (
+    add_open_request,
     note_failure,
     open_requests,
-    record_open,
-    remove_open,
+    remove_open_request,
 )
 
 REQUEST = RunRequest(
@@ -41,18 +41,18 @@ REQUEST = RunRequest(
 
 def test_request_is_read_back_until_it_is_removed(tmp_path: Path) -> None:
     other = RunRequest(RunSpec("n2", ("true",)))
-    record_open(tmp_path, "one", REQUEST)
-    record_open(tmp_path, "two", other)
+    add_open_request(tmp_path, "one", REQUEST)
+    add_open_request(tmp_path, "two", other)
     (tmp_path / "observing" / "torn.json").write_text('{"asked": {')
     (tmp_path / "observing" / "strange.json").write_text('{"asked": {"colour": 1}}')
     assert dict(open_requests(tmp_path)) == {"one": REQUEST, "two": other}
-    remove_open(tmp_path, "one")
-    remove_open(tmp_path, "one")
+    remove_open_request(tmp_path, "one")
+    remove_open_request(tmp_path, "one")
     assert dict(open_requests(tmp_path)) == {"two": other}
 
 
 def test_session_that_fails_twice_is_set_aside(tmp_path: Path) -> None:
-    record_open(tmp_path, "one", REQUEST)
+    add_open_request(tmp_path, "one", REQUEST)
     note_failure(tmp_path, "one")
     assert dict(open_requests(tmp_path)) == {"one": REQUEST}
     note_failure(tmp_path, "one")
@@ -61,7 +61,7 @@ def test_session_that_fails_twice_is_set_aside(tmp_path: Path) -> None:
     aside.rename(aside.with_suffix(".json"))
     note_failure(tmp_path, "one")
     assert dict(open_requests(tmp_path)) == {"one": REQUEST}
-    remove_open(tmp_path, "one")
+    remove_open_request(tmp_path, "one")
     assert not [*(tmp_path / "observing").iterdir()]
 
 
@@ -72,10 +72,12 @@ def test_missing_folder_has_no_open_sessions(tmp_path: Path) -> None:
 
 def test_snapshot_round_trips(tmp_path: Path) -> None:
     values = {("k.a", None): 1.5, ("k.b", "cpu0"): 2.0**60, ("k.b", "ü, b"): 0.0}
-    path = tmp_path / "mark.json"
-    mark = CounterSnapshot(1700000000123.5, values, frozenset({"k.b"}), "7 3", "one")
-    path.write_text(mark.text)
-    assert read_snapshot(path) == mark
+    path = tmp_path / "snapshot.json"
+    snapshot = CounterSnapshot(
+        1700000000123.5, values, frozenset({"k.b"}), "7 3", "one"
+    )
+    path.write_text(snapshot.text)
+    assert read_snapshot(path) == snapshot
     # The format of an earlier version, whose runs may still be open.
     path.write_text('{"at_ms": 1.5, "values": [["k.a", null, 2.0]]}')
     assert read_snapshot(path) == CounterSnapshot(1.5, {("k.a", None): 2.0})

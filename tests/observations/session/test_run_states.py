@@ -98,8 +98,9 @@ def client_is_killed(scene: Scene) -> None:
     session = scene.begin(attended=True)
     program = session.program()
     assert program
-    with prestarted_runner(os.environ) as begin:
-        session.take([next(events(begin(program)))])
+    with prestarted_runner(os.environ) as runner:
+        runner.start(program)
+        session.take([next(events(runner))])
     scene.lose()
     ended(session)
 

@@ -16,7 +16,7 @@ _LOOK_S = 1.0
 
 
 class RunManagerService:
-    """Creates the run manager on first use, and tends it."""
+    """Creates the run manager on first use, and maintains its sessions."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -27,11 +27,11 @@ class RunManagerService:
         """Return the one run manager of this application."""
         async with self._lock:
             if self._manager is None:
-                self._manager = await to_thread.run_sync(self._made)
+                self._manager = await to_thread.run_sync(self._create)
             return self._manager
 
     async def maintain(self) -> None:
-        """Tend the running observations until cancelled; then end them."""
+        """Maintain the sessions until cancelled; then close the manager."""
         manager = await self.manager()
         try:
             while True:
@@ -40,7 +40,7 @@ class RunManagerService:
         finally:
             manager.close()
 
-    def _made(self) -> "RunManager":
+    def _create(self) -> "RunManager":
         # Imports the validation of plans and events, which would add a second to the
         # API's start.
         from observations.session.run_manager import RunManager
