@@ -187,6 +187,12 @@ def test_run_outlives_its_host(opened: Closed, gone: str) -> None:
     assert "has no summary of 'mem.util.free'" in points.json()["detail"]
 
 
+def test_search_for_an_unknown_host_is_refused(opened: Closed) -> None:
+    answer = opened.client.get(f"{opened.url}/observations?host=n77")
+    assert answer.status_code == 404
+    assert answer.json()["type"].endswith("/unknown-host")
+
+
 def test_page_offers_a_stored_program(opened: Closed, launcher: str, gone: str) -> None:
     (folder := opened.home / "observations" / gone).mkdir(parents=True)
     path = f"/observations/{gone}/program"
