@@ -19,7 +19,7 @@ import click
 from core.settings.home import home_of
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.attending import attend, starter
-from supertwin.cli.parameters import FiniteNumber
+from supertwin.cli.parameters import TEXT, FiniteNumber
 from supertwin.cli.run_input import handed_on
 from supertwin.cli.run_output import CommandOutput, Runs, interruptible, say, status_of
 
@@ -27,33 +27,21 @@ _SHOWN_BYTES = 1 << 20
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-def _named_cpus(_: click.Context, __: click.Parameter, text: str | None) -> str:
-    """Refuse an empty list, as of an unset variable: the run would not be pinned."""
-    if text == "":
-        raise click.BadParameter(
-            "the list is empty: name CPUs such as 0-3,8, or omit the option"
-        )
-    return text or ""
-
-
 # Options after the command belong to it, as with `env` and `nice`.
 @click.command("observe", context_settings={"allow_interspersed_args": False})
 @click.argument("argv", metavar="-- COMMAND…", nargs=-1, required=True)
-@click.option("--host", default="", help="Host to run it on.  [default: this host]")
+@click.option("--host", type=TEXT, help="Host to run it on.  [default: this host]")
 @click.option(
     "--pin",
-    default="",
+    type=TEXT,
     metavar="POLICY",
     help="Choose the CPUs as `supertwin pin` does.",
 )
 @click.option(
-    "--threads", default="", metavar="N", help="Number of CPUs that --pin chooses."
+    "--threads", type=TEXT, metavar="N", help="Number of CPUs that --pin chooses."
 )
 @click.option(
-    "--cpus",
-    callback=_named_cpus,
-    metavar="LIST",
-    help="CPUs to bind it to, such as 0-3,8.",
+    "--cpus", type=TEXT, metavar="LIST", help="CPUs to bind it to, such as 0-3,8."
 )
 @click.option("--metric", "metrics", multiple=True, help="Metric, named as in PCP.")
 @click.option("--metrics", "listed", default="", hidden=True)
@@ -72,7 +60,7 @@ def _named_cpus(_: click.Context, __: click.Parameter, text: str | None) -> str:
 @click.option(
     "--env", "pairs", multiple=True, metavar="K=V", help="Environment variable to add."
 )
-@click.option("--cwd", default="", help="Folder to run in; default: this one.")
+@click.option("--cwd", type=TEXT, help="Folder to run in; default: this one.")
 @click.option(
     "--timeout",
     type=FiniteNumber(min=0, min_open=True),
@@ -92,8 +80,8 @@ def observe_command(
     metrics: tuple[str, ...],
     listed: str,
     pairs: tuple[str, ...],
-    cwd: str,
-    host: str,
+    cwd: str | None,
+    host: str | None,
     srun: str | None,
     **same: Any,
 ) -> None:
@@ -103,11 +91,11 @@ def observe_command(
     the number of the signal that ended it.
     """
     body = {
-        **same,
+        **{name: value for name, value in same.items() if value is not None},
         "argv": argv,
         "metrics": [name for name in (*metrics, *listed.split(",")) if name],
         "env": _environment(pairs),
-        "host": host,
+        "host": host or "",
         "cwd": _folder(cwd, host),
         "attended": True,
         "own_way": srun is not None,
@@ -198,9 +186,9 @@ def _before(srun: str | None) -> list[str]:
     return ["srun", *words, "--ntasks=1"]
 
 
-def _folder(cwd: str, host: str) -> str:
+def _folder(cwd: str | None, host: str | None) -> str:
     """The folder of the command; a local path means nothing on another host."""
-    return cwd if host else str(Path(cwd).absolute())
+    return cwd or "" if host else str(Path(cwd or "").absolute())
 
 
 def _environment(pairs: tuple[str, ...]) -> Mapping[str, str]:
