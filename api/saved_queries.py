@@ -14,7 +14,7 @@ from api.lexer import ResultForm
 from api.negotiation import negotiate
 from api.parameters import any_other
 from api.query_rows import rows_json_ld
-from api.query_text import query_text
+from api.query_text import check_host, query_text
 from api.services import Services, Use
 from api.sparql import SparqlRequest, read_pairs, response, run
 from api.web import query_page
@@ -56,7 +56,7 @@ async def saved_queries(request: Request, services: Use) -> Response:
     responses={
         200: {"description": "As for /sparql; also HTML, and the bound query's text"},
         400: {"description": "An unknown parameter, or an invalid value"},
-        404: {"description": "No such query; the detail names similar ones"},
+        404: {"description": "No such query or host; the detail names others"},
     },
 )
 async def saved_query(
@@ -84,7 +84,10 @@ async def saved_query(
     pairs = read_pairs(request.scope["query_string"])
     if media_type == formats.HTML:
         return await query_page.results_page(request, services, query, pairs)
-    text = await _bind(services, query, _given(query, pairs))
+    given = _given(query, pairs)
+    text = await _bind(services, query, given)
+    if media_type != formats.QUERY:
+        await check_host(services, query, given)
     body = await _body(request, services, query, text, media_type)
     made = response(body, media_type)
     if suffix == "text/csv":

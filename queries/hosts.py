@@ -51,5 +51,5 @@ def unknown_host(host: str, known: Graph) -> NotFoundError:
     """A 404 error for a host that is not in the twin; it lists the known hosts."""
     names = sorted(map(str, known.objects(None, ST.hostname)), key=natural)
     shown = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
-    detail = f"no host {host!r}; known: {shown or 'none, run `supertwin ingest`'}"
+    detail = f"no host {host[:100]!r}; known: {shown or 'none, run `supertwin ingest`'}"
     return NotFoundError("unknown-host", "Unknown host", detail)

@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from queries.catalogue import SavedQuery
 from queries.errors import AmbiguousHostError, UnknownHostError
 from queries.natural_order import natural
 
@@ -86,7 +87,16 @@ def choose(rows: Iterable[Mapping[str, Any]], text: str) -> ResolvedHost:
         if hits:
             return _one(hits, name)
     names = [str(row["name"]) for row in known]
-    raise UnknownHostError(_unknown(text, names))
+    raise UnknownHostError(unknown(text, names))
+
+
+def host_queries(query: SavedQuery) -> tuple[str, str]:
+    """The saved queries that tell whether a query may have rows about a host.
+
+    A removed host is still in the history, and its runs name it.
+    """
+    is_past = query.dataset == "history"
+    return "inventory/names", "history/states" if is_past else "observations/runs"
 
 
 def _one(hits: Sequence[Mapping[str, Any]], name: str) -> ResolvedHost:
@@ -99,7 +109,8 @@ def _one(hits: Sequence[Mapping[str, Any]], name: str) -> ResolvedHost:
     return ResolvedHost(str(row["host"]), str(row["node"]), str(row["by"]))
 
 
-def _unknown(text: str, names: Sequence[str]) -> str:
+def unknown(text: str, names: Sequence[str]) -> str:
+    """The message for a host that is not among the names."""
     near = get_close_matches(text[:100], sorted({*names}), n=3, cutoff=0.5)
     if near:
         return f"no host {text[:100]!r}; near: {', '.join(near)}"

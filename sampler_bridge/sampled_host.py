@@ -23,7 +23,7 @@ from sampler_bridge.sources.own_source import OwnSource
 from sampler_bridge.status import figures, status_document
 from sampler_bridge.transport.host_connection import HostConnection, NewTransport
 from sampler_bridge.worker import Worker
-from sampling.account.absence import AbsenceTracker
+from sampling.account.absence import COUNTED_FILE, AbsenceTracker
 from sampling.account.cost import Cost
 from sampling.events.event import is_counter
 from sampling.plan_file.graph_plan import WantedPlan
@@ -39,7 +39,7 @@ from sampling.sources.source import Source
 
 _LOG = logging.getLogger(__name__)
 
-PLAN_FILE, STATUS_FILE, COUNTED_FILE = "plan.json", "status.json", "counted.json"
+PLAN_FILE, STATUS_FILE = "plan.json", "status.json"
 _READ_AGAIN_WITHIN = 60.0  # seconds; a store that is killed may need this much again
 
 

@@ -54,14 +54,21 @@ class NewObservation(BaseModel):
     )
     pin: str = Field(
         default="",
+        min_length=1,
         max_length=LONGEST,
         description="Policy that chooses CPUs, as in `/pin`",
     )
     threads: str = Field(
-        default="", max_length=40, description="Number of CPUs that the policy chooses"
+        default="",
+        min_length=1,
+        max_length=40,
+        description="Number of CPUs that the policy chooses",
     )
     cpus: str = Field(
-        default="", max_length=4096, description="CPUs to bind it to: 0-3,8"
+        default="",
+        min_length=1,
+        max_length=4096,
+        description="CPUs to bind it to: 0-3,8",
     )
     metrics: list[str] = Field(
         default=[], max_length=_MOST_NAMES, description="Metrics, named as in PCP"

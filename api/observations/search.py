@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from api.query_text import check_host
 from api.services import Services
 from core.errors import ApiError
 from queries.binding import Param
@@ -80,6 +81,7 @@ async def find_runs(services: Services, given: Mapping[str, str]) -> list[Row]:
     for name, error in invalid_values(given).items():
         detail = f"{name}: {error}"
         raise ApiError(400, "bad-parameter", "Invalid parameter", detail)
+    await check_host(services, saved_query(RUNS), given)
     owners = queries_by_parameter()
     filters = {name: v for name, v in given.items() if owners[name].name == RUNS}
     runs = await rows(services, RUNS, filters)

@@ -14,7 +14,7 @@ from rdflib import Graph
 from rdflib.namespace import XSD
 
 from api import formats
-from api.query_text import query_text
+from api.query_text import check_host, query_text
 from api.services import Services
 from api.sparql import SparqlRequest, run
 from api.web import pages
@@ -74,6 +74,7 @@ async def results_page(
     if not errors:
         try:
             text = await query_text(services, query, given)
+            await check_host(services, query, given)
             answer = await _answer(request, services, query, text)
         except ApiError as error:
             problem, status = error.detail, error.status

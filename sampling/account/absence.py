@@ -14,6 +14,8 @@ from core.linux.files import read_json, write_reserved
 _LOG = logging.getLogger(__name__)
 
 STOPPED, DIED = "the bridge was stopped", "the bridge died"
+RESTORED = "the state was restored from a backup"
+COUNTED_FILE = "counted.json"
 _FORMAT = "supertwin-counted/1"
 _LATEST = 10**12
 
@@ -78,9 +80,11 @@ def _read(document: object, now: float) -> Absence | None:
             "until": (int() | float()) as until,
             "points_per_second": (int() | float()) as rate,
             "stopped": bool(stopped),
+            **others,
         } if form == _FORMAT and 0 <= until < _LATEST and 0 <= rate < _LATEST:
             if until > now:
                 return None
             points = round((now - until) * rate)
-            return Absence(until, now, points, STOPPED if stopped else DIED)
+            ended = RESTORED if others.get("restored") else DIED
+            return Absence(until, now, points, STOPPED if stopped else ended)
     raise ValueError("unexpected format")

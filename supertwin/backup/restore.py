@@ -14,6 +14,7 @@ from core.linux.private_folder import close_home, make_private
 from core.settings import tools
 from core.settings.settings import Settings
 from core.settings.state import read_json
+from sampling.account.absence import COUNTED_FILE
 from supertwin.backup.manifest import checked_manifest
 from supertwin.stack.compaction import DATASETS
 
@@ -70,20 +71,22 @@ def _fill(folder: Path, target: Path, progress: Progress) -> None:
     make_private(target)
     shutil.copytree(folder / "state", target, dirs_exist_ok=True)
     target.chmod(0o700)
+    # The next start records an open run as interrupted, but does not end its command:
+    # it may still run for the installation from which the backup was made.
     for path in (target / "observing").glob("*.json"):
-        _let_go(path)
+        _amend(path, "attended")
+    # The backup was made while the bridge ran: it has not died.
+    for path in (target / "bridge").rglob(COUNTED_FILE):
+        _amend(path, "restored")
     for dataset in DATASETS:
         progress(f"loading dataset {dataset}")
         _load(folder / f"{dataset}.nq", target / "fuseki" / dataset)
 
 
-def _let_go(path: Path) -> None:
-    """Let the next start record an open run as interrupted, but not end its command.
-
-    The same command may still run for the installation from which the backup was made.
-    """
-    if (session := read_json(path)) is not None:
-        path.write_text(json.dumps({**session, "attended": True}) + "\n")
+def _amend(path: Path, flag: str) -> None:
+    """Set a flag in a JSON file; a damaged one stays as it is."""
+    if (found := read_json(path)) is not None:
+        path.write_text(json.dumps({**found, flag: True}) + "\n")
 
 
 def _load(quads: Path, folder: Path) -> None:

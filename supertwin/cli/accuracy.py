@@ -9,10 +9,11 @@ from core.stores.datasets import dataset
 from observations.likwid import KERNELS
 from observations.measure_accuracy import lines, measure
 from supertwin.cli.api_client import ApiClient
+from supertwin.cli.host import HOST
 
 
 @click.command("accuracy")
-@click.option("--host", default="", help="Host to measure.  [default: this host]")
+@click.option("--host", type=HOST, help="Host to measure.  [default: this host]")
 @click.option(
     "--kernel",
     "kernels",
@@ -27,7 +28,7 @@ from supertwin.cli.api_client import ApiClient
     show_default=True,
     help="Runs of each kernel.",
 )
-def accuracy_command(host: str, kernels: tuple[str, ...], repeat: int) -> None:
+def accuracy_command(host: str | None, kernels: tuple[str, ...], repeat: int) -> None:
     """Compare PMU events with likwid-bench, which knows what its kernels execute.
 
     Each kernel runs on one thread, under observation. The error of each event is then

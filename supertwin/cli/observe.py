@@ -20,7 +20,7 @@ from core.settings.home import home_of
 from observations.launch import ChildRunner, prestarted_runner
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.attended_runs import attend
-from supertwin.cli.parameters import FiniteNumber
+from supertwin.cli.parameters import TEXT, FiniteNumber
 from supertwin.cli.run_input import CommandInput, command_input
 from supertwin.cli.run_output import (
     CommandOutput,
@@ -34,33 +34,21 @@ _SHOWN_BYTES = 1 << 20
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-def _named_cpus(_: click.Context, __: click.Parameter, text: str | None) -> str:
-    """Refuse an empty list, as of an unset variable: the run would not be pinned."""
-    if text == "":
-        raise click.BadParameter(
-            "the list is empty: name CPUs such as 0-3,8, or omit the option"
-        )
-    return text or ""
-
-
 # Options after the command belong to it, as with `env` and `nice`.
 @click.command("observe", context_settings={"allow_interspersed_args": False})
 @click.argument("argv", metavar="-- COMMAND…", nargs=-1, required=True)
-@click.option("--host", default="", help="Host to run it on.  [default: this host]")
+@click.option("--host", type=TEXT, help="Host to run it on.  [default: this host]")
 @click.option(
     "--pin",
-    default="",
+    type=TEXT,
     metavar="POLICY",
     help="Choose the CPUs as `supertwin pin` does.",
 )
 @click.option(
-    "--threads", default="", metavar="N", help="Number of CPUs that --pin chooses."
+    "--threads", type=TEXT, metavar="N", help="Number of CPUs that --pin chooses."
 )
 @click.option(
-    "--cpus",
-    callback=_named_cpus,
-    metavar="LIST",
-    help="CPUs to bind it to, such as 0-3,8.",
+    "--cpus", type=TEXT, metavar="LIST", help="CPUs to bind it to, such as 0-3,8."
 )
 @click.option("--metric", "metrics", multiple=True, help="Metric, named as in PCP.")
 @click.option("--metrics", "listed", default="", hidden=True)
@@ -79,7 +67,7 @@ def _named_cpus(_: click.Context, __: click.Parameter, text: str | None) -> str:
 @click.option(
     "--env", "pairs", multiple=True, metavar="K=V", help="Environment variable to add."
 )
-@click.option("--cwd", default="", help="Folder to run in; default: this one.")
+@click.option("--cwd", type=TEXT, help="Folder to run in; default: this one.")
 @click.option(
     "--timeout",
     type=FiniteNumber(min=0, min_open=True),
@@ -99,8 +87,8 @@ def observe_command(
     metrics: tuple[str, ...],
     listed: str,
     pairs: tuple[str, ...],
-    cwd: str,
-    host: str,
+    cwd: str | None,
+    host: str | None,
     srun: str | None,
     **options: Any,
 ) -> None:
@@ -110,11 +98,11 @@ def observe_command(
     the number of the signal that ended it.
     """
     body = {
-        **options,
+        **{name: value for name, value in options.items() if value is not None},
         "argv": argv,
         "metrics": [name for name in (*metrics, *listed.split(",")) if name],
         "env": _environment(pairs),
-        "host": host,
+        "host": host or "",
         "cwd": _folder(cwd, host),
         "attended": True,
         "own_way": srun is not None,
@@ -214,9 +202,9 @@ def _srun_words(srun: str | None) -> list[str]:
     return ["srun", *words, "--ntasks=1"]
 
 
-def _folder(cwd: str, host: str) -> str:
+def _folder(cwd: str | None, host: str | None) -> str:
     """The folder of the command; a local path means nothing on another host."""
-    return cwd if host else str(Path(cwd).absolute())
+    return cwd or "" if host else str(Path(cwd or "").absolute())
 
 
 def _environment(pairs: tuple[str, ...]) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Types of options and arguments: numbers and paths, which are validated."""
+"""Types of options and arguments: numbers, texts and paths, which are validated."""
 
 import math
 from pathlib import Path
@@ -16,6 +16,21 @@ class FiniteNumber(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number", param, ctx)
         return number
+
+
+class NonEmptyText(click.ParamType[str]):
+    """A text; an empty one, from an unset variable, is an error."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """Return the text."""
+        if not str(value):
+            self.fail("it is empty: give a value, or omit the option", param, ctx)
+        return str(value)
+
+
+TEXT = NonEmptyText()
 
 
 class NonEmptyPath(click.Path):

@@ -12,6 +12,7 @@ from pinning.hybrid import BINDS, MAPS, RANKS
 from pinning.placing import PinningRequest, place
 from pinning.policy import WORDS
 from supertwin.cli.host import HOST
+from supertwin.cli.parameters import TEXT
 
 
 def _words() -> str:
@@ -29,38 +30,33 @@ def _words() -> str:
 @click.option(
     "--threads",
     metavar="N",
-    default="",
+    type=TEXT,
     help="Number of threads, with --ranks of each. Optional with per: and likwid:.",
 )
-@click.option("--policy", default="", help="How to choose them.  [default: compact]")
+@click.option("--policy", type=TEXT, help="How to choose them.  [default: compact]")
 @click.option(
     "--format",
-    "form",
-    default="",
+    type=TEXT,
     metavar="|".join(FORMATS),
     help="Format of the answer.  [default: cpus]",
 )
-@click.option("--ranks", metavar="R", default="", help="Number of ranks (MPI) in all.")
-@click.option("--nodes", metavar="N", default="", help="Nodes, all like the host.")
+@click.option("--ranks", metavar="R", type=TEXT, help="Number of ranks (MPI) in all.")
+@click.option("--nodes", metavar="N", type=TEXT, help="Nodes, all like the host.")
 @click.option(
     "--map",
-    "map_",
-    default="",
+    type=TEXT,
     metavar="|".join(MAPS),
     help="Assign ranks to these in turn.",
 )
+@click.option("--rank", type=TEXT, metavar="|".join(RANKS), help="How to number ranks.")
 @click.option(
-    "--rank", default="", metavar="|".join(RANKS), help="How to number ranks."
-)
-@click.option(
-    "--bind", default="", metavar="|".join(BINDS), help="What to bind each rank to."
+    "--bind", type=TEXT, metavar="|".join(BINDS), help="What to bind each rank to."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-def pin_command(
-    host: str | None, form: str, map_: str, as_json: bool, **given: str
-) -> None:
+def pin_command(host: str | None, as_json: bool, **options: str | None) -> None:
     settings = Settings()
-    pin_request = PinningRequest(host or settings.host, format=form, map=map_, **given)
+    given = {name: text for name, text in options.items() if text is not None}
+    pin_request = PinningRequest(host or settings.host, **given)
     found = asyncio.run(_placed(settings, pin_request))
     if as_json:
         import orjson

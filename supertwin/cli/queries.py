@@ -10,8 +10,10 @@ from core.stores.endpoint import Endpoint
 from core.stores.results import Table
 from queries.binding import RUN, Param
 from queries.catalogue import SavedQuery, query_names, saved_query
-from queries.errors import UnknownQueryError
+from queries.errors import UnknownHostError, UnknownQueryError
+from queries.names import host_queries, unknown
 from queries.natural_order import hosts_in_order
+from queries.run import saved_rows
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
 
 
@@ -84,10 +86,27 @@ def _answer(saved: SavedQuery, given: dict[str, str], output: str) -> str:
     if host := saved.params.get("host"):
         here = "" if host.everywhere else settings.host
         values_given["host"] = given.get("host", here) or None
-    url, account = f"{settings.fuseki}/{saved.dataset}", fuseki_account(settings)
-    with Endpoint(url, timeout=settings.query_timeout, account=account) as endpoint:
+    if host and given.get("host"):
+        _check_host(settings, saved, given["host"])
+    with _endpoint(settings, saved.dataset) as endpoint:
         table = endpoint.table(_text(saved, values_given, settings.base, endpoint))
     return TABLES[output](_in_order(saved, table))
+
+
+def _check_host(settings: Settings, saved: SavedQuery, host: str) -> None:
+    """Raise UnknownHostError for a host that the query cannot have rows about."""
+    for name in host_queries(saved):
+        with _endpoint(settings, saved_query(name).dataset) as endpoint:
+            if saved_rows(endpoint, name, {"host": host}):
+                return
+    with _endpoint(settings, "twin") as twin:
+        names = [row["host"] for row in saved_rows(twin, "inventory/names")]
+    raise UnknownHostError(unknown(host, names))
+
+
+def _endpoint(settings: Settings, dataset: str) -> Endpoint:
+    url, account = f"{settings.fuseki}/{dataset}", fuseki_account(settings)
+    return Endpoint(url, timeout=settings.query_timeout, account=account)
 
 
 def _text(

@@ -66,6 +66,28 @@ def test_parameters_are_bound(api: httpx.Client) -> None:
     assert rows(api.get(SHARING, params={"host": ""})) == rows(api.get(SHARING))
 
 
+def test_unknown_host_is_refused_by_every_query(api: httpx.Client) -> None:
+    about_a_host = [
+        name for name, query in load_catalogue().items() if "host" in query.params
+    ]
+    assert len(about_a_host) > 70
+    for name in about_a_host:
+        answer = api.get(f"/queries/{name}", params={"host": "n9"})
+        assert answer.status_code == 404, name
+        assert answer.json()["type"].endswith("/unknown-host"), name
+        assert answer.json()["detail"] == "no host 'n9'; known: n1, n2"
+
+
+def test_page_names_an_unknown_host(api: httpx.Client) -> None:
+    page = api.get(SHARING, params={"host": "n9"}, headers=BROWSER)
+    assert page.status_code == 404
+    assert "known: n1, n2" in page.text and "0 rows" not in page.text
+
+
+def test_text_of_a_query_needs_no_host(api: httpx.Client) -> None:
+    assert '("n9" 0' in api.get(f"{SHARING}.rq", params={"host": "n9"}).text
+
+
 def test_tables_are_served_in_every_format(api: httpx.Client) -> None:
     csv = api.get(SHARING, headers={"Accept": "text/csv"})
     assert csv.text.splitlines()[0] == "host,thread,cpu,cache"
@@ -80,7 +102,7 @@ def test_tables_are_served_in_every_format(api: httpx.Client) -> None:
 
 def test_page_escapes_values(api: httpx.Client) -> None:
     page = api.get(SHARING, params={"host": '"><b>n1'}, headers=BROWSER)
-    assert page.status_code == 200
+    assert page.status_code == 404
     assert "<b>n1" not in page.text and "&#34;&gt;&lt;b&gt;n1" in page.text
     page = api.get(SHARING, params={"cpu": "1"}, headers=BROWSER)
     assert 'href="/twin/n1/thread/0"' in page.text
@@ -125,7 +147,8 @@ def test_invalid_parameter_is_named(
     ids=lambda text: repr(text)[:20],
 )
 def test_injected_quote_stays_text(api: httpx.Client, text: str) -> None:
-    assert rows(api.get(SHARING, params={"host": text})) == []
+    answer = api.get(SHARING, params={"host": text})
+    assert answer.json()["type"].endswith("/unknown-host"), answer.text
 
 
 def test_injected_iri_is_refused(api: httpx.Client) -> None:

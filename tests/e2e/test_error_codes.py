@@ -18,6 +18,11 @@ CASES = [
     ),
     ("bad-policy", ("pin", "--policy", "none"), f"/pin?host={HOST}&policy=none"),
     ("unknown-host", ("pin", "--host", "n9"), "/pin?host=n9"),
+    (
+        "unknown-host",
+        ("query", "cache/sharing", "--host", "n9"),
+        "/queries/cache/sharing?host=n9",
+    ),
     ("unknown-host", ("open", "n9"), "/open?name=n9"),
 ]
 

@@ -102,18 +102,31 @@ def closing(
     )
 
 
+_TEXTS = (
+    (["observe"], ("--host", "--pin", "--threads", "--cpus", "--cwd")),
+    (
+        ["pin"],
+        (
+            *("--policy", "--threads", "--format", "--ranks"),
+            *("--nodes", "--map", "--rank", "--bind"),
+        ),
+    ),
+)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["observe", "--metricss", "a", "sleep", "0"], "No such option '--metricss'"),
         (["observe", "--nonsense", "--", "true"], "No such option '--nonsense'"),
-        (
-            ["observe", "--cpus", "", "--", "true"],
-            "Invalid value for '--cpus': the list is empty: name CPUs",
+        *(
+            ([*words, option, "", "--", "true"], f"'{option}': it is empty: give a")
+            for words, options in _TEXTS
+            for option in options
         ),
     ],
 )
-def test_bad_option_of_observe_is_refused_in_one_line(
+def test_bad_option_is_refused_in_one_line(
     env: dict[str, str], words: list[str], message: str
 ) -> None:
     done = run(env, *words)

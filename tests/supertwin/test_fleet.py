@@ -179,6 +179,38 @@ def test_fleet_queries_cover_all_hosts_and_others_the_local_one(
     assert set(hosts("inventory/system", "--host", "")) == {"n1", "n2", "n3"}
 
 
+def test_queries_know_removed_hosts_by_history_and_runs(
+    run: Run, tmp_path: Path, before_fuseki: Fuseki
+) -> None:
+    for host in ("n1", "n2"):
+        ingest(run, tmp_path, host)
+    with Endpoint(f"{before_fuseki.url}/twin") as twin:
+        twin.update(_run_of("n7"))
+    assert run("remove", "n2", "--yes").exit_code == 0
+    for name, host, text in (
+        ("history/changes", "n2", ""),
+        ("history/states", "n2", "n2"),
+        ("observations/runs", "n7", "sleep 1"),
+        ("observations/outliers", "n7", ""),
+        ("cache/sharing", "n1", ""),
+    ):
+        done = run("query", name, "--host", host)
+        assert done.exit_code == 0 and text in done.stdout, (name, done.output)
+    for name in ("inventory/cpu", "fleet/drift", "observations/runs", "history/states"):
+        done = run("query", name, "--host", "n9")
+        assert done.exit_code == 2, name
+        assert done.stderr == ("supertwin: no host 'n9'; near: n1 [unknown-host]\n")
+
+
+def _run_of(host: str) -> str:
+    return f"""
+PREFIX st: <https://w3id.org/supertwin/ns#>
+INSERT DATA {{ GRAPH <x:g> {{
+  <x:run> a st:ObservationInterface ; st:ranOn "{host}" ; st:ofHost <x:{host}> ;
+    st:command "sleep 1" ; <http://www.w3.org/ns/prov#startedAtTime> 1 .
+}} }}"""
+
+
 @pytest.mark.parametrize("name", ["", "..", "\udcff"])
 def test_invalid_host_name_is_unknown(run: Run, name: str) -> None:
     for words in (("diff", name), ("remove", name, "--yes"), ("open", name)):

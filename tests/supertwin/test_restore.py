@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sampling.account.absence import COUNTED_FILE, RESTORED, AbsenceTracker
 from supertwin.backup.manifest import MANIFEST, write_manifest
 from tests.command_line import Done, run
 
@@ -35,6 +36,17 @@ def test_complete_backup_is_restored(backup: Path) -> None:
     done = restore(backup)
     assert done.returncode == 0, done.stderr
     assert (backup.with_name("home") / "fuseki" / "twin" / "Data-0001").is_dir()
+
+
+def test_restored_bridge_has_not_died(backup: Path) -> None:
+    folder = backup / "state" / "bridge" / "hosts" / "n1"
+    folder.mkdir(parents=True)
+    AbsenceTracker(folder / COUNTED_FILE, 900.0).keep(1000.0, 5)
+    write_manifest(backup, {})
+    assert restore(backup).returncode == 0
+    restored = backup.with_name("home") / folder.relative_to(backup / "state")
+    absence = AbsenceTracker(restored / COUNTED_FILE, 1100.0).absence
+    assert absence and absence.reason == RESTORED
 
 
 def link_to_folder(path: Path) -> None:

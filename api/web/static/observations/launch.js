@@ -67,7 +67,7 @@ function showPlace() {
 function policy() {
   const [threads, pin] = [at("threads").value.trim(), at("pin").value.trim()];
   const counts = /\b(per|likwid):/.test(pin);
-  return { threads: threads || (counts ? "" : "1"), policy: pin };
+  return { threads: threads || (counts ? "" : "1"), policy: pin || "compact" };
 }
 
 /** Names of metrics that begin with what was written. */
@@ -93,7 +93,10 @@ function requestBody() {
   if (problem) throw new Error(`The command: ${problem}.`);
   if (!words.length) throw new Error("Write a command.");
   const { threads, policy: pin } = policy();
-  const place = { policy: { threads, pin }, cpus: { cpus: at("cpus").value.trim() } };
+  const place = {
+    policy: { pin, ...(threads ? { threads } : {}) },
+    cpus: { cpus: at("cpus").value.trim() },
+  };
   const timeout = Number(at("timeout").value);
   return {
     argv: words,
