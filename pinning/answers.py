@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from core.errors import ApiError
 from core.stores.clients import Clients
 from core.stores.fuseki import GraphStore
 from pinning.choose import PolicyFacts
@@ -36,7 +37,10 @@ class PinningInputs:
 
 
 async def ask(clients: Clients, host: str, policy: Policy | None) -> PinningInputs:
-    """Read all that the choice needs; raises NotFoundError for an unknown host."""
+    """Read all that the choice needs; raises ApiError without a known host."""
+    if not host:
+        detail = "a placement is for one host: add host=NAME; / lists the hosts"
+        raise ApiError(400, "host-needed", "Name a host", detail)
     names = [*TREE, *_more(policy)]
     idle = policy is not None and policy.order == "idle"
     answers, busy = await asyncio.gather(

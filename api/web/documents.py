@@ -7,7 +7,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from api import formats
+from api.negotiation import negotiate
 from api.services import Services, Use
+from api.sparql import response
 from api.web import pages
 from api.web.built_pages import BUILT, built_page
 from api.web.markdown import MarkdownPage, document
@@ -20,6 +22,8 @@ _FOLDER = CHECKOUT / "docs"
 # They are in the folder above docs/, and their links lead into it.
 _ABOVE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 _FIRST = _ABOVE[0]
+_MARKDOWN = "text/markdown"
+_WHAT = "the documentation is served as HTML and Markdown"
 _PICTURES = {".svg": "image/svg+xml", ".png": "image/png", ".json": formats.JSON}
 
 
@@ -35,9 +39,13 @@ async def first(request: Request, services: Use) -> Response:
 async def page(request: Request, services: Use, path: str) -> Response:
     """One page, or a picture of one; whatever is not documentation is refused."""
     if path in BUILT:
+        if _wants_source(request):
+            return response(BUILT[path](), _MARKDOWN)
         return _drawn(request, services, built_page(path))
     found = _found(path)
     if found.suffix == ".md":
+        if _wants_source(request):
+            return response(found.read_text("utf-8"), _MARKDOWN)
         state = found.stat()
         read = _read(found, state.st_mtime_ns, state.st_size)
         return _drawn(request, services, read)
@@ -46,6 +54,11 @@ async def page(request: Request, services: Use, path: str) -> Response:
         "X-Content-Type-Options": "nosniff",
     }
     return Response(found.read_bytes(), headers=headers)
+
+
+def _wants_source(request: Request) -> bool:
+    accept = request.headers.getlist("accept")
+    return negotiate(accept, (formats.HTML, _MARKDOWN), _WHAT) == _MARKDOWN
 
 
 def _drawn(request: Request, services: Services, shown: MarkdownPage) -> Response:

@@ -95,6 +95,29 @@ def test_only_documentation_is_served(api: httpx.Client, path: str) -> None:
     assert answer.json()["detail"].endswith("/docs lists them")
 
 
+@pytest.mark.parametrize("path", ["README.md", "queries.md", *BUILT])
+def test_pages_are_served_as_html_and_markdown(api: httpx.Client, path: str) -> None:
+    def answer(accept: str) -> httpx.Response:
+        return api.get(f"/docs/{path}", headers={"Accept": accept})
+
+    assert answer("*/*").headers["content-type"].startswith("text/html")
+    source = answer("text/markdown")
+    assert source.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert source.text.lstrip().startswith(("# ", "<"))
+    refused = answer("application/json")
+    assert refused.status_code == 406
+    assert refused.json()["available"] == ["text/html", "text/markdown"]
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/"])
+def test_start_page_follows_accept(api: httpx.Client, path: str) -> None:
+    for accept, status in (("text/markdown", 200), ("application/json", 406)):
+        headers = {"Accept": accept}
+        assert (
+            api.get(path, headers=headers, follow_redirects=True).status_code == status
+        )
+
+
 def test_page_lists_every_operation_and_its_parameters(
     api: httpx.Client,
 ) -> None:

@@ -53,7 +53,8 @@ def test_ranks_are_placed(watched: Watched) -> None:
 @pytest.mark.parametrize(
     ("query", "status", "kind", "message"),
     [
-        ({"host": "", "threads": 1}, 404, "unknown-host", LARGE),
+        ({"host": "", "threads": 1}, 400, "host-needed", "add host=NAME"),
+        ({"host": ""}, 400, "host-needed", "add host=NAME"),
         ({"host": "nope", "threads": 1}, 404, "unknown-host", LARGE),
         ({"host": ".", "policy": "skatter"}, 404, "unknown-host", LARGE),
         ({"threads": 1, "policy": "skatter"}, 400, "bad-policy", "there are: compact"),

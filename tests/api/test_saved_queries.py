@@ -183,3 +183,9 @@ def test_unknown_query_suggests_similar_ones(
 
 def test_invalid_utf_8_is_refused(api: httpx.Client) -> None:
     assert api.get(f"{SHARING}?host=%ff").status_code == 400
+
+
+def test_search_for_runs_of_an_unknown_host_is_refused(api: httpx.Client) -> None:
+    answer = api.get("/observations", params={"host": "n77"})
+    assert answer.status_code == 404
+    assert answer.json()["type"].endswith("/unknown-host")
