@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from bench.sampling.overhead import AGAIN, NOTHING, Cell, Stretch
-from bench.sampling.parts.overhead import labels, noise_of, overall
-from bench.sampling.parts.sensors import Grid
 from bench.sampling.plots import row, save
+from bench.sampling.sensor_grid import Grid
+from bench.sampling.slowdown import labels, noise_of, overall
 
 _BIN = 1.1  # each bar of the histogram is longer than the one before by this factor
 

@@ -1,9 +1,7 @@
 """What sampling costs applications: figure 5.6 of the thesis, with intervals."""
 
-import math
 from abc import abstractmethod
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -14,14 +12,14 @@ from bench.sampling.overhead import (
     AGAIN,
     NOTHING,
     Cell,
-    Run,
     Stretch,
     measure_stretches,
     step_names,
 )
 from bench.sampling.part import Part
 from bench.sampling.profiles import Profile
-from bench.sampling.stats import Estimate, changes, mean, typical
+from bench.sampling.slowdown import labels, longer, noise_of, noises, overall, pairs
+from bench.sampling.stats import mean, typical
 from bench.sampling.tables import markdown
 from bench.sampling.usage import of_pcp
 from bench.table import Figure
@@ -109,53 +107,6 @@ def cells_of(wanted: profiles.Overhead) -> list[Cell | None]:
     return [*cells, *aims, None]
 
 
-def pairs(stretches: Iterable[Stretch], cell: str) -> Iterator[tuple[Run, Run]]:
-    """A cell's runs, each with the run without sampling of the same stretch."""
-    for stretch in stretches:
-        with_it, without = stretch.run(cell), stretch.run(NOTHING)
-        if with_it and without:
-            yield with_it, without
-
-
-def longer(
-    stretches: Iterable[Stretch], cell: str, application: str
-) -> Estimate | None:
-    """By how many % an application takes longer in a cell."""
-    logs = [
-        math.log(a.seconds[application] / b.seconds[application])
-        for a, b in pairs(stretches, cell)
-        if application in a.seconds
-    ]
-    return changes(logs) if logs else None
-
-
-def overall(
-    stretches: Iterable[Stretch],
-    cell: str,
-    of: Callable[[Sequence[float]], Estimate] = typical,
-) -> Estimate | None:
-    """The same over all applications: each run is one value, with equal weights."""
-    logs = [
-        sum(math.log(a.seconds[one] / b.seconds[one]) for one in a.seconds)
-        / len(a.seconds)
-        for a, b in pairs(stretches, cell)
-    ]
-    return changes(logs, of) if logs else None
-
-
-def labels(stretches: Iterable[Stretch]) -> list[str]:
-    """The cells that were measured, by period (longest first), then by number."""
-    found = {run.cell for stretch in stretches for run in stretch.runs} - {NOTHING}
-    return sorted(found, key=_order)
-
-
-def _order(label: str) -> tuple[int, int, int, str]:
-    if label == AGAIN:
-        return 0, 0, 0, label
-    number, kind, _, period_ms, *_ = label.replace(",", "").split()
-    return 1, -int(period_ms), int(number) + 10**6 * (kind == "series"), label
-
-
 def table_overhead(stretches: Sequence[Stretch]) -> str:
     """One row a cell; the last columns give the usage of the sampling processes."""
     names = list(stretches[0].runs[0].seconds)
@@ -186,19 +137,6 @@ def _left_out(stretches: Sequence[Stretch]) -> str:
     return "\n".join(f"- {name}: there is no {what}" for name, what in gone.items())
 
 
-def noise_of(stretches: Iterable[Stretch], cell: str) -> Counter[int]:
-    """Pieces of the noise loop by microseconds, over all runs of a cell."""
-    found: Counter[int] = Counter()
-    for pieces in _noises(stretches, cell):
-        found.update(pieces)
-    return found
-
-
-def _noises(stretches: Iterable[Stretch], cell: str) -> list[Mapping[int, int]]:
-    runs = [run for stretch in stretches if (run := stretch.run(cell))]
-    return [run.noise for run in runs if run.noise]
-
-
 def table_noise(stretches: Sequence[Stretch]) -> str:
     """How long a piece of fixed work takes."""
     header = ["sampled", "pieces", "half: µs", "99 %", "99.9 %", "longest"]
@@ -209,7 +147,7 @@ def table_noise(stretches: Sequence[Stretch]) -> str:
         if pieces:
             quantiles = [quantile(pieces, q) for q in (0.5, 0.99, 0.999, 1.0)]
             row = [cell, f"{pieces.total():,}", *(f"{q:,}" for q in quantiles)]
-            rows.append([*row, f"{_lost(_noises(stretches, cell)):.2f}"])
+            rows.append([*row, f"{_lost(noises(stretches, cell)):.2f}"])
     return markdown([header, *rows]) if rows else ""
 
 

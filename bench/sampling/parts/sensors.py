@@ -5,12 +5,12 @@ from pathlib import Path
 
 from bench.sampling import profiles
 from bench.sampling.applications import lacking
-from bench.sampling.overhead import AGAIN, Cell, Run, Stretch
-from bench.sampling.parts.overhead import StretchPart, labels, overall, pairs
+from bench.sampling.overhead import AGAIN, Cell, Stretch
+from bench.sampling.parts.overhead import StretchPart
 from bench.sampling.profiles import Profile
+from bench.sampling.sensor_grid import Grid
+from bench.sampling.slowdown import overall
 from bench.sampling.stats import mean, typical
-from bench.sampling.tables import markdown
-from bench.sampling.usage import of_pcp
 
 # The replacement for an application that is missing.
 _INSTEAD = ("ep",)
@@ -60,54 +60,3 @@ def cells_of(wanted: profiles.Sensors) -> list[Cell | None]:
         *(Cell(p, series=n) for p in wanted.periods for n in wanted.series),
         None,
     ]
-
-
-class Grid:
-    """The measured cells, by period (ms) and number of series."""
-
-    def __init__(self, stretches: Sequence[Stretch]) -> None:
-        self.stretches = stretches
-        there = [label for label in labels(stretches) if label != AGAIN]
-        words = [label.replace(",", "").split() for label in there]
-        self.periods = sorted({int(word[3]) for word in words}, reverse=True)
-        self.series = sorted({int(word[0]) for word in words})
-
-    def table(self, value: Callable[[str], str]) -> str:
-        """One row for each number of series, one column for each interval."""
-        header = ["series", *(f"{period} ms" for period in self.periods)]
-        rows = [
-            [
-                f"{number:,}",
-                *(value(Cell(p, series=number).label) for p in self.periods),
-            ]
-            for number in self.series
-        ]
-        return markdown([header, *rows])
-
-    def overhead(self, cell: str) -> str:
-        """Overhead in %."""
-        return str(overall(self.stretches, cell) or "")
-
-    def mean_overhead(self, cell: str) -> str:
-        """Mean overhead in %."""
-        return str(overall(self.stretches, cell, mean) or "")
-
-    def cpu(self, cell: str) -> str:
-        """CPU of the bridge in % of one core."""
-        return self._mean(cell, lambda run: run.usage["bridge"].cpu)
-
-    def agents(self, cell: str) -> str:
-        """CPU of PMCD and its agents in % of one core."""
-        return self._mean(cell, lambda run: of_pcp(run.usage))
-
-    def memory(self, cell: str) -> str:
-        """Memory of the bridge in MB."""
-        return self._mean(cell, lambda run: run.usage["bridge"].rss)
-
-    def kept(self, cell: str) -> str:
-        """Values fetched, in % of the expected ones."""
-        return self._mean(cell, lambda run: run.kept)
-
-    def _mean(self, cell: str, value: Callable[[Run], float]) -> str:
-        values = [value(run) for run, _ in pairs(self.stretches, cell)]
-        return f"{sum(values) / len(values):.2f}" if values else ""

@@ -23,14 +23,12 @@ from bench.sampling.parts.overhead import (
     AIM,
     OverheadPart,
     cells_of,
-    labels,
-    longer,
-    overall,
     quantile,
     table_noise,
     table_overhead,
 )
 from bench.sampling.profiles import FULL, QUICK
+from bench.sampling.slowdown import labels, longer, overall
 from bench.sampling.usage import Usage
 
 CELLS = cells_of(FULL.overhead)
