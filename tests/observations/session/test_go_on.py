@@ -10,8 +10,7 @@ import pytest
 
 from core.settings.settings import Settings
 from observations.record import RunSpec
-from observations.session import run_manager as desks
-from observations.session import run_session as sessions
+from observations.session import run_manager, run_session
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.repetition import Repetition, begin_run, unfinished_runs
 from observations.session.run_manager import RunManager
@@ -72,19 +71,19 @@ def test_attended_runs_count_as_silent_only_after_the_start(
 
     def slowly(home: Path, run_request: RunRequest, group: str) -> list[Repetition]:
         nonlocal passed
-        passed += sessions.SILENT_SECONDS
+        passed += run_session.SILENT_SECONDS
         return unfinished_runs(home, run_request, group)
 
-    monkeypatch.setattr(desks, "unfinished_runs", slowly)
+    monkeypatch.setattr(run_manager, "unfinished_runs", slowly)
     clock = SimpleNamespace(time=time.time, monotonic=lambda: passed)
-    monkeypatch.setattr(sessions, "time", clock)
+    monkeypatch.setattr(run_session, "time", clock)
     for number in range(2):
         leave(tmp_path, f"run{number}", attended=True)
     manager.resume()
     manager.maintain()
     assert [one.state for one in manager.sessions] == [State.RUNNING] * 2
-    assert passed == 2 * sessions.SILENT_SECONDS
-    passed += sessions.SILENT_SECONDS + 1
+    assert passed == 2 * run_session.SILENT_SECONDS
+    passed += run_session.SILENT_SECONDS + 1
     assert all(one.is_silent for one in manager.sessions)
 
 
@@ -96,15 +95,15 @@ def test_sampling_that_starts_slowly_is_not_silence(
 
     def slowly(_: RunSampling) -> None:
         nonlocal passed
-        passed += sessions.SILENT_SECONDS + 5
+        passed += run_session.SILENT_SECONDS + 5
 
     clock = SimpleNamespace(time=time.time, monotonic=lambda: passed)
-    monkeypatch.setattr(sessions, "time", clock)
+    monkeypatch.setattr(run_session, "time", clock)
     monkeypatch.setattr(RunSampling, "start", slowly)
     session = manager.begin(run_request(attended=True), None)
     manager.maintain()
     assert session.state is State.OPENED
-    passed += sessions.SILENT_SECONDS + 1
+    passed += run_session.SILENT_SECONDS + 1
     assert session.is_silent
 
 
