@@ -17,6 +17,17 @@ _ESCAPED = re.compile(r"~([0-9A-F]{2})")
 _NOT_SERIES = re.compile(r"[^A-Za-z0-9_]")
 
 
+def stated(pattern: str, graph: str = "graph") -> str:
+    """A SPARQL pattern matched in graphs of facts: not in the ontology.
+
+    ``graph`` is the name of a variable for the graph.
+    """
+    return (
+        f"GRAPH ?{graph} {{ {pattern} }} "
+        f'FILTER (!REGEX(STR(?{graph}), "/graph/ontology$"))'
+    )
+
+
 class IdError(ValueError):
     """An id that cannot be written into an IRI, or read back from one."""
 
@@ -105,6 +116,11 @@ class Iris:
     @property
     def roles_graph(self) -> URIRef:
         return self._iri("graph", "roles")
+
+    @property
+    def ontology_graph(self) -> URIRef:
+        """All modules and alignments of the ontology."""
+        return self._iri("graph", "ontology")
 
     def twin_graph(self, host: str) -> URIRef:
         return self._iri("graph", "twin", host)

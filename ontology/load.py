@@ -1,5 +1,6 @@
 """Read the OWL modules and the JSON-LD context next to this file."""
 
+import hashlib
 import json
 import re
 from functools import cache
@@ -81,6 +82,12 @@ def definitions() -> dict[str, str]:
 def alignment_graph() -> Graph:
     """All alignments to SOSA/SSN, QUDT, PROV, Brick and DTDL; do not change it."""
     return read_modules(alignment_paths())
+
+
+def ontology_digest() -> str:
+    """SHA-256 (hex) of the files of all modules and alignments."""
+    paths = (*module_paths(), *alignment_paths())
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 @cache

@@ -32,7 +32,7 @@ from observations.exchange.restore_series import restore_series
 from observations.session.repetition import EVENTS, RECORDED, REQUEST
 from observations.statistics import Span
 from observations.stored_request import without_values
-from ontology.iris import IdError, Iris
+from ontology.iris import IdError, Iris, stated
 from ontology.terms import ST
 from queries.binding import Param, convert
 from queries.errors import ParameterError
@@ -155,7 +155,7 @@ def _described(twin: Endpoint, nodes: set[Any]) -> set[Any]:
     """Return the nodes that already have a class here."""
     values = " ".join(f"<{node}>" for node in nodes)
     found = twin.construct(
-        f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} ?s a ?c }}"
+        f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} {stated('?s a ?c')} }}"
     )
     return set(found.subjects())
 
