@@ -15,6 +15,7 @@ from ontology.errors import ModuleError, NoModulesError
 
 FOLDER = Path(__file__).parent
 ALIGNMENT_PREFIX = "align-"
+SUPERCLASSES = FOLDER / "classified" / "superclasses.ttl"
 # Each definition starts a line with `st:Term`; a test compares them with the graph.
 _DEFINITION = re.compile(r"^st:([\w-]+)(?=\s)", re.MULTILINE)
 
@@ -85,8 +86,8 @@ def alignment_graph() -> Graph:
 
 
 def ontology_digest() -> str:
-    """SHA-256 (hex) of the files of all modules and alignments."""
-    paths = (*module_paths(), *alignment_paths())
+    """SHA-256 (hex) of all modules, alignments and derived superclasses."""
+    paths = (*module_paths(), *alignment_paths(), SUPERCLASSES)
     return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 

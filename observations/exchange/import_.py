@@ -12,6 +12,7 @@ from rdflib import PROV, RDF, BNode, Graph, Literal, URIRef
 from core.linux.private_folder import make_private
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
+from ingest.entailed import with_entailed
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.dashboard import dashboard_address
@@ -80,7 +81,7 @@ def import_run(
         settings, (one._replace(hostname=host or one.hostname) for one in points)
     )
     if triples:
-        twin.update(insertion({target: triples}))
+        twin.update(insertion(with_entailed({target: triples}, iris)))
         _keep(settings.home / "observations" / id_, files)
     return node
 
