@@ -7,6 +7,7 @@ from rdflib import Graph, URIRef
 from rdflib.namespace import RDFS
 
 from core.stores.fuseki import GraphStore
+from ontology.iris import stated
 from ontology.terms import ST
 from queries.terms import iri_term, term
 
@@ -56,12 +57,13 @@ async def describe(store: GraphStore, iri: URIRef) -> Node:
 def _description(iri: URIRef) -> str:
     node, label = iri_term(iri), iri_term(RDFS.label)
     own = (
-        f'SELECT ("own" AS ?part) ({node} AS ?s) ?p ?o {{ {node} ?p ?o }} '
-        f"LIMIT {MAX_OWN + 1}"
+        f'SELECT DISTINCT ("own" AS ?part) ({node} AS ?s) ?p ?o '
+        f"{{ {stated(f'{node} ?p ?o')} }} LIMIT {MAX_OWN + 1}"
     )
     labels = (
         f'SELECT DISTINCT ("label" AS ?part) ?s ({label} AS ?p) ?o '
-        f"{{ {node} ?link ?s . ?s {label} ?o }} LIMIT {MAX_OWN + 1}"
+        f"{{ {stated(f'{node} ?link ?s')} {stated(f'?s {label} ?o', 'its')} }} "
+        f"LIMIT {MAX_OWN + 1}"
     )
     incoming = (_incoming(node, link) for link in INCOMING)
     parts = " UNION ".join(f"{{ {part} }}" for part in (own, labels, *incoming))

@@ -18,6 +18,7 @@ from ingest.load.fast_load import (
     send,
     unknown_hosts,
 )
+from ingest.load.ontology import publish_ontology
 from ingest.load.publish import Published, TwinStores, publish
 from ingest.load.register import Signs, read_signs, same_machine_warnings
 from ingest.loading import open_store
@@ -68,8 +69,10 @@ def load_folder(
     """
     outcome = Outcome(explain)
     files = _recognised(files_in(folder), outcome, progress)
+    iris = Iris(settings.base)
     with open_store(settings) as store:
-        publish_roles(store.twin, Iris(settings.base))
+        publish_ontology(store.twin, iris)
+        publish_roles(store.twin, iris)
         loader = _Loader(settings, store, monitored, outcome, progress, confirm)
         while files:
             files = loader.load(files)

@@ -13,6 +13,7 @@ from ingest.describe.plan import MONITOR
 from ingest.host_name import check_host
 from ingest.hwloc.topology_file import keep_xml
 from ingest.load.catalogues import read_catalogues
+from ingest.load.ontology import publish_ontology
 from ingest.load.publish import TwinStores, publish
 from ingest.load.register import Registration
 from ingest.monitoring import Monitoring
@@ -108,6 +109,7 @@ def _load(
     from ingest.description import describe
 
     started = time.monotonic()
+    publish_ontology(store.twin, iris)
     publish_roles(store.twin, iris)
     catalogues = read_catalogues(store.twin, iris)
     description = describe(

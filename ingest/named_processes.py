@@ -16,6 +16,7 @@ from rdflib import URIRef
 
 from core.stores.endpoint import Endpoint
 from ingest.describe.process import process_iri, time_literal
+from ingest.entailed import in_both, with_entailed
 from ingest.errors import ProcessNameError
 from ingest.sources.processes import (
     Identity,
@@ -25,7 +26,7 @@ from ingest.sources.processes import (
     parse_identity,
     read_process,
 )
-from ingest.triples import Triples, term
+from ingest.triples import Triples, insertion, term
 from ontology.iris import Iris
 from ontology.terms import ST
 
@@ -73,7 +74,7 @@ def name_process(twin: Endpoint, iris: Iris, host: str, named: NamedProcess) -> 
     twin.update(
         f"""DELETE WHERE {{ GRAPH <{graph}> {{ <{iri}> <{ST.matches}> ?e }} }} ;
         DELETE WHERE {{ GRAPH <{graph}> {{ <{iri}> <{ST.matchedText}> ?t }} }} ;
-        INSERT DATA {{ GRAPH <{graph}> {{ {triples.ntriples()} }} }}"""
+        {insertion(with_entailed({graph: triples}, iris))}"""
     )
 
 
@@ -83,9 +84,10 @@ def forget_process(twin: Endpoint, iris: Iris, host: str, name: str) -> bool:
         return False
     iri, graph = named_iri(iris, host, name), iris.processes_graph(host)
     twin.update(
-        f"""WITH <{graph}> DELETE {{ ?s ?p ?o }} WHERE {{
-          {{ BIND (<{iri}> AS ?s) }} UNION {{ ?s <{ST.bindingOf}> <{iri}> }}
-          ?s ?p ?o }}"""
+        f"""DELETE {{ GRAPH ?graph {{ ?s ?p ?o }} }} WHERE {{
+          {{ BIND (<{iri}> AS ?s) }} UNION
+          {{ GRAPH <{graph}> {{ ?s <{ST.bindingOf}> <{iri}> }} }}
+          {in_both(iris, graph, "?s ?p ?o")} }}"""
     )
     return True
 
@@ -208,4 +210,4 @@ def _bind(
     WHERE {{ <{iri}> <{ST.boundTo}> ?old .
       OPTIONAL {{ ?binding <{ST.bindingOf}> <{iri}> ; <{ST.bound}> ?old
         FILTER NOT EXISTS {{ ?binding <{ST.boundUntil}> ?known }} }} }} ;
-    INSERT DATA {{ GRAPH <{graph}> {{ {triples.ntriples()} }} }}"""
+    {insertion(with_entailed({graph: triples}, iris))}"""

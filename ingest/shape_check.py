@@ -9,6 +9,7 @@ from rdflib.term import Node
 
 from core.stores.endpoint import Endpoint
 from ingest.triples import Triples
+from ontology.iris import stated
 from shapes.validate import ExternalNodes, validate
 from shapes.wording import short
 
@@ -49,5 +50,5 @@ def _classes(nodes: Iterable[URIRef], twin: Endpoint) -> Graph:
     if not values:
         return Graph()
     return twin.construct(
-        f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} ?s a ?c }}"
+        f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} {stated('?s a ?c')} }}"
     )

@@ -7,6 +7,7 @@ from datetime import datetime
 from rdflib import PROV, XSD, Literal, URIRef
 
 from core.stores.endpoint import Endpoint
+from ingest.entailed import drop, with_entailed
 from ingest.triples import Triples, insertion
 from observations.store import check_shapes
 from ontology.iris import Iris
@@ -63,7 +64,8 @@ def keep_accuracy(
     triples = describe_accuracy(host, found, at, iris)
     check_shapes(triples, twin)
     graph = iris.accuracy_graph(host)
-    twin.update(f"DROP SILENT GRAPH <{graph}> ;\n{insertion({graph: triples})}")
+    written = insertion(with_entailed({graph: triples}, iris))
+    twin.update(f"{drop(iris, graph)} ;\n{written}")
 
 
 def describe_accuracy(

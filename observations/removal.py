@@ -9,6 +9,7 @@ from pathlib import Path
 from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
+from ingest.entailed import drop
 from observations.comparison.baselines import baseline_rows
 from observations.comparison.comparing import UnknownRunError, find_runs
 from observations.session.repetition import SPEC
@@ -39,8 +40,7 @@ def forget_runs(settings: Settings, twin: Endpoint, ids: Sequence[str]) -> list[
     for name in names:
         _remove(settings.home, name)
     # Remove the graphs last: an interrupted removal can be repeated.
-    drops = (f"DROP SILENT GRAPH <{iris.observation_graph(name)}>" for name in names)
-    twin.update(" ;\n".join(drops))
+    twin.update(drop(iris, *map(iris.observation_graph, names)))
     return names
 
 

@@ -1,6 +1,7 @@
 """Writes observations to the graph store, each in its own graph."""
 
 from core.stores.endpoint import Endpoint
+from ingest.entailed import with_entailed
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.describe import describe_observation
@@ -17,7 +18,8 @@ def keep_observation(observation: Observation, twin: Endpoint, iris: Iris) -> No
     signs = signs_of_host(twin, iris.host(observation.spec.host))
     triples.link(iris.observation(observation.id), {ST.hostSign: signs})
     check_shapes(triples, twin)
-    twin.update(insertion({iris.observation_graph(observation.id): triples}))
+    graphs = {iris.observation_graph(observation.id): triples}
+    twin.update(insertion(with_entailed(graphs, iris)))
 
 
 def check_shapes(triples: Triples, twin: Endpoint) -> None:

@@ -17,6 +17,17 @@ _ESCAPED = re.compile(r"~([0-9A-F]{2})")
 _NOT_SERIES = re.compile(r"[^A-Za-z0-9_]")
 
 
+def stated(pattern: str, graph: str = "graph") -> str:
+    """A SPARQL pattern in graphs of facts: not in the ontology or what follows from it.
+
+    ``graph`` is the name of a variable for the graph.
+    """
+    return (
+        f"GRAPH ?{graph} {{ {pattern} }} "
+        f'FILTER (!REGEX(STR(?{graph}), "/graph/(ontology$|entailed/)"))'
+    )
+
+
 class IdError(ValueError):
     """An id that cannot be written into an IRI, or read back from one."""
 
@@ -64,6 +75,12 @@ class Iris:
     def host(self, host: str) -> URIRef:
         return self._iri("twin", host)
 
+    def host_of(self, node: str) -> URIRef | None:
+        """The host that a part of a twin belongs to; None for a host and all others."""
+        start = f"{self.base.rstrip('/')}/twin/"
+        name, slash, _ = node.removeprefix(start).partition("/")
+        return URIRef(start + name) if slash and node.startswith(start) else None
+
     def component(self, host: str, kind: str, id_: str) -> URIRef:
         """Any component of a host: ``thread/0``, ``cache/l2-0``, ``disk/vda``."""
         return self._iri("twin", host, kind, id_)
@@ -105,6 +122,19 @@ class Iris:
     @property
     def roles_graph(self) -> URIRef:
         return self._iri("graph", "roles")
+
+    @property
+    def ontology_graph(self) -> URIRef:
+        """All modules and alignments of the ontology."""
+        return self._iri("graph", "ontology")
+
+    def entailed_graph(self, graph: URIRef) -> URIRef:
+        """What follows from a named graph; ``entailed/{host}`` for that of a twin."""
+        start = f"{self.base.rstrip('/')}/graph/"
+        path = graph.removeprefix(start)
+        # A host may have the name of a catalogue.
+        path = path.removeprefix("twin/") if "/" in path else f"{path}/{NO_INSTANCE}"
+        return URIRef(f"{start}entailed/{path}")
 
     def twin_graph(self, host: str) -> URIRef:
         return self._iri("graph", "twin", host)

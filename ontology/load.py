@@ -1,5 +1,6 @@
 """Read the OWL modules and the JSON-LD context next to this file."""
 
+import hashlib
 import json
 import re
 from functools import cache
@@ -14,6 +15,7 @@ from ontology.errors import ModuleError, NoModulesError
 
 FOLDER = Path(__file__).parent
 ALIGNMENT_PREFIX = "align-"
+SUPERCLASSES = FOLDER / "classified" / "superclasses.ttl"
 # Each definition starts a line with `st:Term`; a test compares them with the graph.
 _DEFINITION = re.compile(r"^st:([\w-]+)(?=\s)", re.MULTILINE)
 
@@ -81,6 +83,12 @@ def definitions() -> dict[str, str]:
 def alignment_graph() -> Graph:
     """All alignments to SOSA/SSN, QUDT, PROV, Brick and DTDL; do not change it."""
     return read_modules(alignment_paths())
+
+
+def ontology_digest() -> str:
+    """SHA-256 (hex) of all modules, alignments and derived superclasses."""
+    paths = (*module_paths(), *alignment_paths(), SUPERCLASSES)
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 @cache

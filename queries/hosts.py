@@ -8,7 +8,7 @@ from rdflib.namespace import RDF, RDFS
 from core.errors import NotFoundError
 from core.stores.clients import Clients
 from core.stores.fuseki import GraphStore
-from ontology.iris import IdError
+from ontology.iris import IdError, stated
 from ontology.terms import ST
 from queries.natural_order import natural
 from queries.terms import iri_term, term
@@ -30,8 +30,8 @@ async def known_hosts(store: GraphStore) -> Graph:
     graph = Graph()
     facts = " ".join(iri_term(fact) for fact in _HOST_FACTS)
     for row in await store.rows(
-        f"SELECT ?s ?p ?o {{ ?s a {iri_term(ST.ComputeNode)} ; ?p ?o "
-        f"VALUES ?p {{ {facts} }} }}"
+        f"SELECT DISTINCT ?s ?p ?o {{ VALUES ?p {{ {facts} }} "
+        f"?s a {iri_term(ST.ComputeNode)} . {stated('?s ?p ?o')} }}"
     ):
         graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
     return graph

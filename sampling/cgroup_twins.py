@@ -12,6 +12,7 @@ from rdflib import URIRef
 from core.linux.cgroups.ledger import Ledger
 from core.stores.endpoint import Endpoint
 from ingest.describe.cgroup import PlannedCgroupMetric, describe_cgroups
+from ingest.entailed import in_both, with_entailed
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -69,7 +70,8 @@ class CgroupTwins:
                 triple for triples in change.fresh.values() for triple in triples
             )
             self._twin.update(
-                f"{self._removal(change.stale)} ;\n{insertion({self._graph: every})}"
+                f"{self._removal(change.stale)} ;\n"
+                f"{insertion(with_entailed({self._graph: every}, self._iris))}"
             )
             stale = {*change.stale}
             kept = {
@@ -123,6 +125,7 @@ class CgroupTwins:
     def _removal(self, groups: Iterable[URIRef]) -> str:
         """The removal of groups, with their instances and series."""
         values = " ".join(f"<{iri}>" for iri in groups)
-        return f"""WITH <{self._graph}> DELETE {{ ?s ?p ?o }} WHERE {{
-          {{ VALUES ?s {{ {values} }} ?s ?p ?o }} UNION
-          {{ VALUES ?group {{ {values} }} ?s <{ST.ofComponent}> ?group ; ?p ?o }} }}"""
+        return f"""DELETE {{ GRAPH ?graph {{ ?s ?p ?o }} }} WHERE {{
+          {{ VALUES ?s {{ {values} }} }} UNION {{ VALUES ?group {{ {values} }}
+            GRAPH <{self._graph}> {{ ?s <{ST.ofComponent}> ?group }} }}
+          {in_both(self._iris, self._graph, "?s ?p ?o")} }}"""

@@ -25,6 +25,7 @@ def describe_process(iris: Iris, host: str, process: ProcessFacts) -> Triples:
         ST.Process,
         {
             ST.isPartOf: iris.host(host),
+            ST.ofHost: iris.host(host),
             ST.processId: process.identity.pid,
             ST.startTicks: process.identity.start,
             ST.bootId: process.identity.boot,
@@ -65,6 +66,7 @@ def describe_telemetry(
             ST.SWTelemetry,
             {
                 ST.ofComponent: process,
+                ST.ofHost: iris.host(host),
                 ST.ofMetric: metric,
                 ST.samplerName: name,
                 ST.instname: instance,
@@ -108,6 +110,7 @@ def _task(
         URIRef(f"{iri}/thread-{task.tid}"),
         ST.ProcessThread,
         {
+            ST.ofHost: iris.host(host),
             ST.threadOf: iri,
             ST.threadId: task.tid,
             ST.runState: task.state,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rdflib import URIRef
 
 from core.stores.endpoint import Endpoint
+from ingest.entailed import with_entailed
 from ingest.history.observation import probe_of_description
 from ingest.history.update import first_state
 from ingest.triples import Triples, quads
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class PackedHost:
     """All triples to write for a host, by dataset, as N-Quads.
 
-    `size` is that of the twin, in triples.
+    `size` is that of the twin, in triples, without what follows from them.
     """
 
     host: str
@@ -54,7 +55,7 @@ def pack(
     )
     return PackedHost(
         host,
-        quads(graphs),
+        quads(with_entailed(graphs, iris)),
         quads({iris.history_graph(host): past}),
         sum(map(len, graphs.values())),
     )

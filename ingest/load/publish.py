@@ -13,6 +13,7 @@ from rdflib import Literal, URIRef
 
 from core.stores.endpoint import Endpoint
 from ingest.describe.plan import MONITOR
+from ingest.entailed import in_both, with_entailed
 from ingest.errors import NotConformingError
 from ingest.history.history import archive
 from ingest.load.catalogues import Catalogues, external_nodes, read_catalogues
@@ -34,7 +35,7 @@ from ingest.load.register import (
     signs_of,
 )
 from ingest.load.replace import CurrentTwin, read_current, replace
-from ingest.triples import Triples
+from ingest.triples import Triples, insertion
 from ontology.iris import Iris
 from ontology.terms import PROV, ST
 from shapes.validate import validate
@@ -155,12 +156,15 @@ def _is_plan_complete(description: "Description", iris: Iris, twin: Endpoint) ->
 def _record_unchanged(description: "Description", iris: Iris) -> str:
     """The update for an unchanged machine: it replaces the newest probe."""
     graph, node = iris.twin_graph(description.host), description.node
+    probe = insertion(with_entailed({graph: description.probe}, iris))
     return f"""PREFIX st: <{ST}> PREFIX prov: <{PROV}>
-    WITH <{graph}> DELETE {{
-      <{node}> prov:wasGeneratedBy ?probe . ?seen ?p ?o . ?claim st:claimedBy ?seen }}
+    DELETE {{
+      GRAPH <{graph}> {{ <{node}> prov:wasGeneratedBy ?probe .
+        ?claim st:claimedBy ?seen }}
+      GRAPH ?graph {{ ?seen ?p ?o }} }}
     WHERE {{
-      <{node}> prov:wasGeneratedBy ?probe .
-      ?probe st:consulted? ?seen . ?seen ?p ?o
-      OPTIONAL {{ ?claim st:claimedBy ?seen }} }} ;
-    INSERT DATA {{ GRAPH <{graph}> {{
-    {description.probe.ntriples()} }} }}"""
+      GRAPH <{graph}> {{
+        <{node}> prov:wasGeneratedBy ?probe . ?probe st:consulted? ?seen
+        OPTIONAL {{ ?claim st:claimedBy ?seen }} }}
+      {in_both(iris, graph, "?seen ?p ?o")} }} ;
+    {probe}"""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rdflib import Literal, URIRef
 
 from core.stores.endpoint import Endpoint
+from ingest.entailed import drop
 from ingest.errors import OtherMachineError
 from ingest.sign import SignMatch, by_kind, judge, unseen_signs
 from ingest.triples import Triples
@@ -158,14 +159,17 @@ def registration_delete(iris: Iris, host: str) -> str:
         *(iris.twin_graph, iris.plans_graph, iris.register_graph),
         *(iris.cgroups_graph, iris.counters_graph),
     )
-    graphs = [graph(host) for graph in kinds]
-    drops = " ;\n".join(f"DROP SILENT GRAPH <{graph}>" for graph in graphs)
+    drops = drop(iris, *(graph(host) for graph in kinds))
     # Added plans have their own graphs, below that of the host's plans.
-    added = Literal(f"{iris.plans_graph(host)}/").n3()
+    start = f"{iris.plans_graph(host)}/"
+    follows = iris.entailed_graph(URIRef(start))
     return f"""DELETE {{ GRAPH ?graph {{ ?s ?p ?o }} }} WHERE {{
-      {{ SELECT DISTINCT ?graph {{
-        GRAPH ?graph {{ ?plan <{ST.ofHost}> <{iris.host(host)}> ; <{ST.planName}> ?n }}
-        FILTER (STRSTARTS(STR(?graph), {added})) }} }}
+      {{ SELECT DISTINCT ?plan {{
+        GRAPH ?plan {{ ?each <{ST.ofHost}> <{iris.host(host)}> ; <{ST.planName}> ?n }}
+        FILTER (STRSTARTS(STR(?plan), "{start}")) }} }}
+      BIND (STRAFTER(STR(?plan), "{start}") AS ?name)
+      VALUES ?start {{ "{start}" "{follows}" }}
+      BIND (IRI(CONCAT(?start, ?name)) AS ?graph)
       GRAPH ?graph {{ ?s ?p ?o }} }} ;
     {drops}"""
 

@@ -13,6 +13,7 @@ from rdflib import Literal, URIRef
 from core.stores.endpoint import Endpoint
 from core.stores.sparql_dataset import N_TRIPLES
 from ingest.describe.plan import MONITOR
+from ingest.entailed import drop, in_both, with_entailed
 from ingest.load.fast_load import graphs_of
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris
@@ -32,22 +33,37 @@ Lines = frozenset[str]
 
 @dataclass(frozen=True)
 class CurrentTwin:
-    """The stored graph and monitor plan of a host, as N-Triples."""
+    """What a probe of a host replaces, as N-Triples by graph; the twin comes first."""
 
     digest: str
-    twin: bytes
-    plans: bytes
+    graphs: dict[URIRef, bytes]
+
+    @property
+    def twin(self) -> bytes:
+        """The triples of the twin."""
+        return next(iter(self.graphs.values()))
+
+
+def _patterns(iris: Iris, host: str) -> dict[URIRef, str]:
+    """Patterns of what a probe of a host replaces, by graph: all but other plans."""
+    own, plans = iris.twin_graph(host), iris.plans_graph(host)
+    within = {own: "", plans: f"GRAPH <{plans}> {{ {_IS_MONITOR} }}"}
+    return {
+        part: f"{limit} GRAPH <{part}> {{ ?s ?p ?o }}"
+        for graph, limit in within.items()
+        for part in (graph, iris.entailed_graph(graph))
+    }
 
 
 def read_current(twin: Endpoint, iris: Iris, host: str, digest: str) -> CurrentTwin:
     """Read the stored triples of a host; its twin has that digest."""
-    own, plans = iris.twin_graph(host), iris.plans_graph(host)
-    every = f"CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{own}> {{ ?s ?p ?o }} }}"
-    monitor = f"""{_PREFIX}CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{plans}> {{
-      {_IS_MONITOR} ?s ?p ?o }} }}"""
-    return CurrentTwin(
-        digest, twin.answer(every, N_TRIPLES), twin.answer(monitor, N_TRIPLES)
-    )
+    graphs = {
+        graph: twin.answer(
+            f"{_PREFIX}CONSTRUCT {{ ?s ?p ?o }} {{ {pattern} }}", N_TRIPLES
+        )
+        for graph, pattern in _patterns(iris, host).items()
+    }
+    return CurrentTwin(digest, graphs)
 
 
 def replace(
@@ -66,7 +82,8 @@ def replace(
     """
     update = _difference(description, iris, standing) if standing else None
     if update:
-        twin.update(update_text + (insertion(adds) + " ;\n" if adds else "") + update)
+        added = f"{insertion(with_entailed(adds, iris))} ;\n" if adds else ""
+        twin.update(update_text + added + update)
         if _is_current(description, twin, iris):
             return
         update_text = ""
@@ -78,11 +95,10 @@ def _difference(
 ) -> str | None:
     """The update that writes only the difference; None if too large or unsafe."""
     host, removed, added, size = description.host, "", "", 0
-    old = (standing.twin, standing.plans)
-    for (graph, triples), before in zip(
-        graphs_of(description, iris).items(), old, strict=True
-    ):
-        is_, was = _lines(triples.ntriples()), _lines(before.decode())
+    new = with_entailed(graphs_of(description, iris), iris)
+    for graph, before in standing.graphs.items():
+        is_ = _lines(new.get(graph, Triples()).ntriples())
+        was = _lines(before.decode())
         size += len(was - is_) + len(is_ - was)
         removed += _block(graph, was - is_)
         added += _block(graph, is_ - was)
@@ -110,21 +126,19 @@ def _is_current(description: "Description", twin: Endpoint, iris: Iris) -> bool:
     It is not if another process wrote it in the meantime, or if the reading of the old
     twin was cut short.
     """
-    own, plans = (len(set(part)) for part in graphs_of(description, iris).values())
+    new = with_entailed(graphs_of(description, iris), iris)
+    patterns = _patterns(iris, description.host)
     probe = next(o for _, p, o in description.probe if p == PROV.wasGeneratedBy)
-    graph, monitor = (
-        iris.twin_graph(description.host),
-        iris.plans_graph(description.host),
+    counts = "".join(
+        f"{{ SELECT (COUNT(*) AS ?size{number}) {{ {pattern} }} }}\n"
+        for number, pattern in enumerate(patterns.values())
     )
     rows = twin.select(
-        f"""{_PREFIX}SELECT ?own ?plans {{
-          {{ SELECT (COUNT(*) AS ?own) {{ GRAPH <{graph}> {{ ?s ?p ?o }} }} }}
-          {{ SELECT (COUNT(*) AS ?plans) {{ GRAPH <{monitor}> {{
-            {_IS_MONITOR} ?s ?p ?o }} }} }}
-          FILTER EXISTS {{ GRAPH <{graph}> {{
+        f"""{_PREFIX}SELECT * {{ {counts}
+          FILTER EXISTS {{ GRAPH <{iris.twin_graph(description.host)}> {{
             <{description.node}> <{PROV.wasGeneratedBy}> <{probe}> }} }} }}"""
     ).values()
-    return rows == [[own, plans]]
+    return rows == [[len(set(new.get(graph, ()))) for graph in patterns]]
 
 
 def _whole(description: "Description", iris: Iris, adds: dict[URIRef, Triples]) -> str:
@@ -133,9 +147,10 @@ def _whole(description: "Description", iris: Iris, adds: dict[URIRef, Triples]) 
     Other plans of the host stay.
     """
     host = description.host
+    plans = iris.plans_graph(host)
     return (
-        f"{_PREFIX}DROP SILENT GRAPH <{iris.twin_graph(host)}> ;\n"
-        f"WITH <{iris.plans_graph(host)}> DELETE {{ ?s ?p ?o }} WHERE {{\n"
-        f"{_IS_MONITOR} ?s ?p ?o }} ;\n"
-        f"{insertion(graphs_of(description, iris) | adds)}"
+        f"{_PREFIX}{drop(iris, iris.twin_graph(host))} ;\n"
+        f"DELETE {{ GRAPH ?graph {{ ?s ?p ?o }} }} WHERE {{\n"
+        f"GRAPH <{plans}> {{ {_IS_MONITOR} }} {in_both(iris, plans, '?s ?p ?o')} }} ;\n"
+        f"{insertion(with_entailed(graphs_of(description, iris) | adds, iris))}"
     )

@@ -8,9 +8,10 @@ from rdflib import DCTERMS, Graph, Literal
 from core.stores.endpoint import Endpoint
 from ingest.describe.pmu import describe_model
 from ingest.describe.roles import describe_roles
+from ingest.entailed import drop, entailed, with_entailed
 from ingest.errors import NotConformingError
 from ingest.pmu.roles import roles_digest
-from ingest.triples import Triples
+from ingest.triples import Triples, insertion
 from ontology.iris import Iris
 from ontology.terms import ST
 from shapes.validate import validate
@@ -44,7 +45,8 @@ def publish_models(twin: Endpoint, iris: Iris, models: Iterable["ProbedPmu"]) ->
         described = describe_model(iris, model)
         _check(f"PMU {model.name}", described.graph())
         graph = iris.pmu_graph(model.name)
-        twin.update(_merged(str(graph), described))
+        following = {iris.entailed_graph(graph): entailed(described, iris)}
+        twin.update(f"{_merged(str(graph), described)} ;\n{insertion(following)}")
         written += len(described)
     return written
 
@@ -61,10 +63,11 @@ def publish_roles(twin: Endpoint, iris: Iris) -> bool:
     ).rows
     if any(row[0] == digest for row in held):
         return False
-    described = describe_roles(iris).graph()
-    _check("the roles", described)
-    described.add((graph, DCTERMS.identifier, digest))
-    twin.put_graph(graph, described)
+    described = describe_roles(iris)
+    _check("the roles", described.graph())
+    described.append((graph, DCTERMS.identifier, digest))
+    written = insertion(with_entailed({graph: described}, iris))
+    twin.update(f"{drop(iris, graph)} ;\n{written}")
     return True
 
 

@@ -23,7 +23,7 @@ from observations.exchange.crates import write_crates
 from observations.program import program
 from observations.session.repetition import EVENTS, PROGRAM, REQUEST
 from observations.stored_request import without_values
-from ontology.iris import Iris
+from ontology.iris import Iris, stated
 from ontology.terms import QUDT, ST
 from queries.run import saved_rows
 
@@ -174,7 +174,7 @@ def _with_known(twin: Endpoint, own: Graph) -> Graph:
     properties = " ".join(f"<{iri}>" for iri in _KNOWN)
     return own + twin.construct(
         f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ VALUES ?s {{ {nodes} }} "
-        f"VALUES ?p {{ {properties} }} ?s ?p ?o }}"
+        f"VALUES ?p {{ {properties} }} {stated('?s ?p ?o')} }}"
     )
 
 

@@ -12,6 +12,7 @@ from rdflib import PROV, RDF, BNode, Graph, Literal, URIRef
 from core.linux.private_folder import make_private
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
+from ingest.entailed import with_entailed
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.dashboard import dashboard_address
@@ -32,7 +33,7 @@ from observations.exchange.restore_series import restore_series
 from observations.session.repetition import EVENTS, RECORDED, REQUEST
 from observations.statistics import Span
 from observations.stored_request import without_values
-from ontology.iris import IdError, Iris
+from ontology.iris import IdError, Iris, stated
 from ontology.terms import ST
 from queries.binding import Param, convert
 from queries.errors import ParameterError
@@ -80,7 +81,7 @@ def import_run(
         settings, (one._replace(hostname=host or one.hostname) for one in points)
     )
     if triples:
-        twin.update(insertion({target: triples}))
+        twin.update(insertion(with_entailed({target: triples}, iris)))
         _keep(settings.home / "observations" / id_, files)
     return node
 
@@ -155,7 +156,7 @@ def _described(twin: Endpoint, nodes: set[Any]) -> set[Any]:
     """Return the nodes that already have a class here."""
     values = " ".join(f"<{node}>" for node in nodes)
     found = twin.construct(
-        f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} ?s a ?c }}"
+        f"CONSTRUCT {{ ?s a ?c }} {{ VALUES ?s {{ {values} }} {stated('?s a ?c')} }}"
     )
     return set(found.subjects())
 

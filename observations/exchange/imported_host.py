@@ -11,7 +11,7 @@ from ingest.host_name import check_host
 from ingest.sign import SignMatch, judge
 from observations.errors import CrateError
 from observations.machine import signs_of_host, signs_of_runs
-from ontology.iris import Iris
+from ontology.iris import Iris, stated
 from ontology.terms import ST
 
 
@@ -81,7 +81,7 @@ def _is_known(twin: Endpoint, host: URIRef) -> bool:
     """Whether the host is described here, or has recorded runs."""
     return twin.ask(
         f"ASK {{ {{ <{host}> a <{ST.ComputeNode}> }} "
-        f"UNION {{ ?run <{ST.ofHost}> <{host}> }} }}"
+        f"UNION {{ {stated(f'?run <{ST.ofHost}> <{host}>')} }} }}"
     )
 
 

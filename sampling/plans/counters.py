@@ -12,6 +12,7 @@ from rdflib import Literal, URIRef
 from core.stores.endpoint import Endpoint
 from core.stores.sparql_dataset import N_TRIPLES
 from ingest.describe.metrics import describe_instances, describe_metrics
+from ingest.entailed import with_entailed
 from ingest.load.catalogues import read_catalogues
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris
@@ -117,7 +118,8 @@ def publish_counters(
     known = describe_metrics(metrics, iris, pcp, catalogue)
     describe_instances(own, iris, host, pcp, _threads(host, twin))
     own.link(node, {ST.exposes: known.values(), ST.perfeventSocket: socket})
-    inserted = insertion({iris.metrics_graph: metrics, graph: own})
+    graphs = {iris.metrics_graph: metrics, graph: own}
+    inserted = insertion(with_entailed(graphs, iris))
     twin.update(f"DROP SILENT GRAPH <{graph}> ;\n{inserted}")
 
 

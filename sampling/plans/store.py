@@ -13,6 +13,7 @@ from rdflib import Literal, URIRef
 
 from core.stores.endpoint import Endpoint
 from ingest.describe.plan import MONITOR, CountedEvent, describe_sampling
+from ingest.entailed import drop, in_both, with_entailed
 from ingest.errors import PlanRequestError
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, Value, insertion
@@ -63,7 +64,8 @@ def add_plan(
         raise PlanRequestError(
             f"plan {request.name} cannot be written as it is: {fault}"
         )
-    twin.update(insertion({iris.plan_graph(request.host, request.name): triples}))
+    graphs = {iris.plan_graph(request.host, request.name): triples}
+    twin.update(insertion(with_entailed(graphs, iris)))
     return metrics
 
 
@@ -211,11 +213,12 @@ def _removal(host: str, name: str, iris: Iris) -> str:
     """The removal of a plan, also from the graph that imported plans share."""
     shared, own = iris.plans_graph(host), iris.plan_graph(host, name)
     is_it = f"?plan <{ST.planName}> {Literal(name).n3()}"
-    return f"""DROP SILENT GRAPH <{own}> ;
-    WITH <{shared}> DELETE {{ ?series ?p ?o }} WHERE {{
-      {is_it} . ?series <{ST.sampledBy}> ?plan ; ?p ?o
+    return f"""{drop(iris, own)} ;
+    DELETE {{ GRAPH ?graph {{ ?series ?p ?o }} }} WHERE {{
+      GRAPH <{shared}> {{ {is_it} . ?series <{ST.sampledBy}> ?plan
       FILTER NOT EXISTS {{ ?series <{ST.sampledBy}> ?other FILTER (?other != ?plan) }}
-    }} ;
+      }} {in_both(iris, shared, "?series ?p ?o")} }} ;
     WITH <{shared}> DELETE {{ ?series <{ST.sampledBy}> ?plan }} WHERE {{
       {is_it} . ?series <{ST.sampledBy}> ?plan }} ;
-    WITH <{shared}> DELETE {{ ?plan ?p ?o }} WHERE {{ {is_it} ; ?p ?o }}"""
+    DELETE {{ GRAPH ?graph {{ ?plan ?p ?o }} }} WHERE {{
+      GRAPH <{shared}> {{ {is_it} }} {in_both(iris, shared, "?plan ?p ?o")} }}"""

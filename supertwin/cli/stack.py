@@ -15,6 +15,8 @@ from core.settings.home import CHECKOUT
 from core.settings.running import status
 from core.settings.settings import Settings
 from core.settings.state import StackState, read_json, write_json
+from core.stores.datasets import dataset
+from ontology.iris import Iris
 from sampling.account.status_lines import (
     SamplingStatus,
     read_sampled,
@@ -48,6 +50,7 @@ def up_command() -> None:
 def _up(settings: Settings) -> None:
     began = time.time()
     with stack.started(settings, _progress) as state:
+        _publish_ontology(settings)
         twin = _load(settings, state)
         if twin.monitored:
             _wait_for_samples(settings)
@@ -104,6 +107,14 @@ def docs_command(ctx: click.Context) -> None:
     assert isinstance(root, click.Group)  # noqa: S101
     for path in write_pages(CHECKOUT / "docs", root):
         click.echo(path)
+
+
+def _publish_ontology(settings: Settings) -> None:
+    """Replace the ontology in the graph store, if this version has another one."""
+    from ingest.load.ontology import publish_ontology
+
+    with dataset(settings, "twin") as twin:
+        publish_ontology(twin, Iris(settings.base))
 
 
 def _load(settings: Settings, state: StackState) -> "Twin":

@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 from rdflib import Graph
 
 from core.stores.endpoint import Endpoint
+from ontology.iris import stated
 from supertwin.cli.main import main
 from tests.dtdl.twins import Twin, everything
 from tests.servers import Fuseki
@@ -32,9 +33,10 @@ class Installation:
         return self.run("import", "dtdl", str(path), *words)
 
     def graphs(self) -> dict[str, Graph]:
-        """Every named graph."""
+        """Every named graph of facts."""
         with Endpoint(f"{self.url}/twin") as twin:
-            rows = twin.select("SELECT ?g ?s ?p ?o { GRAPH ?g { ?s ?p ?o } }").rows
+            facts = stated("?s ?p ?o")
+            rows = twin.select(f"SELECT ?graph ?s ?p ?o {{ {facts} }}").rows
         found: dict[str, Graph] = {}
         for name, *triple in rows:
             found.setdefault(str(name), Graph()).add(triple)  # type: ignore[arg-type]

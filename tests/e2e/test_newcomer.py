@@ -42,7 +42,7 @@ def test_printed_command_works(stack: Stack) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_sparql_examples_have_answers(stack: Stack, example: str) -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 7
     rows = stack.sparql(example)
     # no rows would be correct on a machine of one NUMA domain without NUMA metrics
     assert rows, example

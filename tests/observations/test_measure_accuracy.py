@@ -87,6 +87,9 @@ def test_measured_errors_are_in_the_graph(twin: Endpoint) -> None:
     found = list(judge(twin, IRIS, "triad", events, runs))
     for _ in range(2):  # the second call replaces the first result
         keep_accuracy("sky", found, datetime(2026, 11, 22, tzinfo=UTC), twin, IRIS)
+    graphs = (IRIS.accuracy_graph("sky"), IRIS.observation_graph("a"))
+    following = {str(IRIS.entailed_graph(graph)) for graph in graphs}
+    assert twin.standing(following) == following
     rows = twin.select(saved_query("pmu/accuracy").bind({"pmu": "skx"})).values()
     assert len(rows) == len(DONE)
     for pmu, event, kernel, error, expected, measured, number, host, _ in rows:

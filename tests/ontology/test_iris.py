@@ -169,3 +169,21 @@ def test_metrics_have_their_series_names(metric: str, series: str) -> None:
 @given(st.text())
 def test_series_names_contain_no_selector_syntax(metric: str) -> None:
     assert re.fullmatch(r"[A-Za-z0-9_]*", series_name(metric))
+
+
+def test_each_graph_has_another_graph_for_what_follows() -> None:
+    of_hosts = (IRIS.twin_graph, IRIS.plans_graph, IRIS.cgroups_graph)
+    hosts = ("n1", "metrics", "roles", "plans", "pmu")
+    graphs = [IRIS.metrics_graph, IRIS.roles_graph, IRIS.observation_graph("1")]
+    graphs += [graph(host) for graph in of_hosts for host in hosts]
+    graphs += [IRIS.plan_graph("n1", "fast"), IRIS.pmu_graph("skx")]
+    found = {IRIS.entailed_graph(graph) for graph in graphs}
+    assert len(found) == len(graphs)
+    of_host = IRIS.entailed_graph(IRIS.twin_graph("n1"))
+    assert str(of_host) == f"{BASE}/graph/entailed/n1"
+
+
+def test_host_of_a_node() -> None:
+    assert IRIS.host_of(IRIS.component("n 1", "thread", "0")) == IRIS.host("n 1")
+    for other in (IRIS.host("n1"), IRIS.metric("a.b"), "http://x/twin/n1/thread/0"):
+        assert IRIS.host_of(other) is None

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from core.stores.endpoint import Endpoint
+from ingest.load.ontology import publish_ontology
+from ontology.iris import Iris
 from queries.catalogue import load_catalogue
 from tests.queries.cases import Case, all_cases, load_data, plain
 from tests.servers import Fuseki
@@ -16,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 CASES = all_cases()
+IRIS = Iris("http://localhost:8000")
 
 
 def test_every_query_has_cases_with_a_default_and_an_empty_answer():
@@ -68,6 +71,23 @@ def holding(shared_fuseki: Fuseki) -> Iterator[Callable[[Path], Endpoint]]:
         yield hold
 
 
+@pytest.fixture(scope="module")
+def reasoned(
+    holding: Callable[[Path], Endpoint],
+) -> Callable[[Path], Endpoint]:
+    """Gives the store with the graphs of a file and what follows from them."""
+    held: list[Path] = []
+
+    def hold(data: Path) -> Endpoint:
+        twin = holding(data)
+        if held != [data]:
+            assert publish_ontology(twin, IRIS)
+            held[:] = [data]
+        return twin
+
+    return hold
+
+
 # Sorted so that cases of the same file are consecutive.
 @pytest.mark.parametrize("case", sorted(CASES, key=lambda case: case.data), ids=str)
 def test_fuseki_gives_the_expected_rows(
@@ -76,4 +96,13 @@ def test_fuseki_gives_the_expected_rows(
     query = load_catalogue()[case.query]
     result = holding(case.data).select(query.bind(case.params))
     assert result.columns == query.returns
+    assert [[plain(term) for term in row] for row in result.rows] == case.rows
+
+
+@pytest.mark.parametrize("case", sorted(CASES, key=lambda case: case.data), ids=str)
+def test_ontology_and_what_follows_change_no_answer(
+    case: Case, reasoned: Callable[[Path], Endpoint]
+) -> None:
+    query = load_catalogue()[case.query]
+    result = reasoned(case.data).select(query.bind(case.params))
     assert [[plain(term) for term in row] for row in result.rows] == case.rows

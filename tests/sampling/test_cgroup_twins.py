@@ -1,5 +1,6 @@
 """Control groups in a real graph store: they begin, change, end and are removed."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ingest.description import describe
 from ingest.hwloc.read import parse_hwloc
 from ingest.load.publish import TwinStores, publish
 from ingest.schema.check import check_document
+from ontology.iris import stated
 from ontology.terms import ST
 from queries.catalogue import saved_query
 from sampling.cgroup_twins import CgroupTwins
@@ -20,6 +22,7 @@ from sampling.plans.request import PlanRequest
 from sampling.plans.store import add_plan, plan_names
 from sampling.sources.cgroup_metrics import DOMAIN, PREFIX
 from shapes.validate import validate
+from tests.following import assert_following
 from tests.ingest.documents import IRIS, PCP, document, synthetic
 
 HOST, USAGE, PIDS = "n1", PREFIX + "cpu.usage", PREFIX + "pids.current"
@@ -37,11 +40,12 @@ def listed(running: list[CgroupLife], ended: list[CgroupLife] | None = None) -> 
 
 
 @pytest.fixture
-def twins(store: TwinStores) -> CgroupTwins:
+def twins(store: TwinStores) -> Iterator[CgroupTwins]:
     read = check_document(document({"pcp": PCP, "hwloc": hwloc()}, HOST))
     described = describe(with_bridge(read), IRIS, [USAGE, PIDS])
     publish(described, store, IRIS)
-    return CgroupTwins(store.twin, IRIS, HOST, DOMAIN)
+    yield CgroupTwins(store.twin, IRIS, HOST, DOMAIN)
+    assert_following(store.twin, IRIS)
 
 
 def hwloc() -> dict[str, Any]:
@@ -74,7 +78,8 @@ def test_job_is_described_with_its_limits_and_series(
     ]
     threads = rows(store, "cgroups/job-threads", host=HOST, job="7")
     assert [row[2] for row in threads] == [0, 1]
-    graph = store.twin.construct("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }")
+    facts = stated("?s ?p ?o")
+    graph = store.twin.construct(f"CONSTRUCT {{ ?s ?p ?o }} {{ {facts} }}")
     entries = [
         line for line in validate(graph).lines if "cgroup" in line or "513" in line
     ]

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from rdflib import URIRef
 
 from core.settings import audit
 from core.stores.endpoint import Endpoint
+from ingest.entailed import derive_again
 from ingest.hwloc.read import parse_hwloc
 from sampling.plan_file.choice import InstanceSelection
 from sampling.plan_file.graph_plan import read_plan
 from supertwin.cli.main import main
-from tests.ingest.documents import PCP, document, synthetic
+from tests.following import assert_following
+from tests.ingest.documents import IRIS, PCP, document, synthetic
 from tests.servers import Fuseki
 
 Run = Callable[..., Result]
@@ -169,9 +172,12 @@ def test_plans_survive_a_new_probe_and_end_with_their_host(
     ingest(run, tmp_path, kernel="6.2")
     assert twin.select(SERIES).values() == before
     assert listed(run)["fast"]["instances"] == 2
+    added = IRIS.entailed_graph(IRIS.plan_graph("n1", "fast"))
+    assert added in assert_following(twin, IRIS)
     ended = run("remove", "n1", "--yes")
     assert ended.exit_code == 0, ended.output
     assert not twin.ask("ASK { ?plan a <https://w3id.org/supertwin/ns#SamplingPlan> }")
+    assert added not in assert_following(twin, IRIS)
 
 
 def test_plan_of_an_imported_twin_is_removed_too(run: Run, twin: Endpoint) -> None:
@@ -183,8 +189,10 @@ def test_plan_of_an_imported_twin_is_removed_too(run: Run, twin: Endpoint) -> No
         f"INSERT {{ GRAPH <{shared}> {{ ?s ?p ?o }} }} "
         f"WHERE {{ GRAPH <{own}> {{ ?s ?p ?o }} }} ; DROP GRAPH <{own}>"
     )
+    derive_again(twin, IRIS, URIRef(shared))
     assert "fast" in listed(run)
     good(run, "remove", "fast")
+    assert_following(twin, IRIS)
     assert [*listed(run)] == ["monitor"]
     assert {plan for _, plan in twin.select(SERIES).values()} == {"monitor"}
     assert len(twin.select(SERIES).rows) == 4
