@@ -27,6 +27,7 @@ public final class Extension implements JenaSubsystemLifecycle {
         for (Function function : Function.values())
             functions.put(function.iri(), iri -> new SampleFunction(function, store));
         OperationRegistry.get().register(Operation.Query, new QueryHandler());
+        UnflushedRows.register();
     }
 
     @Override
