@@ -7,6 +7,9 @@ import java.util.TimeZone;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import javax.xml.datatype.DatatypeConstants;
+import javax.xml.datatype.XMLGregorianCalendar;
+
 import org.apache.jena.graph.Node;
 import org.apache.jena.sparql.expr.NodeValue;
 
@@ -33,7 +36,7 @@ final class Times {
     private static long anyTime(Node node, long now, String what) {
         NodeValue value = literal(node, what);
         if (value.isDateTime())
-            return value.getDateTime().toGregorianCalendar(UTC, null, null).getTimeInMillis();
+            return milliseconds(value.getDateTime());
         if (value.isNumber())
             return milliseconds(value);
         Matcher relative = RELATIVE.matcher(value.asUnquotedString());
@@ -68,6 +71,12 @@ final class Times {
         if (!node.isLiteral())
             throw SampleError.badCall(what + " " + text(node) + " is not a literal");
         return NodeValue.makeNode(node);
+    }
+
+    /** A time without a zone is in UTC, whatever the zone of the machine. */
+    private static long milliseconds(XMLGregorianCalendar time) {
+        boolean hasZone = time.getTimezone() != DatatypeConstants.FIELD_UNDEFINED;
+        return time.toGregorianCalendar(hasZone ? null : UTC, null, null).getTimeInMillis();
     }
 
     /** Seconds as milliseconds; a number beyond the range of long becomes its end. */
