@@ -37,6 +37,7 @@ ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
 WORKDIR /opt/supertwin
 RUN python -m compileall -q api core dashboards dtdl ingest observations ontology \
     pinning queries sampler_bridge sampling shapes supertwin \
+    && python -m supertwin.stack.fuseki_extension \
     && python -m supertwin.stack.fuseki_classes
 USER supertwin
 ENTRYPOINT ["supertwin"]

@@ -13,6 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 readonly PYTHON=/usr/bin/python3
 readonly JENA_VERSION=5.6.0
 readonly JAR=.tools/fuseki/jena-fuseki-server-$JENA_VERSION.jar
+readonly ECJ=.tools/fuseki/ecj-3.38.0.jar
 readonly COPY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
 readonly LOCKS=deploy/locks
 LOG=.tools/install.log
@@ -163,7 +164,7 @@ missing_for_run() {
 }
 
 has_fuseki() {
-    [ -f "$JAR" ]
+    [ -f "$JAR" ] && [ -f "$ECJ" ]
 }
 
 # ---- system packages -------------------------------------------------------------
@@ -231,15 +232,21 @@ prepare_pcp() {
 
 # ---- Fuseki ----------------------------------------------------------------------
 
+# fetch_jar COORDINATES FOLDER
+fetch_jar() {
+    quietly "fetching $1" mvn -q -B -e "$COPY" "-Dartifact=$1" "-DoutputDirectory=$PWD/$2"
+}
+
 install_fuseki() {
     has_fuseki && return
-    say "Fuseki $JENA_VERSION (Maven)"
+    say "Fuseki $JENA_VERSION and a Java compiler (Maven)"
     local new=.tools/fuseki.new
     rm -rf "$new"
-    quietly "fetching Fuseki" mvn -q -B -e "$COPY" \
-        "-Dartifact=org.apache.jena:jena-fuseki-server:$JENA_VERSION" "-DoutputDirectory=$PWD/$new"
+    fetch_jar "org.apache.jena:jena-fuseki-server:$JENA_VERSION" "$new"
+    # 3 MB, where a JDK has 200: it compiles our extension of Fuseki with a JRE.
+    fetch_jar org.eclipse.jdt:ecj:3.38.0 "$new"
     (cd "$new" && sha256sum --quiet -c ../../deploy/locks/fuseki/SHA256SUMS) >"$LOG" 2>&1 ||
-        fail "Fuseki's jar is not the one in deploy/locks/fuseki/SHA256SUMS: remove it from ~/.m2 and run make up again"
+        fail "Fuseki's jars are not those in deploy/locks/fuseki/SHA256SUMS: remove them from ~/.m2 and run make up again"
     mkdir -p .tools/fuseki
     mv "$new"/*.jar .tools/fuseki/
     rm -rf "$new"
@@ -372,6 +379,14 @@ link_pcp_binding() {
         done
 }
 
+# ---- our extension of Fuseki -----------------------------------------------------
+
+# An image has no sources yet.
+build_extension() {
+    [ -d fuseki ] || return 0
+    quietly "building the extension of Fuseki" .venv/bin/python -m supertwin.stack.fuseki_extension
+}
+
 # ---- Fuseki's classes, as Java keeps them ----------------------------------------
 
 # Saves a third of the CPU time of a start; optional. An image has no sources yet.
@@ -472,6 +487,7 @@ install_run() {
     in_background install_store
     finish
     link_pcp_binding
+    build_extension
     keep_classes
 }
 

@@ -13,12 +13,14 @@ from api.lexer import read_form
 from api.parameters import any_other
 from api.services import Services, Use
 from core.errors import ApiError, BadQueryError
+from core.stores.sparql_dataset import EXPLAIN
 
 router = APIRouter(tags=["SPARQL"])
 
 MAX_QUERY_BYTES = 1024 * 1024
 _MAX_PARAMETERS = 200
 _FORM = "application/x-www-form-urlencoded"
+_JSON = "application/json"
 _UPDATE = "application/sparql-update"
 _GRAPHS = ("default-graph-uri", "named-graph-uri")
 
@@ -51,6 +53,13 @@ _QUERY_PARAMETERS: list[dict[str, Any]] = [
         }
         for name in _GRAPHS
     ),
+    {
+        "name": "explain",
+        "in": "query",
+        "description": "`true`: answer the requests that the query sends to the series "
+        "store, as JSON, instead of its result",
+        "schema": {"type": "string"},
+    },
     any_other("Parameters that clients add for other services; ignored"),
 ]
 _BODY = {
@@ -70,10 +79,14 @@ _BODY = {
 
 @dataclass(frozen=True)
 class SparqlRequest:
-    """One query of the protocol, with the graphs that it is limited to."""
+    """One query of the protocol, with the graphs that it is limited to.
+
+    If ``explain``, the answer is what the query asks the series store.
+    """
 
     query: str
     graphs: tuple[tuple[str, str], ...] = ()
+    explain: bool = False
 
 
 @router.get(
@@ -119,9 +132,20 @@ async def _answer(
     request: Request, services: Services, sparql_request: SparqlRequest
 ) -> Response:
     form = read_form(sparql_request.query)
+    if sparql_request.explain:
+        return await _explanation(request, services, sparql_request)
     media_type = formats.answer_type(form, request.headers.getlist("accept"))
     body = await run(request, services, sparql_request, media_type)
     return response(body, media_type)
+
+
+async def _explanation(
+    request: Request, services: Services, sparql_request: SparqlRequest
+) -> Response:
+    work = services.sparql.query(
+        sparql_request.query, _JSON, (*sparql_request.graphs, EXPLAIN)
+    )
+    return Response(await while_connected(request, work), media_type=_JSON)
 
 
 def response(body: bytes | str, media_type: str) -> Response:
@@ -150,9 +174,8 @@ async def _read_body(request: Request) -> SparqlRequest:
     body = await read_body(request, MAX_QUERY_BYTES, "query")
     if media_type == _FORM:
         return _read_parameters(body)
-    return SparqlRequest(
-        _decoded(body), _graphs(read_pairs(request.scope["query_string"]))
-    )
+    pairs = read_pairs(request.scope["query_string"])
+    return SparqlRequest(_decoded(body), _graphs(pairs), _explains(pairs))
 
 
 def _read_parameters(text: bytes) -> SparqlRequest:
@@ -165,11 +188,15 @@ def _read_parameters(text: bytes) -> SparqlRequest:
     if len(queries) != 1:
         detail = f"{len(queries)} parameters named query; send exactly one"
         raise BadQueryError("one-query", "Send exactly one query", detail)
-    return SparqlRequest(queries[0], _graphs(pairs))
+    return SparqlRequest(queries[0], _graphs(pairs), _explains(pairs))
 
 
 def _graphs(pairs: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(pair for pair in pairs if pair[0] in _GRAPHS)
+
+
+def _explains(pairs: list[tuple[str, str]]) -> bool:
+    return EXPLAIN in pairs
 
 
 def read_pairs(text: bytes) -> list[tuple[str, str]]:

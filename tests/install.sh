@@ -3,8 +3,8 @@
 #
 #   tests/install.sh [--quiet] [--bench]
 #
-# Python packages (uv, else pip), a browser, sshd, Slurm, Open MPI, Grafana's own schema
-# and DTDL's own parser. --bench adds the applications that sampling is measured with, if
+# Python packages (uv, else pip), a browser, sshd, Slurm, Open MPI, JUnit, Grafana's own
+# schema and DTDL's own parser. --bench adds the applications that sampling is measured with, if
 # they are available: likwid-bench, HPL and a compiler.
 # Exit 2: something that you can fix, named in the last line.
 source "$(dirname "${BASH_SOURCE[0]}")/../install.sh"
@@ -40,6 +40,7 @@ missing_for_tests() {
     has_library libomp.so.5 || echo libomp5
     command -v likwid-pin >/dev/null || ! has_likwid || echo likwid
     command -v mpirun >/dev/null || echo openmpi-bin
+    [ -f "$JUNIT" ] || command -v mvn >/dev/null || echo maven
 }
 
 # Applications that are timed during sampling, and a compiler for those of our own.
@@ -147,6 +148,21 @@ unpack_slurm() {
     mv "$new" .tools/slurm
 }
 
+# ---- JUnit -----------------------------------------------------------------------
+
+readonly JUNIT=.tools/junit/junit-platform-console-standalone-1.11.4.jar
+
+install_junit() {
+    [ ! -f "$JUNIT" ] || return 0
+    say "JUnit (Maven)"
+    rm -rf .tools/junit.new
+    fetch_jar org.junit.platform:junit-platform-console-standalone:1.11.4 .tools/junit.new
+    (cd .tools/junit.new && sha256sum --quiet -c ../../deploy/locks/junit/SHA256SUMS) >"$LOG" 2>&1 ||
+        fail "JUnit's jar is not the one in deploy/locks/junit/SHA256SUMS: remove it from ~/.m2 and run make test again"
+    rm -rf .tools/junit
+    mv .tools/junit.new .tools/junit
+}
+
 # ---- everything ------------------------------------------------------------------
 
 install_test_libraries() {
@@ -164,6 +180,7 @@ install_for_tests() {
     unpack_packaged_store
     unpack_sshd
     unpack_slurm
+    install_junit
     finish
 }
 

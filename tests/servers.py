@@ -259,11 +259,12 @@ class Fuseki(Server):
     """A graph store with the project's own configuration.
 
     Its datasets survive restarts. ``frozen`` is a read-only dataset. ``url`` contains
-    the account, ``address`` does not.
+    the account, ``address`` does not. ``store`` is the address of the series store.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str = "") -> None:
         super().__init__(folder)
+        self.store = store
         self.port = free_port()
         self.account = ("supertwin", secrets.token_urlsafe(12))
         self.address = f"http://{LOOPBACK}:{self.port}"
@@ -284,6 +285,7 @@ class Fuseki(Server):
                 *("--ping", "--config", self.folder / "config.ttl"),
             ],
             FUSEKI_BASE=str(self.folder),
+            FUSEKI_STORE_URL=self.store,
         )
         self.ready(lambda: answers(f"{self.url}/$/ping"))
 

@@ -65,6 +65,7 @@ MAY_CALL_PROGRAMS = {
     "supertwin/stack/background_calibration.py",
     "supertwin/stack/child.py",
     "supertwin/stack/fuseki_classes.py",
+    "supertwin/stack/fuseki_extension.py",
     "supertwin/stack/fuseki_service.py",
     "supertwin/stack/stack.py",
     "core/settings/tools.py",

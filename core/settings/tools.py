@@ -12,6 +12,8 @@ from core.errors import UserError
 from core.settings.home import CHECKOUT
 
 TOOLS = CHECKOUT / ".tools"
+# The sources of our extension of Fuseki.
+EXTENSION = CHECKOUT / "fuseki"
 _INSTALL = "run `make up`, or ./install.sh alone"
 _MIN_JAVA = 17
 
@@ -73,13 +75,46 @@ def fuseki_jar() -> Path:
     return jars[-1]
 
 
+def fuseki_extension() -> Path:
+    """Return the jar of our extension of Fuseki; raises NotInstalledError."""
+    jar = extension_path()
+    if not jar.exists():
+        version = fuseki_jar().name
+        raise NotInstalledError(
+            f"our extension of Fuseki is not built for {version}: {_INSTALL}"
+        )
+    return jar
+
+
+def extension_path() -> Path:
+    """Return where that jar is built, see `fuseki_extension.py`.
+
+    Its name contains a hash of its sources and of Fuseki's version, so that a jar of
+    other sources or for another Fuseki is never loaded.
+    """
+    fuseki, digest = fuseki_jar(), hashlib.sha256()
+    digest.update(fuseki.name.encode())
+    for path in sorted(path for path in EXTENSION.rglob("*") if path.is_file()):
+        digest.update(f"{path.relative_to(EXTENSION)}\n".encode() + path.read_bytes())
+    return fuseki.parent / f"supertwin-{digest.hexdigest()[:12]}.jar"
+
+
+def java_compiler() -> Path:
+    """Return the jar of Eclipse's compiler of Java; raises NotInstalledError."""
+    jars = sorted((TOOLS / "fuseki").glob("ecj-*.jar"))
+    if not jars:
+        raise NotInstalledError(f"no compiler of Java in {TOOLS}: {_INSTALL}")
+    return jars[-1]
+
+
 def fuseki_classes(java: Path) -> Path:
     """Return the archive of Fuseki's classes for a Java, see `fuseki_classes.py`.
 
-    Its name contains a hash of the Java and the jar: Java rejects another's archive.
+    Its name contains a hash of the Java and the jars: Java rejects another's archive.
     """
     jar, program = fuseki_jar(), java.resolve()
-    of = [f"{path} {path.stat().st_mtime_ns}" for path in (program, jar)]
+    files = (program, jar, fuseki_extension())
+    of = [f"{path} {path.stat().st_mtime_ns}" for path in files]
     key = hashlib.sha256("\n".join(of).encode()).hexdigest()[:12]
     return jar.parent / f"classes-{key}.jsa"
 

@@ -9,7 +9,12 @@ QueriesError                     also the root of the errors of saved queries
     ├── QuerySyntaxError         400: the store cannot parse the query or update
     ├── UpdateRefusedError       502: the store did not carry out a write
     ├── TooLargeError            413: the answer has more bytes than allowed
-    └── IncompleteAnswerError    502: the answer ended before it was complete
+    ├── IncompleteAnswerError    502: the answer ended before it was complete
+    └── SamplesError             400: a function of samples is used wrongly
+        ├── UnknownTelemetryError
+        ├── TooManySamplesError  413
+        ├── SeriesRefusedError   502: the series store refuses a request
+        └── SeriesAwayError      503: the series store is away
 """
 
 from collections.abc import Mapping
@@ -85,3 +90,44 @@ class IncompleteAnswerError(EndpointError):
     """The answer of the graph store ended before it was complete."""
 
     code = "answer-incomplete"
+
+
+class SamplesError(EndpointError):
+    """A query calls a function of samples with arguments that do not fit."""
+
+    status, code, title = 400, "bad-samples-call", "Samples cannot be read like this"
+
+
+class UnknownTelemetryError(SamplesError):
+    """A query asks for samples of something that is not telemetry of the twin."""
+
+    code, title = "unknown-telemetry", "Unknown telemetry"
+
+
+class TooManySamplesError(SamplesError):
+    """A query asks for more samples than it may read."""
+
+    status, code, title = 413, "too-many-samples", "Too many samples"
+
+
+class SeriesRefusedError(SamplesError):
+    """The series store refuses a request that a query needs."""
+
+    status, code, title = 502, "series-unreadable", "The series cannot be read"
+
+
+class SeriesAwayError(SamplesError):
+    """The series store does not answer, or stopped in the middle of an answer."""
+
+    status, code, title = 503, "store-away", "The series store is away"
+    headers = {"Retry-After": "5"}  # noqa: RUF012
+
+
+# Those that Fuseki's extension reports, by code.
+SAMPLES_ERRORS = {
+    kind.code: kind
+    for kind in (
+        *(SamplesError, UnknownTelemetryError, TooManySamplesError),
+        *(SeriesRefusedError, SeriesAwayError),
+    )
+}

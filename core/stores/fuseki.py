@@ -59,7 +59,8 @@ class GraphStore(SparqlDataset):
     ) -> bytes:
         """Return the complete answer to a query in a media type.
 
-        ``graphs`` are pairs of ``default-graph-uri`` or ``named-graph-uri`` and an IRI.
+        ``graphs`` are pairs of ``default-graph-uri`` or ``named-graph-uri`` and an IRI;
+        with EXPLAIN among them, the answer is JSON: the requests for samples.
         """
         form, headers = self.query_form(sparql, media_type, graphs)
         try:

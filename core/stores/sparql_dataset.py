@@ -1,12 +1,14 @@
 """What both clients of Fuseki share: requests, limits, and what an answer means."""
 
 import math
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from core.stores.errors import (
+    SAMPLES_ERRORS,
     AccountRefusedError,
     EndpointError,
     EndpointTimeoutError,
@@ -23,6 +25,8 @@ N_TRIPLES = "application/n-triples"
 
 _REASON_BYTES = 64 * 1024
 _CUT = b"##  Query cancelled due to timeout"
+# The line that our extension of Fuseki ends a body with, also after rows.
+_SAMPLES_ERROR = re.compile(rb"\n##  SuperTwin ([a-z-]+): (.*)  ##\n\Z")
 _ENDS = {JSON_RESULTS: b"}", "application/sparql-results+xml": b"</sparql>"}
 # Fuseki 5.6 fails with this when its reason for refusing a query is not plain ASCII.
 _LOST_REASON = "Insufficient content written"
@@ -35,6 +39,8 @@ _SWITCHED = "Not in a transaction"
 _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN = 400, 401, 403
 _NOT_FOUND, _NOT_ALLOWED, _FAILED, _UNAVAILABLE = 404, 405, 500, 503
 _NO_DATASET = (_NOT_FOUND, _NOT_ALLOWED)
+# Asks for the requests that a query sends to the series store, instead of its result.
+EXPLAIN = ("explain", "true")
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,7 @@ class SparqlDataset:
 
         After an IncompleteAnswerError, the query may be sent again.
         """
+        self._check_samples(answer)
         tail = answer.content[-400:].rstrip()
         if not answer.is_success and _SWITCHED in answer.text:
             raise IncompleteAnswerError(
@@ -128,6 +135,13 @@ class SparqlDataset:
         if not tail.endswith(_ENDS.get(media_type, b"")):
             raise self.cut_short()
         return answer.content
+
+    def _check_samples(self, answer: Answer) -> None:
+        """Raise the error of a function of samples, if the body ends with one."""
+        found = _SAMPLES_ERROR.search(answer.content[-_REASON_BYTES:])
+        if found:
+            kind = SAMPLES_ERRORS[found[1].decode()]
+            raise kind(found[2].decode("utf-8", "replace"))
 
     def check_update(self, answer: Answer) -> None:
         """Raise EndpointError unless an update was carried out."""

@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import math
 import secrets
 import sys
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from core.settings.accounts import (
     jetty_line,
     make_account,
     snapshot_key,
+    store_read_account,
     store_write_account,
     write_secret,
 )
@@ -89,7 +91,27 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
         f"--timeout={int(settings.query_timeout * 1000)}",
     )
     check = fuseki_check(settings)
-    return ChildSpec("fuseki", command, check, home, stop_within=30.0)
+    env = _series_store(settings)
+    return ChildSpec("fuseki", command, check, home, env, stop_within=30.0)
+
+
+def _series_store(settings: Settings) -> dict[str, str]:
+    """Return the variables that tell Fuseki's extension where samples are.
+
+    They hold the account: arguments would show it in process lists.
+    """
+    is_elsewhere = bool(settings.store_read_url)
+    account = (
+        store_read_account(settings)
+        if is_elsewhere
+        else make_account(settings, "store")
+    )
+    return {
+        "FUSEKI_STORE_URL": settings.store_read,
+        "FUSEKI_STORE_ACCOUNT": ":".join(account) if account else "",
+        "FUSEKI_STORE_RETENTION": settings.retention,
+        "FUSEKI_STORE_SECONDS": str(math.ceil(settings.query_timeout)),
+    }
 
 
 def fuseki_main(java: Path, port: int, everywhere: bool = False) -> tuple[str, ...]:
@@ -99,7 +121,7 @@ def fuseki_main(java: Path, port: int, everywhere: bool = False) -> tuple[str, .
         *((f"-XX:SharedArchiveFile={classes}",) if classes.exists() else ()),
         *(() if everywhere else ("-Dsupertwin.host=localhost",)),
         f"-Dsupertwin.port={port}",
-        *("-cp", str(tools.fuseki_jar())),
+        *("-cp", f"{tools.fuseki_jar()}:{tools.fuseki_extension()}"),
         "org.apache.jena.fuseki.main.cmds.FusekiMainCmd",
         *("--jetty", str(_HERE / "jetty.xml")),
     )

@@ -21,7 +21,7 @@ def preflight(settings: Settings) -> None:
     tools.setpriv()
     if not settings.fuseki_url:
         tools.java()
-        tools.fuseki_jar()
+        tools.fuseki_extension()
     if not (settings.store_read_url and settings.store_write_url):
         tools.store()
     if pmcd.choose(settings)[1]:

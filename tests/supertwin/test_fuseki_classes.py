@@ -19,7 +19,8 @@ def jar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "fuseki").mkdir()
     (folder / "fuseki" / "classes-of-another.jsa").touch()
     jar = folder / "fuseki" / installed.name
-    jar.symlink_to(installed.resolve())
+    for one in (installed, tools.fuseki_extension()):
+        (folder / "fuseki" / one.name).symlink_to(one.resolve())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tools, "TOOLS", folder)
         yield jar
@@ -31,7 +32,8 @@ def archive(jar: Path) -> Path:
 
 
 def test_one_class_archive_is_kept_next_to_the_jar(jar: Path, archive: Path) -> None:
-    assert sorted(jar.parent.iterdir()) == [archive, jar]
+    extension = tools.fuseki_extension()
+    assert sorted(jar.parent.iterdir()) == [archive, jar, extension]
     assert archive == tools.fuseki_classes(tools.java())
 
 

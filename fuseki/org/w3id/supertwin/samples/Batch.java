@@ -1,0 +1,63 @@
+package org.w3id.supertwin.samples;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.apache.jena.graph.Node;
+import org.apache.jena.sparql.core.Var;
+import org.apache.jena.sparql.engine.binding.Binding;
+import org.apache.jena.sparql.engine.binding.BindingBuilder;
+import org.apache.jena.sparql.engine.binding.BindingFactory;
+
+import org.w3id.supertwin.samples.Telemetry.Key;
+
+/** The rows of a query that need the same metric over the same range. */
+final class Batch {
+    /** What the rows of a batch have in common. */
+    record Common(String series, boolean isText, Call.Range range, boolean hasCoverage) {}
+
+    /** One row before the function, and what the function binds in it. */
+    record Row(Binding binding, List<Node> outputs, Telemetry telemetry) {
+        /** The row with its outputs bound to values; null if a term differs from its value. */
+        Binding bind(Node... values) {
+            if (outputs.size() == 2 && isFree() && values[0] != null && values[1] != null)
+                return BindingFactory.binding(binding, Var.alloc(outputs.get(0)), values[0],
+                        Var.alloc(outputs.get(1)), values[1]);
+            BindingBuilder built = Binding.builder(binding);
+            for (int i = 0; i < outputs.size(); i++) {
+                Node output = outputs.get(i), value = values[i];
+                if (value == null)
+                    continue;
+                Node known = output.isVariable() ? built.get(Var.alloc(output)) : output;
+                if (known == null)
+                    built.add(Var.alloc(output), value);
+                else if (!known.sameValueAs(value))
+                    return null;
+            }
+            return built.build();
+        }
+
+        /** Whether both outputs are variables, and different ones. */
+        private boolean isFree() {
+            Node first = outputs.get(0), second = outputs.get(1);
+            return first.isVariable() && second.isVariable() && !first.equals(second);
+        }
+    }
+
+    final Common common;
+    final Map<Key, List<Row>> rows = new LinkedHashMap<>();
+
+    Batch(Common common) {
+        this.common = common;
+    }
+
+    void add(Row row) {
+        rows.computeIfAbsent(row.telemetry().key(), key -> new ArrayList<>()).add(row);
+    }
+
+    List<String> selectors() {
+        return Selector.of(common.series(), rows.keySet());
+    }
+}

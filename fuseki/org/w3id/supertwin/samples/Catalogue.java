@@ -1,0 +1,164 @@
+package org.w3id.supertwin.samples;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import org.apache.jena.graph.Node;
+import org.apache.jena.graph.NodeFactory;
+import org.apache.jena.sparql.core.DatasetGraph;
+import org.apache.jena.sparql.core.Quad;
+
+/**
+ * Finds the series of telemetry in the graph, for one call of a function.
+ *
+ * <p>Telemetry that is not a node, such as that of a process, is found by the parts of its IRI: its
+ * host must expose the metric and have the instance, or look instances up at each fetch. All named
+ * graphs are searched, whatever graph the query selects.
+ */
+final class Catalogue {
+    private static final Pattern IRI =
+            Pattern.compile("(.+/twin/[^/]+)/telemetry/([^/]+)/([^/]+)");
+    private static final String NO_INSTANCE = "~";
+
+    private record Metric(String series, boolean isCounter, boolean isText) {}
+
+    private final DatasetGraph dataset;
+    private final Map<Node, Metric> metrics = new HashMap<>();
+    private final Map<Node, String> hosts = new HashMap<>();
+    private final Map<Node, Long> periods = new HashMap<>();
+
+    Catalogue(DatasetGraph dataset) {
+        this.dataset = dataset;
+    }
+
+    Telemetry find(Node iri) {
+        if (!iri.isURI())
+            throw unknown(iri);
+        Node metric = object(iri, Terms.OF_METRIC);
+        Node host = object(iri, Terms.OF_HOST);
+        if (metric == null || host == null || object(iri, Terms.SAMPLER_NAME) == null)
+            return findByParts(iri);
+        return telemetry(host, metric, text(iri, Terms.INSTNAME),
+                fastest(objects(iri, Terms.SAMPLED_BY)));
+    }
+
+    private Telemetry findByParts(Node iri) {
+        Matcher parts = IRI.matcher(iri.getURI());
+        if (!parts.matches())
+            throw unknown(iri);
+        Node host = NodeFactory.createURI(parts.group(1));
+        Node metric = exposed(host, decoded(parts.group(2)));
+        String segment = parts.group(3);
+        if (metric == null || !hasInstance(host, metric, segment))
+            throw unknown(iri);
+        String instance = segment.equals(NO_INSTANCE) ? null : decoded(segment);
+        return telemetry(host, metric, instance, fastest(plans(host, metric, instance)));
+    }
+
+    private Telemetry telemetry(Node host, Node metric, String instance, long period) {
+        Metric found = metrics.computeIfAbsent(metric, this::describe);
+        String name = hosts.computeIfAbsent(host, node -> text(node, Terms.HOSTNAME));
+        if (name == null || found.series == null)
+            throw SampleError.badCall("<" + host + "> has no st:hostname, or <" + metric
+                    + "> no st:dbName: their series have no name");
+        return new Telemetry(found.series, new Telemetry.Key(name, instance), found.isCounter,
+                found.isText, period);
+    }
+
+    private Metric describe(Node metric) {
+        return new Metric(text(metric, Terms.DB_NAME),
+                Terms.COUNTER.equals(object(metric, Terms.SEMANTICS)),
+                "string".equals(text(metric, Terms.VALUE_TYPE)));
+    }
+
+    private Node exposed(Node host, String name) {
+        for (Node metric : subjects(Terms.SAMPLER_NAME, NodeFactory.createLiteralString(name)))
+            if (dataset.contains(Node.ANY, host, Terms.EXPOSES, metric))
+                return metric;
+        return null;
+    }
+
+    private boolean hasInstance(Node host, Node metric, String segment) {
+        Node domain = object(metric, Terms.INSTANCE_DOMAIN);
+        if (domain == null || segment.equals(NO_INSTANCE))
+            return domain == null && segment.equals(NO_INSTANCE);
+        if (dataset.contains(Node.ANY, host, Terms.RESOLVES_AT_FETCH, domain))
+            return true;
+        String iri = host + "/instance/" + text(domain, Terms.DOMAIN_ID) + "/" + segment;
+        return object(NodeFactory.createURI(iri), Terms.INSTNAME) != null;
+    }
+
+    private List<Node> plans(Node host, Node metric, String instance) {
+        List<Node> found = new ArrayList<>();
+        for (Node plan : subjects(Terms.SAMPLES, metric))
+            if (dataset.contains(Node.ANY, plan, Terms.OF_HOST, host) && samples(plan, instance))
+                found.add(plan);
+        return found;
+    }
+
+    private boolean samples(Node plan, String instance) {
+        List<Node> some = objects(plan, Terms.SAMPLES_INSTANCE);
+        return some.isEmpty() || instance != null
+                && some.stream().anyMatch(one -> instance.equals(one.getLiteralLexicalForm()));
+    }
+
+    private long fastest(List<Node> plans) {
+        return plans.stream().mapToLong(plan -> periods.computeIfAbsent(plan, this::period))
+                .filter(period -> period > 0).min().orElse(0);
+    }
+
+    private long period(Node plan) {
+        Node period = object(plan, Terms.PERIOD);
+        return period == null ? 0 : Times.duration(period, "the period of a plan");
+    }
+
+    private String text(Node subject, Node link) {
+        Node found = object(subject, link);
+        return found == null ? null : found.getLiteralLexicalForm();
+    }
+
+    private Node object(Node subject, Node link) {
+        List<Node> found = objects(subject, link);
+        return found.isEmpty() ? null : found.get(0);
+    }
+
+    private List<Node> objects(Node subject, Node link) {
+        List<Node> found = new ArrayList<>();
+        Iterator<Quad> quads = dataset.find(Node.ANY, subject, link, Node.ANY);
+        quads.forEachRemaining(quad -> found.add(quad.getObject()));
+        return found;
+    }
+
+    private List<Node> subjects(Node link, Node object) {
+        List<Node> found = new ArrayList<>();
+        Iterator<Quad> quads = dataset.find(Node.ANY, Node.ANY, link, object);
+        quads.forEachRemaining(quad -> found.add(quad.getSubject()));
+        return found;
+    }
+
+    /** The text of an id in an IRI, in which {@code ~HH} is a byte (ontology/iris.py). */
+    static String decoded(String segment) {
+        byte[] raw = new byte[segment.length()];
+        int size = 0;
+        for (int i = 0; i < segment.length(); i++) {
+            boolean escaped = segment.startsWith("~", i) && i + 2 < segment.length();
+            String digits = escaped ? segment.substring(i + 1, i + 3) : "";
+            boolean isByte = digits.matches("[0-9A-F]{2}");
+            raw[size++] = (byte) (isByte ? Integer.parseInt(digits, 16) : segment.charAt(i));
+            i += isByte ? 2 : 0;
+        }
+        return new String(raw, 0, size, StandardCharsets.UTF_8);
+    }
+
+    private static SampleError unknown(Node iri) {
+        return new SampleError(SampleError.Code.UNKNOWN_TELEMETRY, Times.text(iri)
+                + " is not telemetry of the twin; telemetry is a st:SWTelemetry or st:HWTelemetry,"
+                + " or {host}/telemetry/{metric}/{instance} of a metric that the host exposes");
+    }
+}

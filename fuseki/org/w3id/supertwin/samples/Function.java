@@ -1,0 +1,64 @@
+package org.w3id.supertwin.samples;
+
+import java.util.Locale;
+
+/** The functions, with the rollup of MetricsQL that computes each window. */
+enum Function {
+    LAST("last", ""),
+    RAW("rawSamples", ""),
+    AVG("avg", "avg_over_time"),
+    MIN("min", "min_over_time"),
+    MAX("max", "max_over_time"),
+    SUM("sum", "sum_over_time"),
+    COUNT("count", "count_over_time"),
+    STDDEV("stddev", "stddev_over_time"),
+    QUANTILE("quantile", "quantile_over_time"),
+    RATE("rate", "rate"),
+    INCREASE("increase", "increase");
+
+    private static final String NAMESPACE = "https://w3id.org/supertwin/ns#";
+    private final String name;
+    private final String rollup;
+
+    Function(String name, String rollup) {
+        this.name = name;
+        this.rollup = rollup;
+    }
+
+    String iri() {
+        return NAMESPACE + name;
+    }
+
+    /** The name as a query writes it. */
+    @Override
+    public String toString() {
+        return "st:" + name;
+    }
+
+    boolean isWindow() {
+        return !rollup.isEmpty();
+    }
+
+    boolean needsCounter() {
+        return this == RATE || this == INCREASE;
+    }
+
+    /** What to write in an argument list, for messages. */
+    String usage() {
+        return switch (this) {
+            case LAST -> "(?value ?time ?age)";
+            case RAW -> "(from to ?time ?value)";
+            default -> "(" + (this == QUANTILE ? "quantile " : "")
+                    + "from to [step ?time] ?value [?present ?expected])";
+        };
+    }
+
+    /** The expression of a window of a selector; {@code quantile} is used by QUANTILE only. */
+    String expression(String selector, long windowMs, double quantile) {
+        String window = selector + "[" + windowMs + "ms]";
+        String phi = this == QUANTILE ? String.format(Locale.ROOT, "%s,", quantile) : "";
+        String value = rollup + "(" + phi + window + ")";
+        // Without samples, VictoriaMetrics gives a rate of 0 for a while.
+        return needsCounter() ? value + " if count_over_time(" + window + ")" : value;
+    }
+}

@@ -1,0 +1,213 @@
+package org.w3id.supertwin.samples;
+
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.apache.jena.graph.Node;
+import org.apache.jena.graph.NodeFactory;
+import org.apache.jena.sparql.engine.binding.Binding;
+
+import org.w3id.supertwin.samples.Telemetry.Key;
+
+/** Turns batches into requests to the series store, and the answers into rows. */
+final class Reader {
+    // Most series that are asked for are still running, so look at recent points first.
+    private static final String RECENT = "2m";
+    // A query without its own time would be rounded down to a whole second.
+    private static final long AHEAD_MS = 1000;
+    // This label tells the parts of an answer apart; no series has it.
+    private static final String PART = "supertwin_part";
+    private static final String VALUE = "value", TIME = "time", COUNT = "count";
+
+    /** The last point of a series; {@code text} is that of a text metric. */
+    private record Last(double seconds, String value, String text) {}
+
+    private final Function function;
+    private final SeriesStore store;
+    final Requests requests;
+    private final long now;
+
+    Reader(Function function, SeriesStore store, Requests requests, long now) {
+        this.function = function;
+        this.store = store;
+        this.requests = requests;
+        this.now = now;
+    }
+
+    Rows read(Batch batch) {
+        return switch (function) {
+            case LAST -> last(batch);
+            case RAW -> raw(batch);
+            default -> windows(batch);
+        };
+    }
+
+    // ---- the last value ----------------------------------------------------------
+
+    private Rows last(Batch batch) {
+        Map<Key, Last> found = lastWithin(RECENT, batch, batch.rows.keySet());
+        List<Key> missing =
+                batch.rows.keySet().stream().filter(key -> !found.containsKey(key)).toList();
+        if (!missing.isEmpty())
+            found.putAll(lastWithin(store.retention, batch, missing));
+        return Rows.of(found.entrySet().stream()
+                .flatMap(one -> batch.rows.getOrDefault(one.getKey(), List.of()).stream()
+                        .map(row -> bind(row, one.getValue(), batch.common.isText())))
+                .filter(Objects::nonNull).iterator());
+    }
+
+    private Map<Key, Last> lastWithin(String age, Batch batch, Collection<Key> keys) {
+        Map<Map<String, String>, String> values = new HashMap<>();
+        Map<Map<String, String>, Double> times = new HashMap<>();
+        for (String selector : Selector.of(batch.common.series(), keys)) {
+            String window = selector + "[" + age + "]";
+            String query = "union(" + part(VALUE, "last_over_time(" + window + ")") + ","
+                    + part(TIME, "tlast_over_time(" + window + ")") + ")";
+            query("/api/v1/query", Map.of("query", query, "time", Times.seconds(now + AHEAD_MS)),
+                    (labels, ms, value) -> {
+                        if (TIME.equals(labels.remove(PART)))
+                            times.put(labels, Double.parseDouble(value));
+                        else
+                            values.put(withoutName(labels), value);
+                    });
+        }
+        Map<Key, Last> found = new LinkedHashMap<>();
+        times.forEach((labels, at) -> found.merge(QueryAnswer.key(labels),
+                new Last(at, values.get(labels), labels.get("value")),
+                (one, other) -> one.seconds < other.seconds ? other : one));
+        return found;
+    }
+
+    /** last_over_time keeps the name of a series, tlast_over_time does not. */
+    private static Map<String, String> withoutName(Map<String, String> labels) {
+        labels.remove("__name__");
+        return labels;
+    }
+
+    private Binding bind(Batch.Row row, Last last, boolean isText) {
+        long ms = Math.round(last.seconds * 1000);
+        return row.bind(isText ? text(last.text) : Numbers.literal(last.value),
+                new TimeLiterals().literal(ms), Numbers.seconds(Math.max(0, now - ms)));
+    }
+
+    private static Node text(String text) {
+        return NodeFactory.createLiteralString(text == null ? "" : text);
+    }
+
+    // ---- samples as they are stored ----------------------------------------------
+
+    private Rows raw(Batch batch) {
+        Call.Range range = batch.common.range();
+        long end = Math.min(range.to(), now + AHEAD_MS);
+        long expected = batch.rows.values().stream().map(rows -> rows.get(0).telemetry())
+                .filter(one -> one.periodMs() > 0)
+                .mapToLong(one -> Math.max(0, one.expected(range.from(), end))).sum();
+        if (expected > Requests.MOST_SAMPLES)
+            throw Requests.tooMany();
+        Iterator<InputStream> answers = batch.selectors().stream().map(selector -> post(
+                "/api/v1/export",
+                Map.of("match[]", selector, "start", Times.seconds(range.from() + 1), "end",
+                        Times.seconds(range.to()), "max_rows_per_line", "10000")))
+                .iterator();
+        return new RawRows(batch, answers, store, requests);
+    }
+
+    // ---- windows -----------------------------------------------------------------
+
+    private Rows windows(Batch batch) {
+        Call.Range range = batch.common.range();
+        requests.read((long) range.steps() * batch.rows.size());
+        Map<Key, double[]> values = new HashMap<>(), counts = new HashMap<>();
+        for (String selector : batch.selectors())
+            query(range.stepMs() == 0 ? "/api/v1/query" : "/api/v1/query_range",
+                    parameters(batch, selector), (labels, ms, value) -> {
+                        Key key = QueryAnswer.key(labels);
+                        boolean isCount = COUNT.equals(labels.get(PART));
+                        int step = (int) ((ms - range.from()) / range.windowMs()) - 1;
+                        if (batch.rows.containsKey(key) && step >= 0 && step < range.steps())
+                            (isCount ? counts : values).computeIfAbsent(key,
+                                    any -> empty(range.steps()))[step] = Double.parseDouble(value);
+                    });
+        return Rows.of(batch.rows.entrySet().stream().flatMap(
+                one -> rows(batch.common, one.getValue(), values.get(one.getKey()),
+                        counts.get(one.getKey())))
+                .iterator());
+    }
+
+    private Map<String, String> parameters(Batch batch, String selector) {
+        Call.Range range = batch.common.range();
+        String query = function.expression(selector, range.windowMs(), range.quantile());
+        if (batch.common.hasCoverage())
+            query = "union(" + part(VALUE, query) + "," + part(COUNT,
+                    Function.COUNT.expression(selector, range.windowMs(), 0)) + ")";
+        if (range.stepMs() == 0)
+            return Map.of("query", query, "time", Times.seconds(range.to()));
+        return Map.of("query", query, "start", Times.seconds(range.end(0)), "end",
+                Times.seconds(range.end(range.steps() - 1)), "step", range.stepMs() + "ms");
+    }
+
+    /** The rows of one series; without coverage, those of windows that have a value. */
+    private static Stream<Binding> rows(Batch.Common common, List<Batch.Row> rows,
+            double[] values, double[] counts) {
+        if (values == null && !common.hasCoverage())
+            return Stream.empty();
+        TimeLiterals times = new TimeLiterals();
+        return IntStream.range(0, common.range().steps()).boxed()
+                .filter(step -> common.hasCoverage() || !Double.isNaN(values[step]))
+                .flatMap(step -> {
+                    Node[] nodes = nodes(common, rows.get(0).telemetry(), step, times,
+                            values == null ? Double.NaN : values[step],
+                            counts == null ? Double.NaN : counts[step]);
+                    return rows.stream().map(row -> row.bind(nodes)).filter(Objects::nonNull);
+                });
+    }
+
+    private static Node[] nodes(Batch.Common common, Telemetry telemetry, int step,
+            TimeLiterals times, double value, double count) {
+        Call.Range range = common.range();
+        long end = range.end(step);
+        List<Node> nodes = new ArrayList<>(4);
+        if (range.stepMs() > 0)
+            nodes.add(times.literal(end));
+        nodes.add(Double.isNaN(value) ? null : Numbers.literal(value));
+        if (common.hasCoverage()) {
+            nodes.add(Numbers.whole(Double.isNaN(count) ? 0 : (long) count));
+            nodes.add(telemetry.periodMs() == 0 ? null
+                    : Numbers.whole(telemetry.expected(end - range.windowMs(), end)));
+        }
+        return nodes.toArray(new Node[0]);
+    }
+
+    private static double[] empty(int size) {
+        double[] values = new double[size];
+        java.util.Arrays.fill(values, Double.NaN);
+        return values;
+    }
+
+    // ---- requests ----------------------------------------------------------------
+
+    private static String part(String name, String expression) {
+        return "label_set(" + expression + ",\"" + PART + "\",\"" + name + "\")";
+    }
+
+    private void query(String path, Map<String, String> parameters, QueryAnswer.Sink sink) {
+        Map<String, String> form = new HashMap<>(parameters);
+        // Otherwise the store moves the times to multiples of the step.
+        form.put("nocache", "1");
+        QueryAnswer.read(store, post(path, form), sink);
+    }
+
+    private InputStream post(String path, Map<String, String> form) {
+        requests.send(path, form);
+        return store.post(path, form);
+    }
+}

@@ -1,0 +1,18 @@
+package org.w3id.supertwin.samples;
+
+/**
+ * A telemetry node as its series: {@code instance} is null if the metric has none.
+ *
+ * @param periodMs of the fastest plan that samples it; 0 if no plan does
+ */
+record Telemetry(
+        String series, Key key, boolean isCounter, boolean isText, long periodMs) {
+
+    /** The labels that tell the series of one metric apart. */
+    record Key(String host, String instance) {}
+
+    /** How many samples the plan asks for after {@code from}, up to {@code to}. */
+    long expected(long from, long to) {
+        return Math.floorDiv(to, periodMs) - Math.floorDiv(from, periodMs);
+    }
+}

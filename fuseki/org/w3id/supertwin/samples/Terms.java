@@ -1,0 +1,31 @@
+package org.w3id.supertwin.samples;
+
+import org.apache.jena.graph.Node;
+import org.apache.jena.graph.NodeFactory;
+
+/** The terms of the ontology that lead from telemetry to its series. */
+final class Terms {
+    static final Node DB_NAME = term("dbName");
+    static final Node SAMPLER_NAME = term("samplerName");
+    static final Node INSTNAME = term("instname");
+    static final Node OF_HOST = term("ofHost");
+    static final Node HOSTNAME = term("hostname");
+    static final Node OF_METRIC = term("ofMetric");
+    static final Node SEMANTICS = term("semantics");
+    static final Node COUNTER = term("Counter");
+    static final Node VALUE_TYPE = term("valueType");
+    static final Node SAMPLED_BY = term("sampledBy");
+    static final Node SAMPLES = term("samples");
+    static final Node SAMPLES_INSTANCE = term("samplesInstance");
+    static final Node PERIOD = term("period");
+    static final Node EXPOSES = term("exposes");
+    static final Node INSTANCE_DOMAIN = term("instanceDomain");
+    static final Node DOMAIN_ID = term("domainId");
+    static final Node RESOLVES_AT_FETCH = term("resolvesAtFetch");
+
+    private Terms() {}
+
+    private static Node term(String name) {
+        return NodeFactory.createURI("https://w3id.org/supertwin/ns#" + name);
+    }
+}

@@ -1,0 +1,168 @@
+"""Wrong arguments and a store that is away are errors with a code."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+import httpx
+import pytest
+
+from core.settings import tools
+from core.stores.endpoint import Endpoint
+from core.stores.errors import EndpointError, SeriesAwayError
+from core.stores.sparql_dataset import Answer
+from tests.api import graph
+from tests.fuseki.samples import CPU0, FREE, RELEASE, Samples
+from tests.servers import Fuseki, VictoriaMetrics
+
+LAST_HOUR = '"now-1h" "now"'
+
+
+def code_of(samples: Samples, pattern: str) -> str:
+    with pytest.raises(EndpointError) as caught:
+        samples.rows(pattern)
+    assert "\n" not in str(caught.value)
+    return caught.value.code
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "?t st:last (?value)",
+        f"{CPU0} st:last ?value",
+        f"{CPU0} st:last (?value ?time ?age ?more)",
+        f"{CPU0} st:avg ({LAST_HOUR})",
+        f"{CPU0} st:avg ({LAST_HOUR} ?value ?present)",
+        f"{CPU0} st:rawSamples ({LAST_HOUR} ?value)",
+        f'{CPU0} st:avg ("now" "now-1h" ?value)',
+        f'{CPU0} st:avg ("now" "now" ?value)',
+        f'{CPU0} st:avg ("yesterday" "now" ?value)',
+        f'{CPU0} st:avg (?start "now" ?value)',
+        f'{CPU0} st:avg ("now-1x" "now" ?value)',
+        f'{CPU0} st:avg (-5 "now" ?value)',
+        f'{CPU0} st:avg (1e300 "now" ?value)',
+        f'{CPU0} st:avg ({LAST_HOUR} "0s" ?time ?value)',
+        f"{CPU0} st:avg ({LAST_HOUR} 0 ?time ?value)",
+        f"{CPU0} st:avg ({LAST_HOUR} -1 ?time ?value)",
+        f'{CPU0} st:avg ({LAST_HOUR} "2h" ?time ?value)',
+        f'{CPU0} st:avg ({LAST_HOUR} "1m\\"" ?time ?value)',
+        f"{CPU0} st:quantile (1.5 {LAST_HOUR} ?value)",
+        f'{CPU0} st:quantile ("half" {LAST_HOUR} ?value)',
+        f"{FREE} st:rate ({LAST_HOUR} ?value)",
+        f"{RELEASE} st:avg ({LAST_HOUR} ?value)",
+    ],
+)
+def test_wrong_arguments(samples: Samples, pattern: str) -> None:
+    assert code_of(samples, pattern) == "bad-samples-call"
+
+
+@pytest.mark.parametrize(
+    "telemetry",
+    [
+        "<http://elsewhere.example/>",
+        "t:no.such.metric/~",
+        "t:kernel.percpu.cpu.user/cpu9",
+        "t:kernel.percpu.cpu.user/~",
+        "t:mem.util.free/cpu0",
+        "t:other.metric/~",
+    ],
+)
+def test_unknown_telemetry(samples: Samples, telemetry: str) -> None:
+    iri = telemetry.replace("/", "\\/")
+    iri = telemetry if telemetry.startswith("<") else iri.replace("~", "\\~")
+    assert code_of(samples, f"{iri} st:last (?value)") == "unknown-telemetry"
+
+
+def test_name_of_a_function_with_a_quote(samples: Samples) -> None:
+    function = '<https://w3id.org/supertwin/ns#avg">'
+    assert code_of(samples, f"{CPU0} {function} (1 2 ?value)") == "syntax-error"
+
+
+def test_ten_years_at_a_millisecond(samples: Samples) -> None:
+    years = '"1990-01-01T00:00:00Z"^^xsd:dateTime "2000-01-01T00:00:00Z"^^xsd:dateTime'
+    pattern = f'{CPU0} st:avg ({years} "1ms" ?time ?value)'
+    assert code_of(samples, pattern) == "too-many-samples"
+    pattern = f"{CPU0} st:rawSamples ({years} ?time ?value)"
+    assert code_of(samples, pattern) == "too-many-samples"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "FILTER EXISTS { ?t st:last (?value) FILTER (?value != ?n) }",
+        "OPTIONAL { ?t st:last (?value) }",
+        "{ ?t st:last (?value) } UNION { ?t st:count (1 2 ?value) }",
+    ],
+)
+def test_call_for_each_row_is_refused(samples: Samples, call: str) -> None:
+    numbers = " ".join(map(str, range(200)))
+    pattern = f"VALUES ?n {{ {numbers} }} VALUES ?t {{ {CPU0} }} {call}"
+    assert code_of(samples, pattern) == "bad-samples-call"
+
+
+def test_error_in_a_filter_is_not_an_empty_answer(samples: Samples) -> None:
+    pattern = "VALUES ?t { <urn:x> } FILTER EXISTS { ?t st:last (?value) }"
+    assert code_of(samples, pattern) == "unknown-telemetry"
+
+
+def test_fuseki_without_a_series_store(fuseki: Fuseki) -> None:
+    with Endpoint(f"{fuseki.url}/twin") as dataset:
+        dataset.update(graph.TWIN)
+    alone = Samples(f"{fuseki.url}/twin", 0)
+    assert code_of(alone, f"{CPU0} st:last (?value)") == "store-away"
+
+
+def test_extension_for_another_version_ends_fuseki(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jar = tmp_path / "extension.jar"
+    with ZipFile(tools.fuseki_extension()) as ours, ZipFile(jar, "w") as other:
+        for name in ours.namelist():
+            is_version = name.endswith("jena-version")
+            other.writestr(name, "5.5.0" if is_version else ours.read(name))
+    monkeypatch.setattr(tools, "fuseki_extension", lambda: jar)
+    server = Fuseki(tmp_path / "fuseki")
+    with pytest.raises(AssertionError, match=r"built for Jena 5\.5\.0"), server:
+        pass
+    lines = [line for line in server.output().splitlines() if "NOTE" not in line]
+    assert len(lines) == 1
+
+
+def test_store_that_dies_in_the_middle_of_an_answer(
+    tmp_path: Path, server: Fuseki
+) -> None:
+    start, count = 1_700_000_000_000, 1_000_000
+    with VictoriaMetrics(tmp_path / "store", "-retentionPeriod=100y") as store:
+        fill(store, start, count)
+        with Fuseki(tmp_path / "fuseki", store.url) as own:
+            httpx.post(f"{own.url}/twin/update", data={"update": graph.TWIN})
+            span = f"{start // 1000} {(start + count) // 1000}"
+            content = bytearray()
+            for piece in answer_of(own, f"{FREE} st:rawSamples ({span} ?time ?value)"):
+                store.clean()
+                content += piece
+    received = Answer(200, "text/csv", bytes(content))
+    assert content.startswith(b"time,value")
+    with pytest.raises(SeriesAwayError), Endpoint(f"{server.url}/twin") as dataset:
+        dataset.body(received, "text/csv")
+
+
+def fill(store: VictoriaMetrics, start: int, count: int) -> None:
+    labels, step = {"__name__": "mem_util_free", "hostname": "n1"}, 10_000
+    lines = []
+    for first in range(start, start + count, step):
+        times = list(range(first, first + step))
+        points = {"metric": labels, "values": [0.5] * step, "timestamps": times}
+        lines.append(json.dumps(points))
+    url = f"{store.url}/api/v1/import"
+    httpx.post(url, content="\n".join(lines), timeout=60).raise_for_status()
+    httpx.get(f"{store.url}/internal/force_flush").raise_for_status()
+
+
+def answer_of(fuseki: Fuseki, pattern: str) -> Iterator[bytes]:
+    query = f"PREFIX st: <https://w3id.org/supertwin/ns#> SELECT * {{ {pattern} }}"
+    url, accept = f"{fuseki.url}/twin/sparql", {"Accept": "text/csv"}
+    form = {"query": query}
+    with httpx.stream("POST", url, data=form, headers=accept, timeout=120) as answer:
+        yield from answer.iter_raw()

@@ -1,0 +1,119 @@
+"""The functions of samples, on a real Fuseki and VictoriaMetrics."""
+
+import pytest
+
+from tests.fuseki.samples import CPU0, CPU1, FREE, PROCESS, RELEASE, Samples
+
+BOTH = f"VALUES ?t {{ {CPU0} {CPU1} }}"
+
+
+def test_last_value_has_time_and_age(samples: Samples) -> None:
+    ((age, time, value),) = samples.rows(
+        f"{FREE} st:last (?value ?time ?age)", "?age ?time ?value"
+    )
+    assert (value, samples.second(time)) == (600.5, 600)
+    assert 500 < age < 3600
+
+
+def test_last_value_of_a_text_metric_is_its_newest_text(samples: Samples) -> None:
+    assert samples.rows(f"{RELEASE} st:last (?value)") == [["6.2.0"]]
+
+
+def test_raw_samples_begin_after_the_start_and_include_the_end(
+    samples: Samples,
+) -> None:
+    found = samples.rows(
+        f"{CPU0} st:rawSamples ({samples.range(10, 13)} ?time ?value)", "?value ?time"
+    )
+    seconds = [(value, samples.second(time)) for value, time in found]
+    assert seconds == [(110, 11), (120, 12), (130, 13)]
+
+
+def test_raw_samples_of_texts_are_texts(samples: Samples) -> None:
+    pattern = f"{RELEASE} st:rawSamples ({samples.range(299, 301)} ?time ?value)"
+    assert samples.rows(pattern, "?value") == [["6.1.0"], ["6.2.0"]]
+
+
+def test_process_is_found_without_a_node(samples: Samples) -> None:
+    pattern = f"{PROCESS} st:max ({samples.range(0, 60)} ?value)"
+    assert samples.rows(pattern) == [[60]]
+
+
+@pytest.mark.parametrize(
+    ("function", "value"),
+    [
+        *(("avg", 35.5), ("min", 6), ("max", 65), ("sum", 2130)),
+        *(("count", 60), ("rate", 1), ("increase", 60)),
+    ],
+)
+def test_window_over_the_whole_range(
+    samples: Samples, function: str, value: float
+) -> None:
+    pattern = f"{PROCESS} st:{function} ({samples.range(5, 65)} ?value)"
+    assert samples.rows(pattern) == [[value]]
+
+
+def test_quantile_and_deviation(samples: Samples) -> None:
+    span = samples.range(0, 5)
+    assert samples.rows(f"{PROCESS} st:quantile (0.5 {span} ?v)") == [[3]]
+    ((deviation,),) = samples.rows(f"{PROCESS} st:stddev ({span} ?v)")
+    assert deviation == pytest.approx(2**0.5)
+
+
+def test_windows_by_step_end_at_multiples_of_the_step(samples: Samples) -> None:
+    pattern = f'{CPU0} st:max ({samples.range(0, 60)} "20s" ?time ?value)'
+    found = samples.rows(pattern, "?value ?time")
+    assert [(v, samples.second(t)) for v, t in found] == [
+        *((200, 20), (400, 40), (600, 60))
+    ]
+
+
+@pytest.mark.parametrize("step", ['"1m"', "60", '"PT1M"^^xsd:dayTimeDuration'])
+def test_step_has_three_notations(samples: Samples, step: str) -> None:
+    pattern = f"{CPU0} st:count ({samples.range(0, 600)} {step} ?time ?value)"
+    assert samples.rows(pattern, "?value") == [[60]] * 10
+
+
+def test_coverage_shows_windows_without_samples(samples: Samples) -> None:
+    pattern = f"st:avg ({samples.range(0, 300)} 100 ?time ?value ?present ?expected)"
+    columns = "?time ?present ?expected ?value"
+    assert [row[1:3] for row in samples.rows(f"{CPU0} {pattern}", columns)] == [
+        [100, 100]
+    ] * 3
+    # No plan samples it, so nothing is expected.
+    found = [row[1:] for row in samples.rows(f"{FREE} {pattern}", columns)]
+    assert found == [[100, None, 51], [0, None, None], [100, None, 251]]
+
+
+def test_rate_over_a_gap_is_absent(samples: Samples) -> None:
+    pattern = f"{PROCESS} st:rate ({samples.range(590, 620)} 10 ?time ?value)"
+    assert len(samples.rows(pattern)) == 1
+
+
+def test_rows_are_grouped_by_what_the_graph_knows(samples: Samples) -> None:
+    found = samples.rows(
+        f"""{BOTH} ?t st:max ({samples.range(0, 60)} 20 ?time ?value)
+        BIND (STRAFTER(STR(?t), "user/") AS ?cpu) }} GROUP BY ?cpu #""",
+        "?cpu (SUM(?value) AS ?sum)",
+    )
+    assert found == [["cpu0", 1200], ["cpu1", 1203]]
+
+
+def test_bound_output_must_match(samples: Samples) -> None:
+    pattern = f"{CPU0} st:rawSamples ({samples.range(0, 60)} ?time ?value)"
+    found = samples.rows(f"VALUES ?time {{ {samples.at(7)} }} {pattern}", "?value")
+    assert found == [[70]]
+
+
+def test_time_of_the_query_is_now(samples: Samples) -> None:
+    pattern = f'{PROCESS} st:count ("now-1h" "now" ?value)'
+    assert samples.rows(pattern) == [[600]]
+    later = f'BIND (NOW() AS ?now) {PROCESS} st:count ("now-1h" ?now ?value)'
+    assert samples.rows(later, "?value") == [[600]]
+
+
+def test_selected_graph_does_not_hide_the_catalogue(samples: Samples) -> None:
+    pattern = "GRAPH ?g { ?t a st:SWTelemetry } ?t st:last (?value)"
+    assert len(samples.rows(pattern, "?t")) == 2
+    inside = "GRAPH ?g { ?t a st:SWTelemetry . ?t st:last (?value) }"
+    assert len(samples.rows(inside, "?t")) == 2
