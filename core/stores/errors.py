@@ -19,7 +19,7 @@ QueriesError                     also the root of the errors of saved queries
 
 from collections.abc import Mapping
 
-from core.errors import USER_CAN_FIX, ApiError, SuperTwinError
+from core.errors import USER_CAN_FIX, ApiError, SeriesError, SuperTwinError
 
 
 class QueriesError(SuperTwinError):
@@ -113,19 +113,27 @@ class TooManySamplesError(SamplesError):
 class SeriesRefusedError(SamplesError):
     """The series store refuses a request that a query needs."""
 
-    status, code, title = 502, "series-unreadable", "The series cannot be read"
+    status, title = 502, "The series cannot be read"
+
+    def __init__(self, detail: str) -> None:
+        self.code = SeriesError.code
+        super().__init__(detail)
 
 
 class SeriesAwayError(SamplesError):
     """The series store does not answer, or stopped in the middle of an answer."""
 
-    status, code, title = 503, "store-away", "The series store is away"
+    status, title = 503, "The series store is away"
     headers = {"Retry-After": "5"}  # noqa: RUF012
+
+    def __init__(self, detail: str) -> None:
+        self.code = "store-away"  # that of StoreError, which imports httpx
+        super().__init__(detail)
 
 
 # Those that Fuseki's extension reports, by code.
 SAMPLES_ERRORS = {
-    kind.code: kind
+    kind("").code: kind
     for kind in (
         *(SamplesError, UnknownTelemetryError, TooManySamplesError),
         *(SeriesRefusedError, SeriesAwayError),
