@@ -109,7 +109,7 @@ final class SeriesStore {
 
     private SampleError unreachable(Exception error) {
         return new SampleError(Code.AWAY, "VictoriaMetrics does not answer at " + url + " ("
-                + error.getClass().getSimpleName() + "); `make status` tells more");
+                + error.getClass().getSimpleName() + "); see `make status`");
     }
 
     private SampleError refusal(int status, String reason) {
