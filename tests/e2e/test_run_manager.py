@@ -184,7 +184,7 @@ def test_resumed_runs_keep_shared_cpus_until_the_last_has_ended(
     assert refusal(after) == ""
     after.close()
     for session in before:
-        session._recorder._resources.close()
+        session._recorder._sampling.stop()
 
 
 def test_ended_runs_share_no_cpus_with_resumed_runs(
@@ -214,7 +214,7 @@ def test_ended_runs_share_no_cpus_with_resumed_runs(
     (settings.home / "observing" / f"{broken.id}.json").unlink()
     (settings.home / "observing" / f"{broken.id}.failed").unlink()
     for session in (broken, killed, good):
-        session._recorder._resources.close()
+        session._recorder._sampling.stop()
 
 
 def test_session_that_cannot_be_resumed_holds_nothing(
@@ -240,4 +240,4 @@ def test_session_that_cannot_be_resumed_holds_nothing(
     wait_until(lambda: not refusal(after, 0))
     assert '"sleep", "987"' in left.read_text()
     left.unlink()
-    killed._recorder._resources.close()
+    killed._recorder._sampling.stop()
