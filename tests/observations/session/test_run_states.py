@@ -221,9 +221,15 @@ def test_real_runs_take_their_path(
 ) -> None:
     caplog.set_level(logging.DEBUG, run_state.__name__)
     scenario(scene)
-    changes = [one.args for one in caplog.records if one.name == run_state.__name__]
-    walked = [f"{event} {after}" for _, _, after, event in changes]
-    assert " ".join(walked) == path
+
+    def walked() -> str:
+        changes = [one.args for one in caplog.records if one.name == run_state.__name__]
+        return " ".join(f"{event} {after}" for _, _, after, event in changes)
+
+    # A change is logged just after others can see it.
+    last = path.rpartition(" ")[2]
+    wait_until(lambda: walked().endswith(last))
+    assert walked() == path
 
 
 def test_the_paths_walk_every_transition() -> None:
