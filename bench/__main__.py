@@ -14,6 +14,7 @@ from bench.fleet import fleet_figures, local_probe_figures, zen4_figures
 from bench.observe import accuracy_figures, overhead_figures
 from bench.pinning import pinning_figures
 from bench.queries import query_figures
+from bench.questions import question_figures
 from bench.remote import remote_figures
 from bench.replacement import replacement_figures
 from bench.sampling.results import machine, machine_text
@@ -42,6 +43,7 @@ ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
 ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "replacement": replacement_figures,
     "pinning": pinning_figures,
+    "questions": question_figures,
     "shacl": shacl_figures,
     "sampling-cost": cost_figures,
 }

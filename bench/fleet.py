@@ -48,13 +48,14 @@ LIKE_ZEN4 = "pack:2 numa:1 l3:12 l2:8 l1d:1 l1i:1 core:1 pu:2(indexes=2*192:1*2)
 class OwnFuseki(Server):
     """Fuseki as `supertwin run fuseki` runs it, with datasets of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, series: str = "") -> None:
         super().__init__(folder)
         self.port = free_port()
         kept = {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}
         self.env = kept | {
             "SUPERTWIN_HOME": str(folder),
             "SUPERTWIN_FUSEKI_PORT": str(self.port),
+            "SUPERTWIN_STORE_READ_URL": series,
         }
 
     @property

@@ -32,8 +32,8 @@ PREFIX sosa: <http://www.w3.org/ns/sosa/>
 # The threads of each host, with the core they are part of and the caches they use.
 SELECT ?host ?cpu ?core ?cache ?size WHERE {{
   ?node a st:ComputeNode ; st:hostname ?host .
-  ?thread a st:HardwareThread ; st:osIndex ?cpu ; st:isPartOf ?core ;
-    st:isPartOf+ ?node ; st:usesCache ?cache .
+  ?thread a st:HardwareThread ; st:ofHost ?node ; st:osIndex ?cpu ;
+    st:isPartOf ?core ; st:usesCache ?cache .
   OPTIONAL {{ ?cache st:cacheSize ?size }}
 }}
 ORDER BY ?host ?cpu DESC(?size)

@@ -1,5 +1,7 @@
 """The functions of samples, on a real Fuseki and VictoriaMetrics."""
 
+from itertools import permutations
+
 import pytest
 
 from tests.fuseki.samples import CPU0, CPU1, FREE, PROCESS, RELEASE, Samples
@@ -32,6 +34,15 @@ def test_raw_samples_begin_after_the_start_and_include_the_end(
 def test_raw_samples_of_texts_are_texts(samples: Samples) -> None:
     pattern = f"{RELEASE} st:rawSamples ({samples.range(299, 301)} ?time ?value)"
     assert samples.rows(pattern, "?value") == [["6.1.0"], ["6.2.0"]]
+
+
+def test_function_may_be_written_before_the_pattern_that_binds_its_subject(
+    samples: Samples,
+) -> None:
+    patterns = ["?t st:last (?value)", '?t st:samplerName "mem.util.free"']
+    patterns.append("?t a st:SWTelemetry")
+    orders = [" . ".join(each) for each in permutations(patterns)]
+    assert [samples.rows(each, "?value") for each in orders] == [[[600.5]]] * 6
 
 
 def test_process_is_found_without_a_node(samples: Samples) -> None:

@@ -9,6 +9,7 @@ import org.apache.jena.fuseki.server.Operation;
 import org.apache.jena.fuseki.server.OperationRegistry;
 import org.apache.jena.sparql.pfunction.PropertyFunctionRegistry;
 import org.apache.jena.sys.JenaSubsystemLifecycle;
+import org.w3id.supertwin.patterns.PatternOptimizer;
 
 /** Registers the functions with Jena, and the handler of queries with Fuseki. */
 public final class Extension implements JenaSubsystemLifecycle {
@@ -28,6 +29,7 @@ public final class Extension implements JenaSubsystemLifecycle {
             functions.put(function.iri(), iri -> new SampleFunction(function, store));
         OperationRegistry.get().register(Operation.Query, new QueryHandler());
         UnflushedRows.register();
+        PatternOptimizer.register();
     }
 
     @Override
