@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from observations.errors import LaunchError
-from observations.launch import PIECE, RunnerHandle, last_line
-from observations.program import HELD
+from observations.launch import HELD, PIECE, RunnerHandle, last_line
 
 # As in runner.py.
 CANCEL = b"cancel\n"

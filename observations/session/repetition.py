@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from core.linux.private_folder import make_private
-from observations.launch import RunnerEvent
+from observations.launch import RunnerEvent, program
 from observations.local_runner import was_started
-from observations.program import program
 from observations.record import Run, run_of
 from observations.session.counter_snapshots import (
     CounterSnapshot,
