@@ -12,9 +12,9 @@ from core.stores.datasets import dataset
 from ingest.remote_hosts import address_of
 from observations.launch import RunnerEvent, RunnerHandle
 from observations.local_runner import local_runner
+from observations.record import RunRequest
 from observations.remote_runner import remote_runner
 from observations.session.repetition import PROGRAM
-from observations.session.run_request import RunRequest
 
 
 @contextmanager

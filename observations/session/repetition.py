@@ -9,14 +9,13 @@ from pathlib import Path
 from core.linux.private_folder import make_private
 from observations.launch import RunnerEvent, program
 from observations.local_runner import was_started
-from observations.record import Run, run_of
+from observations.record import Run, RunRequest, run_of
 from observations.session.counter_snapshots import (
     CounterSnapshot,
     RunSnapshots,
     read_snapshot,
 )
 from observations.session.event_log import BEAT, EventLog
-from observations.session.run_request import RunRequest
 
 PROGRAM, EVENTS, RECORDED = "run.py", "events.jsonl", "recorded"
 # The request in the program.

@@ -8,11 +8,10 @@ from functools import partial
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from core.stores.errors import QueriesError
-from observations.record import Observation, plan_of
+from observations.record import Observation, RunRequest, plan_of
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.host_queues import HostQueues
 from observations.session.repetition import Repetition, begin_run, discard_unstarted
-from observations.session.run_request import RunRequest
 from observations.session.run_sampling import RunSampling
 from observations.session.run_state import Event, RunState, State
 from observations.session.session_journal import (

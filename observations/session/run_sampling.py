@@ -16,7 +16,7 @@ from core.stores.points import NO_POINTS, Points
 from core.stores.series import SeriesKey, read_points, series_reader
 from ingest.errors import PlanRequestError
 from observations.derived import HostRole, derive
-from observations.record import DerivedFigure, Run, Summary
+from observations.record import DerivedFigure, Run, RunRequest, Summary
 from observations.session.counter_snapshots import (
     OF_PROCESSES,
     CounterReader,
@@ -25,7 +25,6 @@ from observations.session.counter_snapshots import (
     RunSnapshots,
 )
 from observations.session.roles import read_roles
-from observations.session.run_request import RunRequest
 from observations.statistics import Statistics, of_counter, of_gauge
 from ontology.limits import PER_CPU, greatest_rate, is_of_all_cpus
 from queries.run import saved_rows

@@ -9,12 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from core.settings.settings import Settings
-from observations.record import RunSpec
+from observations.record import RunRequest, RunSpec
 from observations.session import run_manager, run_session
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.repetition import Repetition, begin_run, unfinished_runs
 from observations.session.run_manager import RunManager
-from observations.session.run_request import RunRequest
 from observations.session.run_sampling import RunSampling
 from observations.session.run_state import State
 from observations.session.session_journal import add_open_request, open_requests

@@ -16,11 +16,10 @@ from core.settings.settings import Settings
 from core.settings.state import StackState, write_state
 from observations.errors import RunnerEventError
 from observations.launch import RunnerEvent
-from observations.record import RunSpec
+from observations.record import RunRequest, RunSpec
 from observations.session import run_state
 from observations.session.repetition import EVENTS
 from observations.session.run_manager import RunManager
-from observations.session.run_request import RunRequest
 from observations.session.run_session import RunSession
 from observations.session.run_state import State
 from tests.servers import ENDS_WITH_US
