@@ -15,9 +15,9 @@ from observations.cpus import Cpus
 from observations.launch import events
 from observations.record import RunRequest
 from observations.session.cpu_shield import CpuShield
-from observations.session.host_queues import HostQueues
 from observations.session.program_start import is_alive, start_program, uid_of
 from observations.session.repetition import Repetition, unfinished_runs
+from observations.session.run_recorder import HostQueues
 from observations.session.run_session import RunSession
 from observations.session.run_state import State
 from observations.session.session_journal import open_requests

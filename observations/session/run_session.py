@@ -10,10 +10,9 @@ from observations.errors import CpusTakenError
 from observations.events import check_order
 from observations.launch import RunnerEvent, RunnerHandle
 from observations.record import Outcome, Run, RunRequest
-from observations.session.host_queues import HostQueues
 from observations.session.program_start import is_alive
 from observations.session.repetition import PROGRAM, Repetition, Repetitions
-from observations.session.run_recorder import RunRecorder
+from observations.session.run_recorder import HostQueues, RunRecorder
 from observations.session.run_state import Event, RunState, State
 
 # Runners send a beat every second; after this long without one, a runner is gone.

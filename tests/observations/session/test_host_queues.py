@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from observations.session.host_queues import HostQueues
+from observations.session.run_recorder import HostQueues
 from tests.servers import wait_until
 
 
