@@ -119,6 +119,16 @@ def _event(line: bytes) -> RunnerEvent | None:
     return found if isinstance(found, dict) and "event" in found else None
 
 
+def is_alive(started: RunnerEvent) -> bool:
+    """Whether the process that a runner on this machine started still exists."""
+    try:
+        stat = Path(f"/proc/{started['pid']}/stat").read_bytes()
+        ticks = int(stat.rpartition(b") ")[2].split()[19])
+        return bool(ticks == started["start_ticks"])
+    except (OSError, KeyError, IndexError, ValueError):  # nothing was started
+        return False
+
+
 class ChildRunner:
     """A runner on this machine that was started ahead of its program."""
 

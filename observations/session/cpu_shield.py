@@ -7,8 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from core.settings.state import StackState, read_state
-from observations.launch import HELD, RunnerEvent
-from observations.session.program_start import is_alive
+from observations.launch import HELD, RunnerEvent, is_alive
 
 # Agents of all local PMCDs may have been started by an agent of another PMCD, so they
 # are found by their pipes.

@@ -10,7 +10,7 @@ from core.linux.ssh.address import parse_address
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from ingest.remote_hosts import address_of
-from observations.launch import RunnerEvent, RunnerHandle
+from observations.launch import RunnerHandle
 from observations.local_runner import local_runner
 from observations.record import RunRequest
 from observations.remote_runner import remote_runner
@@ -40,16 +40,6 @@ def start_program(
 def uid_of(run_request: RunRequest) -> int | None:
     """Return the user id that runs the command here; None if it is ours."""
     return pwd.getpwnam(run_request.user).pw_uid if run_request.user else None
-
-
-def is_alive(started: RunnerEvent) -> bool:
-    """Whether the process that a runner on this machine started still exists."""
-    try:
-        stat = Path(f"/proc/{started['pid']}/stat").read_bytes()
-        ticks = int(stat.rpartition(b") ")[2].split()[19])
-        return bool(ticks == started["start_ticks"])
-    except (OSError, KeyError, IndexError, ValueError):  # nothing was started
-        return False
 
 
 def _environment() -> Mapping[str, str]:

@@ -12,10 +12,10 @@ from threading import Thread
 from core.errors import SuperTwinError
 from core.settings.settings import Settings
 from observations.cpus import Cpus
-from observations.launch import events
+from observations.launch import events, is_alive
 from observations.record import RunRequest
 from observations.session.cpu_shield import CpuShield
-from observations.session.program_start import is_alive, start_program, uid_of
+from observations.session.program_start import start_program, uid_of
 from observations.session.repetition import Repetition, unfinished_runs
 from observations.session.run_recorder import HostQueues
 from observations.session.run_session import RunSession
