@@ -21,10 +21,11 @@ from observations.launch import ChildRunner, prestarted_runner
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.attended_runs import attend
 from supertwin.cli.parameters import TEXT, FiniteNumber
-from supertwin.cli.run_input import CommandInput, command_input
-from supertwin.cli.run_output import (
+from supertwin.cli.run_streams import (
+    CommandInput,
     CommandOutput,
     RunMessages,
+    command_input,
     interruptible,
     say,
     status_of,
