@@ -3,13 +3,11 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from threading import Condition, Thread
 
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
-from core.stores.errors import QueriesError
 from observations.record import Observation, RunRequest, plan_of
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.repetition import Repetition, begin_run, discard_unstarted
@@ -22,7 +20,6 @@ from observations.session.session_journal import (
 )
 from observations.store import keep_observation
 from ontology.iris import Iris
-from sampling.slower_sources import notes, slower_sources
 
 _LOG = logging.getLogger(__name__)
 
@@ -74,7 +71,6 @@ class RunRecorder:
     """Holds the plan and the journal entry of a session until its runs are recorded.
 
     Recording and releasing are done in the queue of the host, one after the other.
-    ``notes`` tells users what they should know of the sources.
     """
 
     def __init__(
@@ -85,12 +81,16 @@ class RunRecorder:
         status: RunState,
         queues: HostQueues,
     ) -> None:
-        self.notes: list[str] = []
         self._settings, self._home = settings, settings.home
         self._run_request, self._id = run_request, id_
         self._status = status
         self._submit = partial(queues.submit, run_request.spec.host)
         self._sampling = RunSampling(settings, run_request, plan_of(id_))
+
+    @property
+    def notes(self) -> list[str]:
+        """What users should know of the sources that are sampled."""
+        return self._sampling.notes
 
     def open(self) -> Repetition:
         """Start sampling and prepare the first run.
@@ -100,13 +100,11 @@ class RunRecorder:
         add_open_request(self._home, self._id, self._run_request)
         try:
             self._sampling.start()
-            first = self.prepare(1)
+            return self.prepare(1)
         except BaseException:
             self._sampling.stop()
             self._forget(())
             raise
-        self._submit(self._note_slower_sources)
-        return first
 
     def resume(self, names: Iterable[str]) -> None:
         """Continue to sample these metrics for a previous process."""
@@ -134,13 +132,6 @@ class RunRecorder:
         """Release the plan; note whether the next process is to try again."""
         note = partial(note_failure, self._home, self._id)
         self._submit(partial(self._release, note))
-
-    def _note_slower_sources(self) -> None:
-        spec = self._run_request.spec
-        with suppress(QueriesError), dataset(self._settings, "twin") as twin:
-            plan = plan_of(self._id)
-            slower = slower_sources(self._settings, twin, spec.host, plan)
-            self.notes = [*notes(slower, spec.period_ms)]
 
     def _record(self, run: Repetition) -> None:
         try:
