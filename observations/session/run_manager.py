@@ -11,10 +11,9 @@ from threading import Thread
 
 from core.errors import SuperTwinError
 from core.settings.settings import Settings
-from observations.cpus import Cpus
 from observations.launch import events, is_alive
 from observations.record import RunRequest
-from observations.session.cpu_shield import CpuShield
+from observations.session.cpus import Cpus, CpuShield
 from observations.session.program_start import start_program, uid_of
 from observations.session.repetition import Repetition, unfinished_runs
 from observations.session.run_recorder import HostQueues

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 
 from core.settings.settings import Settings
-from observations.cpus import Cpus
 from observations.errors import CpusTakenError
 from observations.events import check_order
 from observations.launch import RunnerEvent, RunnerHandle, is_alive
 from observations.record import Outcome, Run, RunRequest
+from observations.session.cpus import Cpus
 from observations.session.repetition import PROGRAM, Repetition, Repetitions
 from observations.session.run_recorder import HostQueues, RunRecorder
 from observations.session.run_state import Event, RunState, State
