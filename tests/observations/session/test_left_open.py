@@ -8,9 +8,9 @@ import pytest
 from observations.record import RunRequest, RunSpec
 from observations.session import repetition
 from observations.session.counter_snapshots import CounterSnapshot, read_snapshot
-from observations.session.event_log import EventLog
 from observations.session.repetition import (
     SPEC,
+    EventLog,
     begin_run,
     discard_unstarted,
     unfinished_runs,
