@@ -50,6 +50,16 @@ class RunSession:
         self._last_heard = time.monotonic()
 
     @property
+    def host(self) -> str:
+        """The host of its runs."""
+        return self.run_request.spec.host
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its runs are on this machine."""
+        return self.host == self._settings.host
+
+    @property
     def state(self) -> State:
         """The state now; docs/reference/observations.md explains it."""
         return self.status.now
@@ -76,13 +86,20 @@ class RunSession:
     def is_silent(self) -> bool:
         """Whether its command was neither heard of nor seen for too long."""
         quiet = time.monotonic() - self._last_heard > SILENT_SECONDS
-        return self.state.is_followed and quiet and not self._is_alive
+        # For a run that we launched here, the lock of the runner's file shows its end.
+        is_watched = self.is_local and not self.run_request.attended
+        return self.state.is_followed and quiet and not (is_watched or self.is_alive)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its command is known to exist on this machine."""
+        return self.is_local and is_alive(self.repetitions.command)
 
     @property
     def can_resume(self) -> bool:
         """Whether its runs continued without the process that began them."""
         was_started = any(run.was_started for run in self.repetitions.all)
-        return self.run_request.attended or (self._is_local and was_started)
+        return self.run_request.attended or (self.is_local and was_started)
 
     def reserve(self, keep_waiting: Callable[[], bool] | None) -> None:
         """Reserve its CPUs; while they are taken, wait as long as ``keep_waiting()``.
@@ -179,7 +196,7 @@ class RunSession:
     def lose(self) -> None:
         """End the command, because nothing is heard of it any more."""
         seconds = time.monotonic() - self._last_heard
-        runner = f"the runner on {self.run_request.spec.host}"
+        runner = f"the runner on {self.host}"
         problem = f"lost contact with {runner} (last event {seconds:.0f} s ago)"
         if self.status.change(Event.LOSE, problem):
             self._end_command()
@@ -204,18 +221,6 @@ class RunSession:
         """Release all but the CPUs; note whether the next process is to try again."""
         self.interrupt("it cannot be resumed")
         self._recorder.abandon()
-
-    @property
-    def _is_alive(self) -> bool:
-        """Whether the run is known to be alive on this machine without events."""
-        # For a local run, the lock of the runner's file shows when it has ended.
-        return self._is_local and (
-            not self.run_request.attended or is_alive(self.repetitions.command)
-        )
-
-    @property
-    def _is_local(self) -> bool:
-        return self.run_request.spec.host == self._settings.host
 
     def _go_on(self) -> None:
         """Continue the last run of a previous process."""
@@ -245,7 +250,7 @@ class RunSession:
         """Whether the counters are gone because the event came too late."""
         late = time.time() - on_over.get("ns", 0) / 1e9
         # The clocks of two hosts may differ.
-        return self._is_local and late > _COUNTERS_SECONDS
+        return self.is_local and late > _COUNTERS_SECONDS
 
     def _finish(self, run: Repetition) -> None:
         self.status.problem = run.refusal or self.status.problem
@@ -289,4 +294,4 @@ class RunSession:
         self.repetitions.add(self._recorder.prepare(len(self.repetitions.all) + 1))
 
     def _release_cpus(self) -> None:
-        self._cpus.release(self.run_request.spec.host, self.id)
+        self._cpus.release(self.host, self.id)
