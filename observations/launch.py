@@ -129,6 +129,11 @@ def is_alive(started: RunnerEvent) -> bool:
         return False
 
 
+def inherited_environment() -> dict[str, str]:
+    """Return our environment without our settings; some are secret."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}
+
+
 class ChildRunner:
     """A runner on this machine that was started ahead of its program."""
 
