@@ -274,8 +274,10 @@ class RunSession:
         ``failure`` says how the runner failed.
         """
         run, status = self.repetitions.latest, self.status
-        # Set before the state: a session that is over is forgotten by this time.
+        # Both before the state: a session that is over is forgotten by this time, and a
+        # client may then begin the next run on the same CPUs.
         self.ended = time.time()
+        self._release_cpus()
         if self.state is not State.OPENED or not status.change(Event.REFUSE, failure):
             if failure:
                 status.change(Event.LOSE, failure)
@@ -283,7 +285,6 @@ class RunSession:
         if run and not run.is_over:
             self._recorder.record(run)
         self._recorder.release(self.repetitions.all)
-        self._release_cpus()
 
     def _end_command(self) -> None:
         if runner := self._runner:

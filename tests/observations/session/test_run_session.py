@@ -63,6 +63,16 @@ def test_ended_session_can_be_found_at_once(manager: RunManager) -> None:
     assert found == [(State.REFUSED, session)]
 
 
+def test_cpus_of_an_ended_session_are_free_at_once(manager: RunManager) -> None:
+    session = manager.begin(run_request(0), None)
+    found = []
+    with at_each_change(
+        lambda: found.append((session.state, manager._cpus.pinned(HOST)))
+    ):
+        session.close()
+    assert found == [(State.REFUSED, frozenset())]
+
+
 @contextmanager
 def changes(session: RunSession) -> Iterator[list[tuple[State, str]]]:
     """Return the states that a session takes, each with the problem seen with it."""
