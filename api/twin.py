@@ -80,7 +80,7 @@ async def twin(request: Request, services: Use) -> Response:
     graph = await while_connected(request, known_hosts(services.graph))
     if media_type == formats.HTML:
         return _hosts_page(request, services, graph)
-    return await _written(request, services, Node(URIRef(""), graph), media_type)
+    return await _written(services, Node(URIRef(""), graph), media_type)
 
 
 @router.get("/twin/{host}", summary="A host", **OPTIONS)
@@ -204,7 +204,7 @@ async def node_response(
     """Return a node in the negotiated media type."""
     if media_type == formats.HTML:
         return await while_connected(request, node_page(request, services, node))
-    return await _written(request, services, node, media_type)
+    return await _written(services, node, media_type)
 
 
 async def _answer(
@@ -219,9 +219,7 @@ async def _answer(
     return await node_response(request, services, node, media_type)
 
 
-async def _written(
-    request: Request, services: Services, node: Node, media_type: str
-) -> Response:
+async def _written(services: Services, node: Node, media_type: str) -> Response:
     arguments = (services, node, media_type)
     if len(node.graph) > _LARGE:
         body = await to_thread.run_sync(_write, *arguments)

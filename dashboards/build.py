@@ -110,7 +110,7 @@ def _build(found: Definition, host: str, base: str) -> Batches:
     answers = dict(zip(questions, (yield list(questions.values())), strict=True))
     hosts = _hosts(answers[_HOSTS])
     if hosts or not isinstance(answers[_HOSTS], str):
-        _check_host(found, host, hosts)
+        _check_host(host, hosts)
     components, around = _surroundings(answers.get(COMPONENTS, ""), host)
     drafts = [
         draft
@@ -184,7 +184,7 @@ def _hosts(answer: Answer) -> tuple[str, ...]:
     return tuple(sorted(found, key=natural))
 
 
-def _check_host(found: Definition, host: str, hosts: Sequence[str]) -> None:
+def _check_host(host: str, hosts: Sequence[str]) -> None:
     if host and host not in hosts:
         known = ", ".join(hosts[:20]) or "none: describe one with `supertwin ingest`"
         more = f" and {len(hosts) - 20} more" if len(hosts) > 20 else ""

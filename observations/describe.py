@@ -1,15 +1,24 @@
 """Turns an observation into its graph, which contains no samples."""
 
+import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
-from rdflib import PROV, Literal, URIRef
+from rdflib import PROV, XSD, Literal, URIRef
 
 from ingest.triples import Triples, Value
-from observations.dashboard import dashboard_address
 from observations.origin import describe_origin
-from observations.record import DerivedFigure, Observation, Run, Summary, time_literal
+from observations.record import (
+    DerivedFigure,
+    Observation,
+    Run,
+    Summary,
+    at,
+    time_literal,
+)
+from observations.statistics import Span
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST
 
@@ -62,6 +71,22 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
     for figure in observation.derived:
         _derive(triples, iris, observation.id, node, figure)
     return triples
+
+
+def dashboard_address(iris: Iris, host: str, span: Span) -> Literal:
+    """Return the address of a host's monitor dashboard for the time of a run.
+
+    The start is rounded down and the end up to whole seconds, the resolution of the
+    address.
+    """
+    first, last = math.floor(span.start_ms / 1000), math.ceil(span.end_ms / 1000)
+    parameters = {"host": host, "from": _time(first), "to": _time(max(last, first + 1))}
+    address = f"{iris.base.rstrip('/')}/dashboards/monitor?{urlencode(parameters)}"
+    return Literal(address, datatype=XSD.anyURI)
+
+
+def _time(seconds: int) -> str:
+    return at(1000 * seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _request_properties(observation: Observation, iris: Iris) -> Properties:

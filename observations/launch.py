@@ -1,7 +1,8 @@
-"""Starts the runner on this machine and reads the events of any runner.
+"""Builds the program of a run, starts its runner here, and reads any runner's events.
 
-The runner's standard input stays open after its program was sent: when the other end is
-closed, the run is cancelled. This module imports nothing that is slow to load.
+The program is the runner with a request; Python on the host of the run reads it from
+its standard input. The input stays open after that: when the other end is closed, the
+run is cancelled. This module imports nothing that is slow to load.
 """
 
 import fcntl
@@ -11,17 +12,61 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Protocol
 
 from observations.errors import LaunchError
 from observations.orphan_reaper import end_orphans
-from observations.program import HELD, INPUT, START, framed, program_start
 
 RunnerEvent = Mapping[str, Any]
 
 PIECE = 1 << 20
 _COMPLAINT_BYTES = 4096
 _LAST_SECONDS = 10.0
+_FUTURE = "from __future__ import annotations\n"
+# Read as text, so that callers need not import these modules.
+_PARTS = ("environment.py", "runner.py")
+# Arguments of the runner, as in runner.py. HELD: the end of its input cancels the run.
+# INPUT: the number of the descriptor that the command reads.
+HELD, INPUT = "held", "input="
+# Reads and executes the common start, then reads a whole program and executes its
+# remainder. The length precedes each part.
+START = (
+    "import sys, base64, ctypes, hashlib, json, pathlib, select, shutil, subprocess; "
+    "_part = lambda: sys.stdin.buffer.read(int(sys.stdin.buffer.readline() or 0)); "
+    "_begin = _part(); exec(_begin); _all = _part(); "
+    "exec(_all[len(_begin) :] if _all.startswith(_begin) else _all)"
+)
+
+
+def program(request: Mapping[str, object]) -> bytes:
+    """Return the runner with a request; ``python3 run.py`` runs it anywhere.
+
+    The request is embedded as data: no part of it is executed as Python.
+    """
+    text = json.dumps(dict(request), sort_keys=True)
+    # All output is written by then and the caller waits for the exit: skip cleanup.
+    end = f"\n\nos._exit(run(json.loads({text!r}), CommandEnvironment))\n"
+    return program_start() + end.encode()
+
+
+def program_start() -> bytes:
+    """Return the common start of all programs; alone it does nothing.
+
+    It can be sent ahead, while there is no request yet.
+    """
+    # The future import may appear only once, at the start.
+    return "".join([_FUTURE, *map(_source, _PARTS)]).encode()
+
+
+def _source(name: str) -> str:
+    text = Path(__file__).with_name(name).read_text("utf-8")
+    return text.replace(_FUTURE, "")
+
+
+def framed(part: bytes) -> bytes:
+    """Encode a part as START reads it."""
+    return b"%d\n%s" % (len(part), part)
 
 
 class RunnerHandle(Protocol):
@@ -72,6 +117,21 @@ def _event(line: bytes) -> RunnerEvent | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) and "event" in found else None
+
+
+def is_alive(started: RunnerEvent) -> bool:
+    """Whether the process that a runner on this machine started still exists."""
+    try:
+        stat = Path(f"/proc/{started['pid']}/stat").read_bytes()
+        ticks = int(stat.rpartition(b") ")[2].split()[19])
+        return bool(ticks == started["start_ticks"])
+    except (OSError, KeyError, IndexError, ValueError):  # nothing was started
+        return False
+
+
+def inherited_environment() -> dict[str, str]:
+    """Return our environment without our settings; some are secret."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("SUPERTWIN_")}
 
 
 class ChildRunner:

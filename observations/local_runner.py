@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from observations.errors import LaunchError
-from observations.launch import PIECE, RunnerHandle, last_line
-from observations.program import HELD
+from observations.launch import HELD, PIECE, RunnerHandle, last_line
 
 # As in runner.py.
-CANCEL = b"cancel\n"
+_CANCEL = b"cancel\n"
 _EVENTS, _COMMANDS, _ERRORS = "said.jsonl", "told", "complaint.txt"
 _LOOK_SECONDS = 0.02
 _PATH, _UMASK = "/usr/local/bin:/usr/bin:/bin", 0o022
@@ -52,7 +51,7 @@ class _LocalRunner:
 
     def cancel(self) -> None:
         """End the command."""
-        self._send(CANCEL)
+        self._send(_CANCEL)
 
     def complaint(self) -> str:
         """Return the last line of its standard error."""
@@ -105,8 +104,8 @@ def local_runner(
         if process:
             process.wait()
         running.close()
-        for name in (_EVENTS, _COMMANDS, _ERRORS):
-            (folder / name).unlink(missing_ok=True)
+        for left in (_EVENTS, _COMMANDS, _ERRORS):
+            (folder / left).unlink(missing_ok=True)
 
 
 def _start(

@@ -38,7 +38,7 @@ INPUT = "input="
 _PIECE = 1 << 18
 # Formatted without json: the data may be large and needs no escaping.
 _OUTPUT = b'{"event": "output", "stream": "%s", "data": "%s"}\n'
-_HOLD = 0
+_STDIN = 0
 _REMAINING_SECONDS = 2.0
 # How long an ended command stays a zombie, so that its counters can be read.
 _LOOK_SECONDS = 2.0
@@ -120,7 +120,7 @@ class CommandRun:
         self._setup = about and self._collect_setup(about)
         self._cancelled = ""
         self._held = HELD in sys.argv
-        self._is_over = self._looked_at = False
+        self._is_over = self._were_counters_read = False
         self._wake, write = os.pipe()
         for end in (self._wake, write):
             os.set_blocking(end, False)
@@ -151,7 +151,7 @@ class CommandRun:
         if timed_out:
             self._end()
         ended_ns, self._is_over = time.time_ns(), True
-        self._show(ended_ns)
+        self._hold_for_counters(ended_ns)
         status = self._reap()
         left = self._end_others()
         self._read_remaining()
@@ -199,9 +199,8 @@ class CommandRun:
             raise Refused(_why_no_place(request)) from None
         # Some of our own time lies between the request to start and the exec.
         exec_ns = time.time_ns()
-        identity = _identity(process.pid)
-        whose = {"user": _user()}
-        self._say("started", start_ns=start_ns, exec_ns=exec_ns, **identity, **whose)
+        identity = {**_identity(process.pid), "user": _user()}
+        self._say("started", start_ns=start_ns, exec_ns=exec_ns, **identity)
         if source is not None and source >= 0:  # lets its writer get EPIPE
             os.close(source)
         return process
@@ -223,7 +222,7 @@ class CommandRun:
         """Prepare the new process before it executes the command."""
         _prctl(_SET_PDEATHSIG, signal.SIGKILL)
         # The kernel sends nothing for a runner that has already ended.
-        if os.getppid() != runner or not _take(set(self._request.get("cpus") or ())):
+        if os.getppid() != runner or not _bind_to(set(self._request.get("cpus") or ())):
             raise OSError
 
     def _cancel(self, reason: str) -> None:
@@ -262,42 +261,43 @@ class CommandRun:
         pids = [own, *(pid for pid in found if pid != own)]
         return {"pids": pids, "starts": [found.get(pid, 0) for pid in pids]}
 
-    def _show(self, ended_ns: int) -> None:
+    def _hold_for_counters(self, ended_ns: int) -> None:
         """Keep the ended command as a zombie until its counters were read."""
         if not self._request.get("look"):
             return
         self._say("over", ns=ended_ns, **self._pids())
         until = time.monotonic() + _LOOK_SECONDS
-        while self._held and not self._looked_at and time.monotonic() < until:
+        while self._held and not self._were_counters_read and time.monotonic() < until:
             self._read(until - time.monotonic())
 
     def _read(self, seconds: float) -> None:
         """Wait for output, a signal or the timeout; report what is due immediately."""
         streams = {k.pipe: (name, k) for name, k in self._streams.items() if k.open}
-        held = [_HOLD] if self._held else []
-        waited = [self._wake, *held, *streams]
+        waited = [self._wake, *([_STDIN] if self._held else []), *streams]
         ready, _, _ = select.select(waited, [], [], max(seconds, 0.0))
         for pipe in ready:
-            if pipe == _HOLD:
-                self._listen()
-                continue
-            if pipe == self._wake:
+            if pipe == _STDIN:
+                self._read_commands()
+            elif pipe == self._wake:
                 with suppress(BlockingIOError):
                     os.read(self._wake, _PIECE)
-                continue
-            name, kept = streams[pipe]
-            shown = kept.read()
-            if shown and not self._cancelled:
-                with suppress(OSError):
-                    _write(_OUTPUT % (name.encode(), base64.b64encode(shown)))
+            else:
+                self._pass_on(*streams[pipe])
 
-    def _listen(self) -> None:
+    def _pass_on(self, name: str, stream: TruncatedStream) -> None:
+        """Report new output of the command, unless it is being ended."""
+        piece = stream.read()
+        if piece and not self._cancelled:
+            with suppress(OSError):
+                _write(_OUTPUT % (name.encode(), base64.b64encode(piece)))
+
+    def _read_commands(self) -> None:
         """Handle input: a line says that counters were read, EOF cancels the run."""
         received = b""
         with suppress(OSError):  # the connection failed
-            received = os.read(_HOLD, _PIECE)
+            received = os.read(_STDIN, _PIECE)
         if received and CANCEL not in received:
-            self._looked_at = True
+            self._were_counters_read = True
         else:
             self._held = False
             self._cancel("SuperTwin cancelled it or disconnected")
@@ -414,7 +414,7 @@ def _is_below(path: str, folder: str) -> bool:
     return os.path.commonpath([path, folder]) == folder
 
 
-def _take(cpus: set[int]) -> bool:
+def _bind_to(cpus: set[int]) -> bool:
     """Restrict this process to these CPUs; False if some are not allowed."""
     if not cpus:
         return True
@@ -512,9 +512,8 @@ def _own_peak_kib() -> int:
     """Return the peak memory of this process, without that of its parent."""
     words = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()
     # Some sandboxes lack this line.
-    return (
-        int(words[0]) if words else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(words[0]) if words else peak
 
 
 def _prctl(option: int, value: int) -> None:

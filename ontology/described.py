@@ -196,7 +196,7 @@ def _elsewhere(graph: Graph, alignment: Graph, iri: URIRef) -> Iterator[Phrase]:
         stating = [iri] if link == SKOS.closeMatch else above
         others = {other for each in stating for other in alignment[each:link]}
         for other in sorted(others, key=str):
-            yield (Piece(f"{words} "), _piece(graph, other))
+            yield (Piece(f"{words} "), _piece(other))
 
 
 def _phrases(graph: Graph, nodes: Iterable[Node]) -> tuple[Phrase, ...]:
@@ -207,7 +207,7 @@ def _phrases(graph: Graph, nodes: Iterable[Node]) -> tuple[Phrase, ...]:
 def _phrase(graph: Graph, node: Node) -> Phrase:
     """A class or class expression in words; an IRI by its short name."""
     if not isinstance(node, BNode):
-        return (_piece(graph, node),)
+        return (_piece(node),)
     if graph.value(node, OWL.onProperty) is not None:
         return tuple(_restriction(graph, node))
     listed = graph.value(node, OWL.unionOf) or graph.value(node, OWL.oneOf)
@@ -215,7 +215,7 @@ def _phrase(graph: Graph, node: Node) -> Phrase:
 
 
 def _restriction(graph: Graph, node: Node) -> Iterator[Piece]:
-    yield _piece(graph, graph.value(node, OWL.onProperty))
+    yield _piece(graph.value(node, OWL.onProperty))
     for link, words in ((OWL.allValuesFrom, " only "), (OWL.someValuesFrom, " some ")):
         if (filler := graph.value(node, link)) is not None:
             yield Piece(words)
@@ -229,7 +229,7 @@ def _restriction(graph: Graph, node: Node) -> Iterator[Piece]:
             yield Piece(" never" if str(count) == "0" else f" {words} {count}")
     if (value := graph.value(node, OWL.hasValue)) is not None:
         yield Piece(" is ")
-        yield _piece(graph, value)
+        yield _piece(value)
 
 
 def _joined(graph: Graph, nodes: Iterable[Node], word: str) -> Iterator[Piece]:
@@ -239,7 +239,7 @@ def _joined(graph: Graph, nodes: Iterable[Node], word: str) -> Iterator[Piece]:
         yield from _phrase(graph, node)
 
 
-def _piece(graph: Graph, node: Node | None) -> Piece:
+def _piece(node: Node | None) -> Piece:
     if node is None or isinstance(node, Literal):
         return Piece(str(node or ""))
     iri = str(node)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from rdflib import URIRef
 
 from core.stores.fuseki import GraphStore, Row
-from ontology.iris import Iris
 from ontology.terms import PREFIXES
 from queries.catalogue import saved_query
 from queries.natural_order import natural
@@ -72,9 +71,7 @@ class ComponentPath:
     threads: frozenset[int] = frozenset()
 
 
-async def find_place(
-    store: GraphStore, iris: Iris, host: str, iri: URIRef
-) -> ComponentPath:
+async def find_place(store: GraphStore, host: str, iri: URIRef) -> ComponentPath:
     """Return the place of a host's component; empty if it is in no hierarchy."""
     path, parts, below = await asyncio.gather(
         _path(store, iri), find_parts(store, iri), _below(store, iri)

@@ -61,7 +61,7 @@ async def node_page(request: Request, services: Services, node: Node) -> Respons
     place, telemetry = ComponentPath(), _NO_TELEMETRY
     if host:
         place, telemetry = await asyncio.gather(
-            find_place(services.graph, services.iris, host, node.iri),
+            find_place(services.graph, host, node.iri),
             _telemetry(services, host, node.iri, running),
         )
     standing = _hierarchy(services, place, host, node.iri, made)

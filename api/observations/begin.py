@@ -28,8 +28,8 @@ from pinning.placing import place
 from queries.hosts import check_host
 
 if TYPE_CHECKING:
+    from observations.record import RunRequest
     from observations.session.run_manager import RunManager
-    from observations.session.run_request import RunRequest
     from observations.session.run_session import RunSession
 
 router = APIRouter(tags=["Observations"])

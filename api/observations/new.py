@@ -7,8 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from api.body import schema_of
 from core.errors import UserError
-from observations.record import RunSpec
-from observations.session.run_request import RunRequest
+from observations.record import RunRequest, RunSpec
 from pinning.policy import LONGEST
 from sampling.plans.request import parse_period
 

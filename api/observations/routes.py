@@ -155,9 +155,7 @@ async def cancel(request: Request, services: Use, id_: Id) -> Response:
     manager = await services.runs.manager()
     session = _found(manager, id_)
     await to_thread.run_sync(session.cancel)
-    audit.record(
-        request, "run.cancelled", f"{session.run_request.spec.host} {session.id}"
-    )
+    audit.record(request, "run.cancelled", f"{session.host} {session.id}")
     body = orjson.dumps(session_document(services.iris, session))
     return Response(body, 202, media_type=formats.JSON)
 

@@ -82,7 +82,7 @@ def has_program(home: Path, id_: str) -> bool:
 
 
 def _program(home: Path, id_: str, caller: Caller) -> bytes:
-    from observations.program import program
+    from observations.launch import program
     from observations.session.repetition import REQUEST, SPEC
     from observations.stored_request import without_values
 

@@ -28,7 +28,7 @@ from ingest.sources.machine import Machine, ToolOutcome
 
 _MOST = MAX_TOTAL + 2 * MAX_OUTPUT
 _MOST_ENTRIES = 500_000
-_BESIDE = 1 << 20
+_MOST_BANNER = 1 << 20
 _MEMORY = "/dev/shm"  # noqa: S108
 _PREFIX = "supertwin-copy-"
 _NEW_SECONDS = 60.0
@@ -61,11 +61,11 @@ def unpacked(read: Read) -> Iterator[MachineCopy]:
     ``read`` returns at most the given number of bytes, and none at the end. Data before
     the copy, such as the output of a login shell, is skipped.
     """
-    place = _place_for()
-    _sweep(Path(place))
+    parent = _parent_folder()
+    _remove_abandoned(Path(parent))
     with (
-        tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder,
-        _held(folder),
+        tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as folder,
+        _lock_on(folder),
     ):
         yield unpack(read, Path(folder))
 
@@ -85,8 +85,8 @@ def host_in(path: Path) -> str:
     return ""
 
 
-def _place_for() -> str:
-    """A folder, in memory if it fits: a copy has many thousands of small files."""
+def _parent_folder() -> str:
+    """The folder for copies, in memory if they fit: they have thousands of files."""
     usual = tempfile.gettempdir()
     try:
         disk = os.statvfs(_MEMORY)
@@ -98,7 +98,7 @@ def _place_for() -> str:
 
 
 @contextmanager
-def _held(folder: str | Path) -> Iterator[bool]:
+def _lock_on(folder: str | Path) -> Iterator[bool]:
     """Lock a folder until the block or this process ends; False if it is locked."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -115,38 +115,26 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-def _sweep(place: Path) -> None:
+def _remove_abandoned(parent: Path) -> None:
     """Remove the copies of killed processes."""
-    for folder in place.glob(f"{_PREFIX}*"):
+    for folder in parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             about = folder.lstat()
             # A new folder is locked only a moment after its creation.
             old = time.time() - about.st_mtime > _NEW_SECONDS
             if about.st_uid == os.geteuid() and old:
-                with _held(folder) as abandoned:
-                    shutil.rmtree(folder) if abandoned else None
+                with _lock_on(folder) as is_abandoned:
+                    if is_abandoned:
+                        shutil.rmtree(folder)
 
 
 def unpack(read: Read, folder: Path) -> MachineCopy:
     """Unpack the copy in a stream into an empty folder; raises BundleError."""
     source = _Source(read)
-    links: list[tuple[Path, str]] = []
-    texts: dict[str, dict[str, Any]] = {}
     for name in _FOLDERS:
         (folder / name).mkdir()
     try:
-        for number, entry in enumerate(read_entries(source.exactly)):
-            if number > _MOST_ENTRIES:
-                raise BundleError(f"the copy has more than {_MOST_ENTRIES} entries")
-            if entry.name in (FIRST, LAST):
-                texts[entry.name] = _json(entry)
-            else:
-                _place(entry, folder, links)
-            if entry.name == LAST:
-                break
-        else:
-            raise BundleError("the copy is cut short: collect the machine again")
-        _link(links, folder / "root")
+        texts = _unpack_entries(source, folder)
     except OSError as error:
         if error.errno in _OURS:
             raise
@@ -154,6 +142,23 @@ def unpack(read: Read, folder: Path) -> MachineCopy:
             f"the copy has a name that cannot be used ({error.strerror})"
         ) from None
     return _copied(folder, texts)
+
+
+def _unpack_entries(source: "_Source", folder: Path) -> dict[str, dict[str, Any]]:
+    """Write the files and links; return the first and the last entry by name."""
+    links: list[tuple[Path, str]] = []
+    texts: dict[str, dict[str, Any]] = {}
+    for number, entry in enumerate(read_entries(source.exactly)):
+        if number > _MOST_ENTRIES:
+            raise BundleError(f"the copy has more than {_MOST_ENTRIES} entries")
+        if entry.name in (FIRST, LAST):
+            texts[entry.name] = _json(entry)
+        else:
+            _unpack_entry(entry, folder, links)
+        if entry.name == LAST:
+            _create_links(links, folder / "root")
+            return texts
+    raise BundleError("the copy is cut short: collect the machine again")
 
 
 class _Source:
@@ -184,7 +189,7 @@ class _Source:
         held = bytearray()
         while (start := held.find(mark)) < 0:
             piece = self._read(1 << 16)
-            if not piece or len(held) > _BESIDE:
+            if not piece or len(held) > _MOST_BANNER:
                 text = printable(bytes(held[:2000]).decode(errors="replace"))
                 what = f"it begins with {text[:80]!r}" if text else "it is empty"
                 raise BundleError(f"this is not a copy of a machine ({what})")
@@ -193,7 +198,7 @@ class _Source:
         return held
 
 
-def _place(entry: TarEntry, folder: Path, links: list[tuple[Path, str]]) -> None:
+def _unpack_entry(entry: TarEntry, folder: Path, links: list[tuple[Path, str]]) -> None:
     parts = entry.name.split("/")
     inside = parts[0] in _FOLDERS and len(parts) > 1
     if not inside or {"", ".", ".."} & set(parts) or "\0" in entry.name:
@@ -213,7 +218,7 @@ def _place(entry: TarEntry, folder: Path, links: list[tuple[Path, str]]) -> None
         )
 
 
-def _link(links: list[tuple[Path, str]], root: Path) -> None:
+def _create_links(links: list[tuple[Path, str]], root: Path) -> None:
     """Create the links, and check that none leads outside or loops."""
     for path, target in links:
         path.symlink_to(target)

@@ -20,7 +20,7 @@ from observations.environment import is_secret
 from observations.events import kept_lines, printed, printed_text
 from observations.exchange.crate import RunMetadata, write_crate
 from observations.exchange.crates import write_crates
-from observations.program import program
+from observations.launch import program
 from observations.session.repetition import EVENTS, PROGRAM, REQUEST
 from observations.stored_request import without_values
 from ontology.iris import Iris, stated

@@ -15,7 +15,7 @@ from core.stores.endpoint import Endpoint
 from ingest.entailed import with_entailed
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
-from observations.dashboard import dashboard_address
+from observations.describe import dashboard_address
 from observations.environment import is_secret
 from observations.errors import CrateError, RunnerEventError
 from observations.events import event_of

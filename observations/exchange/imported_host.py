@@ -10,7 +10,7 @@ from ingest.errors import HostNameError
 from ingest.host_name import check_host
 from ingest.sign import SignMatch, judge
 from observations.errors import CrateError
-from observations.machine import signs_of_host, signs_of_runs
+from observations.store import signs_of_host, signs_of_runs
 from ontology.iris import Iris, stated
 from ontology.terms import ST
 

@@ -2,22 +2,22 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from operator import itemgetter
 from pathlib import Path
+from threading import Lock
 
 from core.linux.private_folder import make_private
-from observations.launch import RunnerEvent
+from observations.launch import RunnerEvent, program
 from observations.local_runner import was_started
-from observations.program import program
-from observations.record import Run, run_of
+from observations.record import Run, RunRequest, run_of
 from observations.session.counter_snapshots import (
     CounterSnapshot,
     RunSnapshots,
     read_snapshot,
 )
-from observations.session.event_log import BEAT, EventLog
-from observations.session.run_request import RunRequest
 
 PROGRAM, EVENTS, RECORDED = "run.py", "events.jsonl", "recorded"
 # The request in the program.
@@ -25,7 +25,70 @@ REQUEST = "request.json"
 # Runs that were recorded earlier have the file by this name.
 SPEC = "wish.json"  # codespell:ignore wish
 _BEFORE, _AFTER = "before.json", "after.json"
-_LAST = ("ended", "refused")
+_BEAT, _LAST = "alive", ("ended", "refused")
+
+
+class EventLog:
+    """Events numbered from 1; of the beats only the last is kept.
+
+    ``pids`` are the pids of all processes that any event named, in that order. Methods
+    may be called from any thread.
+    """
+
+    def __init__(self, events: Iterable[RunnerEvent] = ()) -> None:
+        self.count = 0
+        self.pids: dict[int, None] = {}
+        self._kept: list[tuple[int, RunnerEvent]] = []
+        self._beat: int | None = None
+        self._lock = Lock()
+        for event in events:
+            self.add(event)
+
+    @property
+    def events(self) -> list[RunnerEvent]:
+        """All kept events."""
+        return [event for _, event in self.since(0)]
+
+    @property
+    def first(self) -> RunnerEvent:
+        """The first event; empty if there is none."""
+        return self._kept[0][1] if self._kept else {}
+
+    @property
+    def last(self) -> RunnerEvent:
+        """The last event; empty if there is none."""
+        return self._kept[-1][1] if self._kept else {}
+
+    def add(self, event: RunnerEvent) -> None:
+        """Add an event."""
+        with self._lock:
+            self.pids |= dict.fromkeys(_pids_of(event))
+            if event["event"] == _BEAT:
+                if self._beat is not None:
+                    del self._kept[self._beat]
+                self._beat = len(self._kept)
+            self.count += 1
+            self._kept.append((self.count, event))
+
+    def since(self, number: int) -> list[tuple[int, RunnerEvent]]:
+        """Return the events after a number; all beats but the last are missing."""
+        with self._lock:
+            return self._kept[bisect_right(self._kept, number, key=itemgetter(0)) :]
+
+    def news(self, event: RunnerEvent) -> RunnerEvent:
+        """Return the event; if it is a beat, without the pids that are known."""
+        if event["event"] != _BEAT or "pids" not in event:
+            return event
+        return {
+            **event,
+            "pids": [pid for pid in _pids_of(event) if pid not in self.pids],
+        }
+
+
+def _pids_of(event: RunnerEvent) -> list[int]:
+    """Return the pids that an event names."""
+    pids = event.get("pids")
+    return [p for p in pids if isinstance(p, int)] if isinstance(pids, list) else []
 
 
 @dataclass
@@ -219,7 +282,7 @@ def _read_events(path: Path) -> EventLog:
     events = [json.loads(line) for line in whole.splitlines()]
     log = EventLog(events)
     for event in events[::-1]:
-        if event["event"] == BEAT and "pids" in event:
+        if event["event"] == _BEAT and "pids" in event:
             event["pids"] = list(log.pids)  # the file has only each beat's new ones
             break
     return log

@@ -11,13 +11,12 @@ from threading import Thread
 
 from core.errors import SuperTwinError
 from core.settings.settings import Settings
-from observations.cpus import Cpus
 from observations.launch import events
-from observations.session.cpu_shield import CpuShield
-from observations.session.host_queues import HostQueues
-from observations.session.program_start import is_alive, start_program, uid_of
+from observations.record import RunRequest
+from observations.session.cpus import Cpus, CpuShield
+from observations.session.program_start import start_program, uid_of
 from observations.session.repetition import Repetition, unfinished_runs
-from observations.session.run_request import RunRequest
+from observations.session.run_recorder import HostQueues
 from observations.session.run_session import RunSession
 from observations.session.run_state import State
 from observations.session.session_journal import open_requests
@@ -61,8 +60,8 @@ class RunManager:
         """
         for id_, run_request in open_requests(self._settings.home):
             self._restore(self._new(run_request, id_))
+        self._update_cpu_shield()
         for session in self.sessions:
-            self._update_cpu_shield(session.run_request.spec.host)
             self._report_shared_cpus(session)
             if session.can_resume and not session.run_request.attended:
                 self.launch(session)
@@ -81,11 +80,11 @@ class RunManager:
         session = self._new(run_request, _new_id())
         try:
             session.reserve(keep_waiting)
-            self._update_cpu_shield(run_request.spec.host)
+            self._update_cpu_shield()
             session.open()
         except BaseException:
             session.refuse()
-            self._update_cpu_shield(run_request.spec.host)
+            self._update_cpu_shield()
             raise
         self._sessions[session.id] = session
         return session
@@ -104,7 +103,7 @@ class RunManager:
 
     def maintain(self) -> None:
         """End sessions that lost contact, and forget those that ended long ago."""
-        self._update_cpu_shield(self._settings.host)
+        self._update_cpu_shield()
         for session in self.sessions:
             if session.is_silent:
                 self._end_silent(session)
@@ -120,15 +119,14 @@ class RunManager:
         own = [one for one in self.sessions if not one.run_request.attended]
         for session in own:
             session.interrupt(_STOPPED)
-            host = session.run_request.spec.host
-            self._queues.submit(host, partial(_stop, session))
+            self._queues.submit(session.host, partial(_stop, session))
         if late := self._queues.wait(_CLOSES_SECONDS):
             _LOG.warning("%s: the next start records what ran there", ", ".join(late))
         for session in own:
-            if session.run_request.spec.host in late:
+            if session.host in late:
                 session.cancel()
         # `maintain` does this while the API runs.
-        self._update_cpu_shield(self._settings.host)
+        self._update_cpu_shield()
 
     def _new(self, run_request: RunRequest, id_: str) -> RunSession:
         return RunSession(self._settings, run_request, id_, self._cpus, self._queues)
@@ -151,7 +149,7 @@ class RunManager:
             self._after_end(self._record_killed, session)
 
     def _report_shared_cpus(self, session: RunSession) -> None:
-        if shared := self._cpus.shared(session.run_request.spec.host, session.id):
+        if shared := self._cpus.shared(session.host, session.id):
             wrong = f"{shared} as well, so they influence each other's measurements"
             session.status.problem = session.status.problem or wrong
             _LOG.error("of observation %s: %s", session.id, wrong)
@@ -167,7 +165,7 @@ class RunManager:
         self, work: Callable[[RunSession], None], session: RunSession
     ) -> None:
         """Do the work in a thread if the command still runs, otherwise at once."""
-        if self._is_alive(session):
+        if session.is_alive:
             Thread(target=work, args=(session,), daemon=True).start()
         else:
             work(session)
@@ -175,26 +173,21 @@ class RunManager:
     def _record_killed(self, session: RunSession) -> None:
         """Record a session that ended with its process, once its command is gone."""
         until = time.monotonic() + _ENDS_SECONDS
-        while self._is_alive(session) and time.monotonic() < until:
+        while session.is_alive and time.monotonic() < until:
             time.sleep(_LOOK_SECONDS)
         session.close()
 
     def _release_after_end(self, session: RunSession) -> None:
         """Release the CPUs of a session that cannot be resumed, once it has ended."""
-        while self._is_alive(session):
+        while session.is_alive:
             time.sleep(_SLOW_LOOK_SECONDS)
-        self._cpus.release(session.run_request.spec.host, session.id)
+        self._cpus.release(session.host, session.id)
 
-    def _is_alive(self, session: RunSession) -> bool:
-        local = session.run_request.spec.host == self._settings.host
-        return local and is_alive(session.repetitions.command)
-
-    def _update_cpu_shield(self, host: str) -> None:
-        if host == self._settings.host:
-            specs = [(one, one.run_request.spec) for one in self.sessions]
-            local = [one for one, spec in specs if spec.host == host and spec.cpus]
-            commands = [one.repetitions.command for one in local]
-            self._cpu_shield.update(self._cpus.pinned(host), commands)
+    def _update_cpu_shield(self) -> None:
+        pinned = self._cpus.pinned(self._settings.host)
+        local = [one for one in self.sessions if one.is_local]
+        with_cpus = [one for one in local if one.run_request.spec.cpus]
+        self._cpu_shield.update(pinned, [one.repetitions.command for one in with_cpus])
 
     def _run_session(self, session: RunSession) -> None:
         try:

@@ -1,18 +1,16 @@
 """Samples during the runs of a request, and records them in the background."""
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import partial
+from threading import Condition, Thread
 
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
-from core.stores.errors import QueriesError
-from observations.record import Observation, plan_of
+from observations.record import Observation, RunRequest, plan_of
 from observations.session.counter_snapshots import CounterSnapshot
-from observations.session.host_queues import HostQueues
 from observations.session.repetition import Repetition, begin_run, discard_unstarted
-from observations.session.run_request import RunRequest
 from observations.session.run_sampling import RunSampling
 from observations.session.run_state import Event, RunState, State
 from observations.session.session_journal import (
@@ -22,16 +20,57 @@ from observations.session.session_journal import (
 )
 from observations.store import keep_observation
 from ontology.iris import Iris
-from sampling.slower_sources import notes, slower_sources
 
 _LOG = logging.getLogger(__name__)
+
+
+class HostQueues:
+    """Background work in one queue for each host: a hanging host delays no other.
+
+    A host has a thread while it has work. These threads do not delay the exit of the
+    process. Methods may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._waiting: dict[str, deque[Callable[[], None]]] = {}
+
+    def submit(self, host: str, work: Callable[[], None]) -> None:
+        """Add work to a host's queue; its exceptions are logged."""
+        with self._changed:
+            if host in self._waiting:
+                self._waiting[host].append(work)
+                return
+            self._waiting[host] = deque((work,))
+        name = f"recorder-{host}"
+        Thread(target=self._work, args=(host,), name=name, daemon=True).start()
+
+    def wait(self, seconds: float) -> list[str]:
+        """Wait up to ``seconds`` for all work; return the hosts with work left."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting, seconds)
+            return sorted(self._waiting)
+
+    def _work(self, host: str) -> None:
+        while work := self._next(host):
+            try:
+                work()
+            except Exception:
+                _LOG.exception("background work for %s failed", host)
+
+    def _next(self, host: str) -> Callable[[], None] | None:
+        with self._changed:
+            if self._waiting[host]:
+                return self._waiting[host].popleft()
+            del self._waiting[host]
+            self._changed.notify_all()
+            return None
 
 
 class RunRecorder:
     """Holds the plan and the journal entry of a session until its runs are recorded.
 
     Recording and releasing are done in the queue of the host, one after the other.
-    ``notes`` tells users what they should know of the sources.
     """
 
     def __init__(
@@ -42,12 +81,16 @@ class RunRecorder:
         status: RunState,
         queues: HostQueues,
     ) -> None:
-        self.notes: list[str] = []
         self._settings, self._home = settings, settings.home
         self._run_request, self._id = run_request, id_
         self._status = status
         self._submit = partial(queues.submit, run_request.spec.host)
         self._sampling = RunSampling(settings, run_request, plan_of(id_))
+
+    @property
+    def notes(self) -> list[str]:
+        """What users should know of the sources that are sampled."""
+        return self._sampling.notes
 
     def open(self) -> Repetition:
         """Start sampling and prepare the first run.
@@ -57,13 +100,11 @@ class RunRecorder:
         add_open_request(self._home, self._id, self._run_request)
         try:
             self._sampling.start()
-            first = self.prepare(1)
+            return self.prepare(1)
         except BaseException:
             self._sampling.stop()
             self._forget(())
             raise
-        self._submit(self._note_slower_sources)
-        return first
 
     def resume(self, names: Iterable[str]) -> None:
         """Continue to sample these metrics for a previous process."""
@@ -91,13 +132,6 @@ class RunRecorder:
         """Release the plan; note whether the next process is to try again."""
         note = partial(note_failure, self._home, self._id)
         self._submit(partial(self._release, note))
-
-    def _note_slower_sources(self) -> None:
-        spec = self._run_request.spec
-        with suppress(QueriesError), dataset(self._settings, "twin") as twin:
-            plan = plan_of(self._id)
-            slower = slower_sources(self._settings, twin, spec.host, plan)
-            self.notes = [*notes(slower, spec.period_ms)]
 
     def _record(self, run: Repetition) -> None:
         try:

@@ -16,7 +16,7 @@ from core.stores.points import NO_POINTS, Points
 from core.stores.series import SeriesKey, read_points, series_reader
 from ingest.errors import PlanRequestError
 from observations.derived import HostRole, derive
-from observations.record import DerivedFigure, Run, Summary
+from observations.record import DerivedFigure, Run, RunRequest, Summary
 from observations.session.counter_snapshots import (
     OF_PROCESSES,
     CounterReader,
@@ -25,7 +25,6 @@ from observations.session.counter_snapshots import (
     RunSnapshots,
 )
 from observations.session.roles import read_roles
-from observations.session.run_request import RunRequest
 from observations.statistics import Statistics, of_counter, of_gauge
 from ontology.limits import PER_CPU, greatest_rate, is_of_all_cpus
 from queries.run import saved_rows
@@ -34,6 +33,7 @@ from sampling.events.event import is_dutycycle
 from sampling.plans import changes
 from sampling.plans.request import PlanRequest
 from sampling.resolution import source_resolution
+from sampling.slower_sources import notes
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,10 +57,12 @@ class SampledMetric:
 class RunSampling:
     """The plan that samples a request's metrics, and the figures of the runs.
 
-    A request without metrics has neither.
+    A request without metrics has neither. ``notes`` tells users what they should know
+    of the sources.
     """
 
     def __init__(self, settings: Settings, run_request: RunRequest, plan: str) -> None:
+        self.notes: list[str] = []
         self._settings, self._run_request = settings, run_request
         self._spec, self._plan = run_request.spec, plan
         self._reader = CounterReader(settings.home / "bridge", self._spec.host)
@@ -72,6 +74,7 @@ class RunSampling:
             added = changes.add(
                 self._settings, self._plan_request(), _LOG.debug, host_is_known=True
             )
+            self.notes = [*notes(added.slower_sources, self._spec.period_ms)]
             self.resume(metric.name for metric in added.metrics)
 
     def resume(self, names: Iterable[str]) -> None:
@@ -142,6 +145,8 @@ class RunSampling:
         self, run: Run, snapshots: RunSnapshots, summaries: Sequence[Summary]
     ) -> list[DerivedFigure]:
         """Derive the figures of a run from its counters."""
+        if not self.metrics:
+            return []
         roles = [_with_doubt(role, snapshots) for role in self._roles]
         return derive(roles, summaries, run.span.seconds)
 

@@ -5,16 +5,13 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 
 from core.settings.settings import Settings
-from observations.cpus import Cpus
 from observations.errors import CpusTakenError
 from observations.events import check_order
-from observations.launch import RunnerEvent, RunnerHandle
-from observations.record import Outcome, Run
-from observations.session.host_queues import HostQueues
-from observations.session.program_start import is_alive
+from observations.launch import RunnerEvent, RunnerHandle, is_alive
+from observations.record import Outcome, Run, RunRequest
+from observations.session.cpus import Cpus
 from observations.session.repetition import PROGRAM, Repetition, Repetitions
-from observations.session.run_recorder import RunRecorder
-from observations.session.run_request import RunRequest
+from observations.session.run_recorder import HostQueues, RunRecorder
 from observations.session.run_state import Event, RunState, State
 
 # Runners send a beat every second; after this long without one, a runner is gone.
@@ -53,6 +50,16 @@ class RunSession:
         self._last_heard = time.monotonic()
 
     @property
+    def host(self) -> str:
+        """The host of its runs."""
+        return self.run_request.spec.host
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its runs are on this machine."""
+        return self.host == self._settings.host
+
+    @property
     def state(self) -> State:
         """The state now; docs/reference/observations.md explains it."""
         return self.status.now
@@ -79,13 +86,20 @@ class RunSession:
     def is_silent(self) -> bool:
         """Whether its command was neither heard of nor seen for too long."""
         quiet = time.monotonic() - self._last_heard > SILENT_SECONDS
-        return self.state.is_followed and quiet and not self._is_alive
+        # For a run that we launched here, the lock of the runner's file shows its end.
+        is_watched = self.is_local and not self.run_request.attended
+        return self.state.is_followed and quiet and not (is_watched or self.is_alive)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its command is known to exist on this machine."""
+        return self.is_local and is_alive(self.repetitions.command)
 
     @property
     def can_resume(self) -> bool:
         """Whether its runs continued without the process that began them."""
         was_started = any(run.was_started for run in self.repetitions.all)
-        return self.run_request.attended or (self._is_local and was_started)
+        return self.run_request.attended or (self.is_local and was_started)
 
     def reserve(self, keep_waiting: Callable[[], bool] | None) -> None:
         """Reserve its CPUs; while they are taken, wait as long as ``keep_waiting()``.
@@ -182,7 +196,7 @@ class RunSession:
     def lose(self) -> None:
         """End the command, because nothing is heard of it any more."""
         seconds = time.monotonic() - self._last_heard
-        runner = f"the runner on {self.run_request.spec.host}"
+        runner = f"the runner on {self.host}"
         problem = f"lost contact with {runner} (last event {seconds:.0f} s ago)"
         if self.status.change(Event.LOSE, problem):
             self._end_command()
@@ -207,18 +221,6 @@ class RunSession:
         """Release all but the CPUs; note whether the next process is to try again."""
         self.interrupt("it cannot be resumed")
         self._recorder.abandon()
-
-    @property
-    def _is_alive(self) -> bool:
-        """Whether the run is known to be alive on this machine without events."""
-        # For a local run, the lock of the runner's file shows when it has ended.
-        return self._is_local and (
-            not self.run_request.attended or is_alive(self.repetitions.command)
-        )
-
-    @property
-    def _is_local(self) -> bool:
-        return self.run_request.spec.host == self._settings.host
 
     def _go_on(self) -> None:
         """Continue the last run of a previous process."""
@@ -248,7 +250,7 @@ class RunSession:
         """Whether the counters are gone because the event came too late."""
         late = time.time() - on_over.get("ns", 0) / 1e9
         # The clocks of two hosts may differ.
-        return self._is_local and late > _COUNTERS_SECONDS
+        return self.is_local and late > _COUNTERS_SECONDS
 
     def _finish(self, run: Repetition) -> None:
         self.status.problem = run.refusal or self.status.problem
@@ -272,8 +274,10 @@ class RunSession:
         ``failure`` says how the runner failed.
         """
         run, status = self.repetitions.latest, self.status
-        # Set before the state: a session that is over is forgotten by this time.
+        # Both before the state: a session that is over is forgotten by this time, and a
+        # client may then begin the next run on the same CPUs.
         self.ended = time.time()
+        self._release_cpus()
         if self.state is not State.OPENED or not status.change(Event.REFUSE, failure):
             if failure:
                 status.change(Event.LOSE, failure)
@@ -281,7 +285,6 @@ class RunSession:
         if run and not run.is_over:
             self._recorder.record(run)
         self._recorder.release(self.repetitions.all)
-        self._release_cpus()
 
     def _end_command(self) -> None:
         if runner := self._runner:
@@ -292,4 +295,4 @@ class RunSession:
         self.repetitions.add(self._recorder.prepare(len(self.repetitions.all) + 1))
 
     def _release_cpus(self) -> None:
-        self._cpus.release(self.run_request.spec.host, self.id)
+        self._cpus.release(self.host, self.id)

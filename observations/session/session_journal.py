@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.linux.private_folder import make_private
-from observations.record import RunSpec
-from observations.session.run_request import RunRequest
+from observations.record import RunRequest, RunSpec
 
 _LOG = logging.getLogger(__name__)
 

@@ -67,12 +67,12 @@ class Sampler(RestartingWorker):
         self.early_ms = 0
         self._changed = Condition()
         self._stopping = False
-        self._next: deque[tuple[int, FetchGroup | None]] = deque()
+        self._next_plans: deque[tuple[int, FetchGroup | None]] = deque()
         self._group = FetchGroup()
         self._planned: FetchGroup | None = None
         self._pause, self._connect_at = _FIRST_PAUSE, 0.0
-        self._dealt_ms: int | None = None  # the last tick that is accounted for
-        self._fault = LATE  # why sampling was interrupted last
+        self._accounted_ms: int | None = None
+        self._interruption = LATE  # why sampling was interrupted last
 
     @property
     def gaps(self) -> Mapping[str, Gap]:
@@ -98,11 +98,11 @@ class Sampler(RestartingWorker):
         # An unchanged group continues without a switch of plans.
         if group != self._planned:
             self._planned = group
-            self._hand_over(group, moment_ms)
+            self._add_plan(group, moment_ms)
 
     def end(self, moment_ms: int) -> None:
         """Sample up to a moment, then end; the caller does not wait."""
-        self._hand_over(None, moment_ms)
+        self._add_plan(None, moment_ms)
 
     def stop(self, seconds: float) -> None:
         """Finish the running tick within ``seconds``, and end."""
@@ -111,15 +111,15 @@ class Sampler(RestartingWorker):
             self._changed.notify()
         self._join(seconds)
 
-    def _hand_over(self, group: FetchGroup | None, moment_ms: int) -> None:
+    def _add_plan(self, group: FetchGroup | None, moment_ms: int) -> None:
         with self._changed:
-            self._next.append((moment_ms, group))
+            self._next_plans.append((moment_ms, group))
             self._changed.notify()
 
     def _sample(self) -> None:
-        self._take_up(self._group)
-        self._reach()
-        tick_ms = self._begin()
+        self._switch_to(self._group)
+        self._wait_for_source()
+        tick_ms = self._first_tick()
         while (due_ms := self._wait_for(tick_ms)) is not None:
             tick_ms = due_ms
             if self._is_near(tick_ms):
@@ -127,19 +127,19 @@ class Sampler(RestartingWorker):
             else:
                 cause = self.cause or LATE
                 self._skip(1, cause)
-            self._dealt_ms = tick_ms
+            self._accounted_ms = tick_ms
             tick_ms = self._next_after(tick_ms, cause)
-            self._dealt_ms = tick_ms - self.period_ms
+            self._accounted_ms = tick_ms - self.period_ms
         self._source.close()
 
-    def _begin(self) -> int:
+    def _first_tick(self) -> int:
         """The first tick; ticks that passed since an interruption count as missing."""
-        if self._dealt_ms is None:
+        if self._accounted_ms is None:
             return first_tick(self._first_moment(), self.period_ms)
-        return self._next_after(self._dealt_ms, self._fault)
+        return self._next_after(self._accounted_ms, self._interruption)
 
     def _on_failure(self, cause: GapCause) -> None:
-        self.cause = self._fault = cause
+        self.cause = self._interruption = cause
         self.early_ms = 0
         with contextlib.suppress(Exception):
             self._source.close()
@@ -150,8 +150,8 @@ class Sampler(RestartingWorker):
         Later ones are left to the next plan, in this sampler or in another.
         """
         then = next_tick(tick_ms, self._now_ms(), self.period_ms)
-        if then.skipped and self._is_due(then.tick_ms - self.period_ms):
-            last_ms = max(self._last_ms(), tick_ms)
+        if then.skipped and self._is_superseded(then.tick_ms - self.period_ms):
+            last_ms = max(self._last_tick_ms(), tick_ms)
             passed = (last_ms - tick_ms) // self.period_ms
             then = NextTick(last_ms + self.period_ms, passed)
         self._skip(then.skipped, cause)
@@ -161,16 +161,16 @@ class Sampler(RestartingWorker):
         """Wait for a plan; return the moment from which it holds, in ms."""
         self._wait_for_plan(None)
         with self._changed:
-            return self._next[0][0] if self._next else self._now_ms()
+            return self._next_plans[0][0] if self._next_plans else self._now_ms()
 
     def _wait_for_plan(self, seconds: float | None) -> bool:
         """Wait up to ``seconds`` for a plan or the end; return whether one came."""
         with self._changed:
             return self._changed.wait_for(
-                lambda: bool(self._next) or self._stopping, seconds
+                lambda: bool(self._next_plans) or self._stopping, seconds
             )
 
-    def _reach(self) -> None:
+    def _wait_for_source(self) -> None:
         """Try to connect until the source answers, or until a plan is given anyway."""
         self._connect_when_due()
         while not self._source.connected:
@@ -193,12 +193,12 @@ class Sampler(RestartingWorker):
         Returns that tick, or another one if the clock was set back far.
         """
         while True:
-            tick_ms = self._followed(tick_ms)
+            tick_ms = self._after_clock_step(tick_ms)
             self._prepare(tick_ms)
             with self._changed:
                 if self._stopping:
                     return None
-                if self._is_due(tick_ms):
+                if self._is_superseded(tick_ms):
                     continue
                 begin_ms = tick_ms - self.early_ms
                 seconds = (begin_ms * 1_000_000 - self._clock()) / 1e9
@@ -206,24 +206,24 @@ class Sampler(RestartingWorker):
                     return tick_ms
                 self._changed.wait(min(seconds, self._patience()))
 
-    def _followed(self, tick_ms: int) -> int:
+    def _after_clock_step(self, tick_ms: int) -> int:
         """The tick to wait for; after a clock step back, the first of the new time."""
         now_ms = self._now_ms()
         if not is_set_back(tick_ms, now_ms, self.period_ms):
             return tick_ms
         with self._changed:
             # Changes due at a moment of the old time are due now.
-            moments = [(min(ms, now_ms), group) for ms, group in self._next]
-            self._next = deque(moments)
+            moments = [(min(ms, now_ms), group) for ms, group in self._next_plans]
+            self._next_plans = deque(moments)
         return first_tick(now_ms, self.period_ms)
 
-    def _is_due(self, tick_ms: int) -> bool:
+    def _is_superseded(self, tick_ms: int) -> bool:
         """Whether another plan holds for a tick."""
-        return bool(self._next) and self._next[0][0] < tick_ms
+        return bool(self._next_plans) and self._next_plans[0][0] < tick_ms
 
-    def _last_ms(self) -> int:
+    def _last_tick_ms(self) -> int:
         """The last tick of the current plan, when another plan waits."""
-        return self._next[0][0] // self.period_ms * self.period_ms
+        return self._next_plans[0][0] // self.period_ms * self.period_ms
 
     def _patience(self) -> float:
         if self._source.connected:
@@ -232,15 +232,15 @@ class Sampler(RestartingWorker):
 
     def _prepare(self, tick_ms: int) -> None:
         """Switch to the plan that holds for a tick, and reconnect to a lost source."""
-        while self._is_due(tick_ms):
-            _, group = self._next.popleft()
+        while self._is_superseded(tick_ms):
+            _, group = self._next_plans.popleft()
             if group is None:
                 self._stopping = True
             elif group != self._group:
-                self._take_up(group)
+                self._switch_to(group)
         self._connect_when_due()
 
-    def _take_up(self, group: FetchGroup) -> None:
+    def _switch_to(self, group: FetchGroup) -> None:
         self._group = group
         self._writer.give(partial(self._journal.planned, group))
         self._source.select(list(group.names))
@@ -262,46 +262,46 @@ class Sampler(RestartingWorker):
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         else:
             self._pause = _FIRST_PAUSE
-            self._is_reached()
+            self._note_answer()
 
     def _tick(self, tick_ms: int) -> tuple[int, GapCause]:
         """Fetch; return the last tick dealt with, and why later ones are skipped."""
         if not self._source.connected:
             self.cause = self.cause or _NOT_YET
-            return self._silent(tick_ms, self.cause)
+            return self._record_silence(tick_ms, self.cause)
         try:
             began_ms, sample = self._fetch(tick_ms)
         except SourceDownError as error:
-            return self._silent(tick_ms, self._on_source_down(error))
-        self._is_reached()
+            return self._record_silence(tick_ms, self._on_source_down(error))
+        self._note_answer()
         ended_ms = self._now_ms()
         took_ms = ended_ms - began_ms
         # Fetch again at once from a source that needs more than a period.
         self.early_ms = self.period_ms // 2 if took_ms >= self.period_ms else 0
         if self._pace.is_held_up(took_ms, self.period_ms):
-            return self._silent(tick_ms, SLOW_SOURCE)
+            return self._record_silence(tick_ms, SLOW_SOURCE)
         why = SLOW_SOURCE if 2 * took_ms > self.period_ms else LATE
         got_ms = tick_of(tick_ms, began_ms, ended_ms, self.period_ms)
         if got_ms is None:
-            return self._silent(tick_ms, why)
-        if self._is_due(got_ms):
-            return self._leave(tick_ms, SLOW_SOURCE)
+            return self._record_silence(tick_ms, why)
+        if self._is_superseded(got_ms):
+            return self._leave_rest(tick_ms, SLOW_SOURCE)
         self._skip((got_ms - tick_ms) // self.period_ms, SLOW_SOURCE)
         self._writer.give(partial(self._journal.fetched, got_ms, sample))
         return got_ms, why
 
-    def _silent(self, tick_ms: int, cause: GapCause) -> tuple[int, GapCause]:
-        if self._is_due(tick_ms):
-            return self._leave(tick_ms, cause)
+    def _record_silence(self, tick_ms: int, cause: GapCause) -> tuple[int, GapCause]:
+        if self._is_superseded(tick_ms):
+            return self._leave_rest(tick_ms, cause)
         self._writer.give(partial(self._journal.silent, cause))
         return tick_ms, cause
 
-    def _leave(self, tick_ms: int, cause: GapCause) -> tuple[int, GapCause]:
+    def _leave_rest(self, tick_ms: int, cause: GapCause) -> tuple[int, GapCause]:
         """Leave later ticks to the next plan; the rest of this plan's ticks is missing.
 
         Another sampler may fetch such a tick too: a tick is recorded once.
         """
-        last_ms = max(self._last_ms(), tick_ms - self.period_ms)
+        last_ms = max(self._last_tick_ms(), tick_ms - self.period_ms)
         self._skip((last_ms - tick_ms) // self.period_ms + 1, cause)
         return last_ms, cause
 
@@ -324,7 +324,7 @@ class Sampler(RestartingWorker):
         """Whether a tick is still the nearest one to now."""
         return self._now_ms() - tick_ms <= self.period_ms // 2
 
-    def _is_reached(self) -> None:
+    def _note_answer(self) -> None:
         if self.cause is not None:
             _LOG.info("the source of %s answers", self._journal.host)
         self.cause = None

@@ -41,7 +41,7 @@ from sampling.counters.private_pmcd import (
 
 _NAME = re.compile(r"[A-Za-z0-9_.~-]{1,80}")
 _PR_SET_PDEATHSIG = 1
-_ENDS_WITHIN, _LONGEST_PAUSE = 5.0, 10.0
+_ENDS_WITHIN = 5.0
 # The client gives up after 60 s.
 _WAITS = 30.0
 # An event that cannot be counted has a line for each CPU: one of them suffices.

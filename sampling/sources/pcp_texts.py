@@ -98,7 +98,7 @@ class Texts:
         ):
             found = self._of(metric, instances[start:end], texts[start:end])
             series += found
-            self._note(metric.name, count, len(found))
+            self._note(metric.name, count)
         ones = np.ones(len(series), np.int8)
         self._columns = (SampleColumn(tuple(series), ones),) if series else ()
 
@@ -123,7 +123,7 @@ class Texts:
         known = self.gaps.get(metric)
         self.gaps[metric] = Gap(cause, 1 + (known.points if known else 0))
 
-    def _note(self, metric: str, count: int, given: int) -> None:
+    def _note(self, metric: str, count: int) -> None:
         if count > 0:
             self._sizes[metric] = count
         else:

@@ -11,7 +11,7 @@ from typing import Any
 from observations.errors import LaunchError
 from observations.launch import ChildRunner, RunnerEvent, events
 from supertwin.cli.api_client import ApiAnswerError, ApiClient, ApiUnavailableError
-from supertwin.cli.run_output import (
+from supertwin.cli.run_streams import (
     CommandOutput,
     RunMessages,
     interruptible,

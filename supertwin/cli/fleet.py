@@ -88,8 +88,8 @@ def open_command(name: str) -> None:
 def remove_command(host: str, history: bool, yes: bool) -> None:
     """Remove a host and its plans from the twin; its history stays by default."""
     settings = Settings()
-    what = "its twin, plans and history" if history else "its twin and plans"
-    confirm_removal(f"{what} of {host}".removeprefix("its "), yes)
+    what = "twin, plans and history" if history else "twin and plans"
+    confirm_removal(f"{what} of {host}", yes)
     remove(settings, host, history, _progress)
     audit.record(settings.home, audit.local_user(), "host.removed", host)
     click.echo(f"{host} is removed{', and its history' if history else ''}")

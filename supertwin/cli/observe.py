@@ -17,14 +17,15 @@ from typing import Any, NoReturn
 import click
 
 from core.settings.home import home_of
-from observations.launch import ChildRunner, prestarted_runner
+from observations.launch import ChildRunner, inherited_environment, prestarted_runner
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.attended_runs import attend
 from supertwin.cli.parameters import TEXT, FiniteNumber
-from supertwin.cli.run_input import CommandInput, command_input
-from supertwin.cli.run_output import (
+from supertwin.cli.run_streams import (
+    CommandInput,
     CommandOutput,
     RunMessages,
+    command_input,
     interruptible,
     say,
     status_of,
@@ -133,8 +134,7 @@ def _prestart(
 ) -> AbstractContextManager[ChildRunner]:
     """Start a runner in our environment; ``before``: see `prestarted_runner`."""
     source.rewind()
-    environment = {k: v for k, v in os.environ.items() if k[:10] != "SUPERTWIN_"}
-    return prestarted_runner(environment, before, source.number)
+    return prestarted_runner(inherited_environment(), before, source.number)
 
 
 def _leave_cpus(cpus: Collection[int]) -> None:

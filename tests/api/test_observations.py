@@ -11,7 +11,7 @@ import pytest
 
 from api.access.local_api import read_local_api
 from api.access.tokens import TokenRole
-from observations.program import program
+from observations.launch import program
 from observations.session.repetition import REQUEST, SPEC
 from ontology.terms import PREFIXES
 from tests.api.servers import Closed, bearer, own_api

@@ -82,7 +82,8 @@ def test_cpu_belongs_to_one_observation_at_a_time(
         assert not queueing.done()
         go.touch()
         queued = queueing.result()
-    assert client.get(f"/observations/{first['id']}").json()["state"] == "over"
+    path = f"/observations/{first['id']}"
+    wait_until(lambda: client.get(path).json()["state"] == "over", what="its end")
     for one in (first, second, queued):
         assert followed(client, one["id"])[-1]["runs"][0]["outcome"] == "completed"
 

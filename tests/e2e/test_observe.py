@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from observations.session.cpu_shield import CpuShield
+from observations.session.cpus import CpuShield
 from tests.e2e.launched_runs import begun
 from tests.observed import asked, observing, operator, outcome, plans, runs
 from tests.servers import ROOT, wait_until

@@ -13,11 +13,10 @@ import pytest
 
 from core.settings.settings import Settings
 from observations.errors import CpusTakenError
-from observations.record import RunSpec
+from observations.record import RunRequest, RunSpec
 from observations.session import run_manager as desks
 from observations.session import run_session as sessions
 from observations.session.run_manager import RunManager
-from observations.session.run_request import RunRequest
 from observations.session.run_session import RunSession
 from observations.session.run_state import State
 from tests.observed import outcome, plans

@@ -19,9 +19,17 @@ import pytest
 from observations import environment as surroundings
 from observations import runner
 from observations.errors import LaunchError
-from observations.launch import RunnerEvent, RunnerHandle, events, prestarted_runner
+from observations.launch import (
+    HELD,
+    INPUT,
+    RunnerEvent,
+    RunnerHandle,
+    events,
+    prestarted_runner,
+    program,
+    program_start,
+)
 from observations.local_runner import local_runner, was_started
-from observations.program import HELD, INPUT, program, program_start
 from observations.record import run_of
 from tests.servers import wait_until
 

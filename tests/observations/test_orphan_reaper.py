@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from observations.errors import LaunchError
-from observations.launch import events, prestarted_runner
+from observations.launch import events, prestarted_runner, program
 from observations.orphan_reaper import end_orphans
-from observations.program import program
 from tests.servers import ENDS_WITH_US
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}

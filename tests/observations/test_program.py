@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from observations.environment import is_secret
-from observations.program import program
+from observations.launch import program
 from observations.stored_request import without_values
 
 SECRET = "s3cr'et\\"

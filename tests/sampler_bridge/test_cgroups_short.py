@@ -120,11 +120,11 @@ def test_immediate_scan_needs_saved_time(
     folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch = CgroupWatch(parse_roots(f"{folders.top}/all"), 10, tmp_path)
-    for saved, noticed in ((-1.0, False), (1.0, True)):
-        monkeypatch.setattr(watching, "_SAVED_SECONDS", saved)
-        watch._saved = saved
+    for budget, noticed in ((-1.0, False), (1.0, True)):
+        monkeypatch.setattr(watching, "_MOST_BUDGET_SECONDS", budget)
+        watch._budget = budget
         job = folders.make("all/job_1")
-        watch._look_at_once()
+        watch._look_within_budget()
         assert (job in watch._groups) is noticed
 
 

@@ -7,9 +7,8 @@ import httpx
 import pytest
 
 from core.settings.settings import Settings
-from observations.record import Run, RunSpec
+from observations.record import Run, RunRequest, RunSpec
 from observations.session.counter_snapshots import CounterSnapshot, RunSnapshots
-from observations.session.run_request import RunRequest
 from observations.session.run_sampling import RunSampling
 from observations.statistics import Span
 from tests.queries.cases import FOLDER

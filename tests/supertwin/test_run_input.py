@@ -12,7 +12,7 @@ import pytest
 _ASK = """if True:
     import sys, click
     from supertwin.cli.descriptors import open_closed_descriptors
-    from supertwin.cli.run_input import command_input
+    from supertwin.cli.run_streams import command_input
     open_closed_descriptors()
     try:
         number = command_input(sys.argv[1] == "near", int(sys.argv[2])).number

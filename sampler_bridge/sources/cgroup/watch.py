@@ -45,7 +45,7 @@ _SHARE = 20
 _SHORTEST_SECONDS = 0.02
 # Time for scans that inotify events cause, saved up while there are none: a group that
 # lives for 0.2 s is noticed, and a thousand that come and go cost no more.
-_SAVED_SECONDS = 0.5
+_MOST_BUDGET_SECONDS = 0.5
 MOST = 4096
 _FIXES = {
     errno.EACCES: "let the bridge's account read it",
@@ -78,15 +78,15 @@ class CgroupWatch(Worker):
         self._lock = Lock()
         self._stopping = False
         self._folders = FolderWatch()
-        self._saved, self._saved_at = _SAVED_SECONDS, time.monotonic()
+        self._budget, self._budget_at = _MOST_BUDGET_SECONDS, time.monotonic()
         self._uses = CgroupActivity()
         self._mounts: list[Mount] | None = None
         boot = _boot(root)
         kept = _kept(self._path) or Ledger(boot, {})
         self._ledger = kept.at(_now_ms(), boot)
         self._groups: dict[str, Cgroup] = {}
-        self._read_at: dict[str, int] = {}
-        self._looked: set[str] = set()
+        self._described_at: dict[str, int] = {}
+        self._searched: set[str] = set()
         self._look_after = 0.0
         self._written: Ledger | None = None
         self._reported: set[str] = set()
@@ -106,15 +106,15 @@ class CgroupWatch(Worker):
                 self._look_after = began + pause
             return self._groups
 
-    def _look_at_once(self) -> None:
+    def _look_within_budget(self) -> None:
         """Scan although the last scan is recent, as long as saved time remains."""
         with self._lock:
             now = time.monotonic()
-            more = (now - self._saved_at) / _SHARE
-            self._saved = min(self._saved + more, _SAVED_SECONDS)
-            self._saved_at = now
-            if self._saved > 0:
-                self._saved -= self._timed_scan(now)
+            more = (now - self._budget_at) / _SHARE
+            self._budget = min(self._budget + more, _MOST_BUDGET_SECONDS)
+            self._budget_at = now
+            if self._budget > 0:
+                self._budget -= self._timed_scan(now)
 
     def _timed_scan(self, began: float) -> float:
         self._scan()
@@ -131,7 +131,7 @@ class CgroupWatch(Worker):
             self.look()
             # Another scan finds groups that came before their folder was watched.
             while self._watch_folders() and not self._stopping:
-                self._look_at_once()
+                self._look_within_budget()
             self._describe()
             self._write()
             self._wait()
@@ -139,20 +139,20 @@ class CgroupWatch(Worker):
 
     def _watch_folders(self) -> bool:
         with self._lock:
-            folders, files = self._looked, self._uses.files(self._groups)
+            folders, files = self._searched, self._uses.files(self._groups)
         return self._folders.watch(folders, files)
 
     def _wait(self) -> None:
         """Wait until the next scan; a group that becomes used or empty causes none."""
         until = time.monotonic() + _LOOK_SECONDS
         while True:
-            came = self._folders.wait(max(until - time.monotonic(), 0.0))
+            has_changed = self._folders.wait(max(until - time.monotonic(), 0.0))
             written = self._folders.take_written()
             with self._lock:
                 self._uses.read(written, _now_ms())
-            if came:
-                self._look_at_once()
-            if came or not written or time.monotonic() >= until:
+            if has_changed:
+                self._look_within_budget()
+            if has_changed or not written or time.monotonic() >= until:
                 return
 
     def _scan(self) -> None:
@@ -165,17 +165,17 @@ class CgroupWatch(Worker):
             return
         mounts = self._mounts
         found = find_groups([mount.path for mount in mounts], self._roots)
-        self._looked = found.looked
+        self._searched = found.looked
         unwatched = (self._folders.problem,) if self._folders.problem else ()
         self._report((*_problems(found, self._roots, mounts), *unwatched))
-        self._take(with_hidden(found, self._numbers()), mounts)
+        self._update(with_hidden(found, self._numbers()), mounts)
 
     def _numbers(self) -> dict[str, Mapping[str, int]]:
         """The known folder numbers of running groups, by path."""
         numbers = {path: life.numbers for path, life in self._ledger.running.items()}
         return numbers | {path: one.numbers for path, one in self._groups.items()}
 
-    def _take(self, folders: Folders, mounts: Sequence[Mount]) -> None:
+    def _update(self, folders: Folders, mounts: Sequence[Mount]) -> None:
         """End groups that are gone, add new ones, and continue the others."""
         groups = self._chosen(folders, mounts)
         if self._is_known(groups):
@@ -186,7 +186,7 @@ class CgroupWatch(Worker):
             if path not in groups or not life.is_of(groups[path]):
                 end = self._uses.end(path, now)
                 ended.append(replace(running.pop(path), ended=end))
-                self._read_at.pop(path, None)
+                self._described_at.pop(path, None)
         for path, group in groups.items():
             running[path] = _continued(running.get(path), group, now)
         kept = ended[-self._keep :] if self._keep else []
@@ -227,10 +227,10 @@ class CgroupWatch(Worker):
             if metrics:  # else it has ended since
                 known[path] = replace(life, allowed=allowed, metrics=metrics)
         with self._lock:
-            self._read_at |= dict.fromkeys(known, now)
-            self._learn(known.values())
+            self._described_at |= dict.fromkeys(known, now)
+            self._add_descriptions(known.values())
 
-    def _learn(self, lives: Iterable[CgroupLife]) -> None:
+    def _add_descriptions(self, lives: Iterable[CgroupLife]) -> None:
         """Add what was read about groups, if they are still the same."""
         running = dict(self._ledger.running)
         for life in lives:
@@ -244,7 +244,7 @@ class CgroupWatch(Worker):
 
     def _is_due(self, life: CgroupLife, now_ms: int) -> bool:
         young = now_ms - life.began < _YOUNG_MS
-        return young or now_ms - self._read_at.get(life.path, 0) >= _SELDOM_MS
+        return young or now_ms - self._described_at.get(life.path, 0) >= _SELDOM_MS
 
     def _report(self, problems: tuple[str, ...]) -> None:
         """Log each problem once, and keep the problems in the list."""

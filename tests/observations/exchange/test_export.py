@@ -21,7 +21,7 @@ from observations.errors import CrateError
 from observations.exchange.crate import write_crate
 from observations.exchange.export import crate_files, export_run
 from observations.exchange.import_ import FILES, import_run
-from observations.program import program
+from observations.launch import program
 from observations.record import Observation, Run, RunSpec, Summary
 from observations.statistics import Span, Statistics
 from observations.store import keep_observation

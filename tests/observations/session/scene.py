@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.settings.settings import Settings
-from observations.record import RunSpec
+from observations.record import RunRequest, RunSpec
 from observations.session import run_session
 from observations.session.run_manager import RunManager
-from observations.session.run_request import RunRequest
 from observations.session.run_session import RunSession
 from observations.session.run_state import State
 from tests.servers import ENDS_WITH_US, ROOT, wait_until
@@ -70,9 +69,8 @@ def ended(session: RunSession) -> None:
 _API = """
 import sys, time
 from core.settings.settings import Settings
-from observations.record import RunSpec
+from observations.record import RunRequest, RunSpec
 from observations.session.run_manager import RunManager
-from observations.session.run_request import RunRequest
 manager = RunManager(Settings())
 session = manager.begin(RunRequest(RunSpec(sys.argv[1], tuple(sys.argv[3:]))), None)
 if sys.argv[2] == "launch":

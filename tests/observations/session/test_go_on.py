@@ -2,23 +2,22 @@
 
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from core.settings.settings import Settings
-from observations.record import RunSpec
+from observations.record import RunRequest, RunSpec
 from observations.session import run_manager, run_session
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.repetition import Repetition, begin_run, unfinished_runs
 from observations.session.run_manager import RunManager
-from observations.session.run_request import RunRequest
 from observations.session.run_sampling import RunSampling
 from observations.session.run_state import State
 from observations.session.session_journal import add_open_request, open_requests
 from sampling.events.event import PmuEvent
+from tests.observations.session.scene import HOST, OTHER_HOST
 
 pytestmark = pytest.mark.serial
 
@@ -27,18 +26,7 @@ FAULTS = PmuEvent("software", "page-faults", kernel=True).value
 
 def run_request(attended: bool) -> RunRequest:
     events = ("software::page-faults",)
-    return RunRequest(RunSpec("node9", ("sleep", "987"), events=events), attended)
-
-
-@pytest.fixture
-def manager(tmp_path: Path) -> Iterator[RunManager]:
-    """A run manager whose stores do not answer."""
-    nobody = "http://127.0.0.1:9"
-    manager = RunManager(Settings(home=tmp_path, host="node8", fuseki_url=nobody))
-    yield manager
-    for session in manager.sessions:
-        session.close()
-    assert not manager._queues.wait(120)
+    return RunRequest(RunSpec(OTHER_HOST, ("sleep", "987"), events=events), attended)
 
 
 def leave(home: Path, id_: str, attended: bool) -> None:
@@ -112,12 +100,12 @@ def test_hanging_work_does_not_block_the_end_of_the_api(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = f"http://127.0.0.1:{mute.getsockname()[1]}"
-        manager = RunManager(Settings(home=tmp_path, host="node8", fuseki_url=url))
+        manager = RunManager(Settings(home=tmp_path, host=HOST, fuseki_url=url))
         leave(tmp_path, "run1", attended=False)
         manager.resume()
         began = time.monotonic()
         manager.close()
         assert time.monotonic() - began < 60  # without the limit it would hang forever
-        assert "node9: the next start records what ran there" in caplog.text
+        assert f"{OTHER_HOST}: the next start records what ran there" in caplog.text
     assert not manager._queues.wait(120)
     assert [id_ for id_, _ in open_requests(tmp_path)] == ["run1"]

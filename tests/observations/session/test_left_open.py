@@ -5,17 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from observations.record import RunSpec
+from observations.record import RunRequest, RunSpec
 from observations.session import repetition
 from observations.session.counter_snapshots import CounterSnapshot, read_snapshot
-from observations.session.event_log import EventLog
 from observations.session.repetition import (
     SPEC,
+    EventLog,
     begin_run,
     discard_unstarted,
     unfinished_runs,
 )
-from observations.session.run_request import RunRequest
 from observations.session.session_journal import (
     add_open_request,
     note_failure,

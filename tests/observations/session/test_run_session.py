@@ -12,35 +12,23 @@ from typing import Any
 import pytest
 
 from core.errors import SuperTwinError
-from core.settings.settings import Settings
 from core.settings.state import StackState, write_state
 from observations.errors import RunnerEventError
 from observations.launch import RunnerEvent
-from observations.record import RunSpec
+from observations.record import RunRequest, RunSpec
 from observations.session import run_state
 from observations.session.repetition import EVENTS
 from observations.session.run_manager import RunManager
-from observations.session.run_request import RunRequest
 from observations.session.run_session import RunSession
 from observations.session.run_state import State
+from tests.observations.session.scene import HOST
 from tests.servers import ENDS_WITH_US
 
 STARTED = {"event": "started", "start_ns": 1, "exec_ns": 1, "pid": 1}
 
 
-@pytest.fixture
-def manager(tmp_path: Path) -> Iterator[RunManager]:
-    """A run manager whose stores do not answer."""
-    nobody = "http://127.0.0.1:9"
-    manager = RunManager(Settings(home=tmp_path, host="node8", fuseki_url=nobody))
-    yield manager
-    for session in manager.sessions:
-        session.close()
-    manager.close()
-
-
 def run_request(*cpus: int, attended: bool = True, **more: Any) -> RunRequest:
-    return RunRequest(RunSpec("node8", ("sleep", "987"), cpus, **more), attended)
+    return RunRequest(RunSpec(HOST, ("sleep", "987"), cpus, **more), attended)
 
 
 @contextmanager
@@ -75,6 +63,16 @@ def test_ended_session_can_be_found_at_once(manager: RunManager) -> None:
     assert found == [(State.REFUSED, session)]
 
 
+def test_cpus_of_an_ended_session_are_free_at_once(manager: RunManager) -> None:
+    session = manager.begin(run_request(0), None)
+    found = []
+    with at_each_change(
+        lambda: found.append((session.state, manager._cpus.pinned(HOST)))
+    ):
+        session.close()
+    assert found == [(State.REFUSED, frozenset())]
+
+
 @contextmanager
 def changes(session: RunSession) -> Iterator[list[tuple[State, str]]]:
     """Return the states that a session takes, each with the problem seen with it."""
@@ -94,7 +92,7 @@ def test_reason_is_visible_with_the_state(manager: RunManager) -> None:
         session.interrupt(STOPPED)
     (lost, lost_contact), interrupted = found
     assert (lost, interrupted) == (State.LOST, (State.INTERRUPTED, STOPPED))
-    assert lost_contact.startswith("lost contact with the runner on node8")
+    assert lost_contact.startswith(f"lost contact with the runner on {HOST}")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """CPUs that observations reserve, and which observation has them."""
 
-from observations.cpus import Cpus
+from observations.session.cpus import Cpus
 
 
 def test_free_cpus_are_reserved() -> None:
