@@ -46,6 +46,7 @@ final class QueryHandler extends SPARQL_QueryDataset {
     @Override
     protected QueryExec createQueryExec(HttpAction action, Query query, DatasetGraph dataset) {
         QueryExec execution = super.createQueryExec(action, query, dataset);
+        BatchingExecutor.use(execution.getContext());
         Requests requests = Requests.of(execution.getContext());
         action.getRequest().setAttribute(REQUESTS, requests);
         return execution;
