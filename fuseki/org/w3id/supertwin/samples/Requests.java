@@ -3,6 +3,7 @@ package org.w3id.supertwin.samples;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 import org.apache.jena.sparql.util.Context;
 import org.apache.jena.sparql.util.Symbol;
@@ -24,6 +25,7 @@ final class Requests {
     private int numbers;
     private long samples;
     private SampleError error;
+    private final Map<String, Long> earliest = new TreeMap<>();
 
     /** The requests of the query that a context belongs to. */
     static Requests of(Context context) {
@@ -58,6 +60,16 @@ final class Requests {
             throw SampleError.badCall(function + " is evaluated for each row here, which needs a"
                     + " request for each: move it out of EXISTS, LATERAL or the inner group, after"
                     + " the pattern that binds its subject");
+    }
+
+    /** Note from which time a host has samples in the query. */
+    void readFrom(String host, long time) {
+        earliest.merge(host, time, Math::min);
+    }
+
+    /** The start of the samples of each host. */
+    Map<String, Long> earliest() {
+        return earliest;
     }
 
     /** Refuse one more row before a function. */

@@ -43,6 +43,10 @@ final class SampleFunction implements PropertyFunction {
             List<Batch> batches = collect(input, subject, object, context, now, requests);
             Reader reader = new Reader(function, store, requests, now);
             reader.check(batches);
+            if (function != Function.LAST)
+                for (Batch batch : batches)
+                    for (String host : batch.hosts())
+                        requests.readFrom(host, batch.common.range().from());
             return new Results(batches, reader, context);
         } catch (SampleError error) {
             throw requests.fail(error);
