@@ -1,6 +1,6 @@
 """``/sparql``: the SPARQL 1.1 protocol, queries only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -11,9 +11,10 @@ from api.body import read_body, too_large
 from api.connection import while_connected
 from api.lexer import read_form
 from api.parameters import any_other
+from api.past import past_parameters
 from api.services import Services, Use
 from core.errors import ApiError, BadQueryError
-from core.stores.sparql_dataset import EXPLAIN
+from core.stores.sparql_dataset import EXPLAIN, WARNING, Answer
 
 router = APIRouter(tags=["SPARQL"])
 
@@ -30,6 +31,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
         "content": {t: {} for t in (*formats.TABLES, *formats.TRIPLES)},
     },
     400: {"description": "Not one query, a syntax error, an update, or SERVICE"},
+    404: {"description": "The twins at the time of `asof` are not known"},
     406: {"description": "This form of query has no answer in an accepted media type"},
     413: {"description": "The query is over 1 MiB, or its answer over the limit"},
     415: {"description": "The body is neither a form nor application/sparql-query"},
@@ -60,6 +62,13 @@ _QUERY_PARAMETERS: list[dict[str, Any]] = [
         "store, as JSON, instead of its result",
         "schema": {"type": "string"},
     },
+    {
+        "name": "asof",
+        "in": "query",
+        "description": "Run the query on the twins of hosts as they were at this time, "
+        "which is also `NOW()`",
+        "schema": {"type": "string", "format": "date-time"},
+    },
     any_other("Parameters that clients add for other services; ignored"),
 ]
 _BODY = {
@@ -81,12 +90,14 @@ _BODY = {
 class SparqlRequest:
     """One query of the protocol, with the graphs that it is limited to.
 
-    If ``explain``, the answer is what the query asks the series store.
+    If ``explain``, the answer is what the query asks the series store. ``asof`` is the
+    time at which it runs; now if empty.
     """
 
     query: str
     graphs: tuple[tuple[str, str], ...] = ()
     explain: bool = False
+    asof: str = ""
 
 
 @router.get(
@@ -128,6 +139,16 @@ async def run(
     return await while_connected(request, work)
 
 
+async def _ask(
+    services: Services, sparql_request: SparqlRequest, media_type: str
+) -> Answer:
+    asof = sparql_request.asof
+    past = await past_parameters(services, asof) if asof else ()
+    return await services.sparql.answer(
+        sparql_request.query, media_type, (*sparql_request.graphs, *past)
+    )
+
+
 async def _answer(
     request: Request, services: Services, sparql_request: SparqlRequest
 ) -> Response:
@@ -135,17 +156,21 @@ async def _answer(
     if sparql_request.explain:
         return await _explanation(request, services, sparql_request)
     media_type = formats.answer_type(form, request.headers.getlist("accept"))
-    body = await run(request, services, sparql_request, media_type)
-    return response(body, media_type)
+    upstream = formats.upstream_type(media_type)
+    answer = await while_connected(request, _ask(services, sparql_request, upstream))
+    found = response(answer.content, media_type)
+    if answer.warning:
+        found.headers[WARNING] = answer.warning
+    return found
 
 
 async def _explanation(
     request: Request, services: Services, sparql_request: SparqlRequest
 ) -> Response:
-    work = services.sparql.query(
-        sparql_request.query, _JSON, (*sparql_request.graphs, EXPLAIN)
-    )
-    return Response(await while_connected(request, work), media_type=_JSON)
+    graphs = (*sparql_request.graphs, EXPLAIN)
+    work = _ask(services, replace(sparql_request, graphs=graphs), _JSON)
+    answer = await while_connected(request, work)
+    return Response(answer.content, media_type=_JSON)
 
 
 def response(body: bytes | str, media_type: str) -> Response:
@@ -175,7 +200,7 @@ async def _read_body(request: Request) -> SparqlRequest:
     if media_type == _FORM:
         return _read_parameters(body)
     pairs = read_pairs(request.scope["query_string"])
-    return SparqlRequest(_decoded(body), _graphs(pairs), _explains(pairs))
+    return _request(_decoded(body), pairs)
 
 
 def _read_parameters(text: bytes) -> SparqlRequest:
@@ -188,15 +213,12 @@ def _read_parameters(text: bytes) -> SparqlRequest:
     if len(queries) != 1:
         detail = f"{len(queries)} parameters named query; send exactly one"
         raise BadQueryError("one-query", "Send exactly one query", detail)
-    return SparqlRequest(queries[0], _graphs(pairs), _explains(pairs))
+    return _request(queries[0], pairs)
 
 
-def _graphs(pairs: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    return tuple(pair for pair in pairs if pair[0] in _GRAPHS)
-
-
-def _explains(pairs: list[tuple[str, str]]) -> bool:
-    return EXPLAIN in pairs
+def _request(query: str, pairs: list[tuple[str, str]]) -> SparqlRequest:
+    graphs = tuple(pair for pair in pairs if pair[0] in _GRAPHS)
+    return SparqlRequest(query, graphs, EXPLAIN in pairs, dict(pairs).get("asof", ""))
 
 
 def read_pairs(text: bytes) -> list[tuple[str, str]]:

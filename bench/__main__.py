@@ -17,6 +17,7 @@ from bench.queries import query_figures
 from bench.questions import question_figures
 from bench.remote import remote_figures
 from bench.replacement import replacement_figures
+from bench.samples import sample_figures
 from bench.sampling.results import machine, machine_text
 from bench.sampling_cost import cost_figures
 from bench.shacl import shacl_figures
@@ -33,6 +34,7 @@ ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
     "local-probe": local_probe_figures,
     "zen4": zen4_figures,
     "queries": query_figures,
+    "samples": sample_figures,
     "dashboards": dashboard_figures,
     "fleet": fleet_figures,
     "overhead": overhead_figures,

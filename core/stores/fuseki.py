@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
@@ -13,7 +13,7 @@ import orjson
 from core.stores.connections import Connections
 from core.stores.errors import IncompleteAnswerError, NoFreeConnectionError
 from core.stores.results import Table, TermRows, read_rows, read_table
-from core.stores.sparql_dataset import JSON_RESULTS, Answer, SparqlDataset
+from core.stores.sparql_dataset import JSON_RESULTS, WARNING, Answer, SparqlDataset
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,12 @@ class GraphStore(SparqlDataset):
         ``graphs`` are pairs of ``default-graph-uri`` or ``named-graph-uri`` and an IRI;
         with EXPLAIN among them, the answer is JSON: the requests for samples.
         """
+        return (await self.answer(sparql, media_type, graphs)).content
+
+    async def answer(
+        self, sparql: str, media_type: str, graphs: Sequence[tuple[str, str]] = ()
+    ) -> Answer:
+        """Return the complete answer of `query`, with a warning if there is one."""
         form, headers = self.query_form(sparql, media_type, graphs)
         try:
             async with asyncio.timeout(self.timeout):
@@ -71,14 +77,17 @@ class GraphStore(SparqlDataset):
 
     async def _read(
         self, form: bytes, headers: Mapping[str, str], media_type: str
-    ) -> bytes:
+    ) -> Answer:
         deadline = time.monotonic() + self.timeout
         try:
-            return self.body(await self._send(form, headers, deadline), media_type)
+            answer = await self._send(form, headers, deadline)
+            self.body(answer, media_type)
         except IncompleteAnswerError:
             # An idle connection that the store has closed in the meantime looks like
             # this, too.
-            return self.body(await self._send(form, headers, deadline), media_type)
+            answer = await self._send(form, headers, deadline)
+            self.body(answer, media_type)
+        return answer
 
     async def _send(
         self, form: bytes, headers: Mapping[str, str], deadline: float
@@ -97,7 +106,8 @@ class GraphStore(SparqlDataset):
         except httpx.TransportError:
             raise self.cut_short() from None
         content_type = response.headers.get("content-type", "")
-        return self.received(response.status_code, content_type, content)
+        answer = self.received(response.status_code, content_type, content)
+        return replace(answer, warning=response.headers.get(WARNING, ""))
 
     async def _content(self, response: httpx.Response, deadline: float) -> bytes:
         content = bytearray()

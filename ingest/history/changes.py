@@ -22,7 +22,7 @@ APPEARED, VANISHED, CHANGED = "appeared", "vanished", "changed"
 _SILENT = (RDF.type, RDFS.label)
 
 Facts = dict[str, list[str]]
-_Fact = tuple[str, str, Any]
+Fact = tuple[str, str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ class TwinChange:
 
 
 @dataclass
-class _Net:
+class NetChange:
     """The triples that differ between two states, and the last state to touch each."""
 
-    removed: set[_Fact] = field(default_factory=set)
-    added: set[_Fact] = field(default_factory=set)
+    removed: set[Fact] = field(default_factory=set)
+    added: set[Fact] = field(default_factory=set)
     touched: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def apply(
-        self, number: int, removed: Iterable[_Fact], added: Iterable[_Fact]
+        self, number: int, removed: Iterable[Fact], added: Iterable[Fact]
     ) -> None:
         """Apply one state: a removed triple was added before, or present at first."""
         for fact in removed:
@@ -64,7 +64,7 @@ class _Net:
             self._move(fact, self.removed, self.added, number)
 
     def _move(
-        self, fact: _Fact, undone: set[_Fact], done: set[_Fact], number: int
+        self, fact: Fact, undone: set[Fact], done: set[Fact], number: int
     ) -> None:
         self.touched[fact[:2]] = number
         if fact in undone:
@@ -91,7 +91,7 @@ def changes(
     rows: TermRows, iris: Iris, host: str, states: Mapping[int, HostState]
 ) -> list[TwinChange]:
     """Turn the rows of `deltas_query` into changes, by component and property."""
-    net = _net(rows)
+    net = net_change(rows.rows)
     node = str(iris.host(host))
     by_component: dict[str, dict[str, tuple[list[Any], list[Any]]]] = defaultdict(
         lambda: defaultdict(lambda: ([], []))
@@ -107,12 +107,13 @@ def changes(
     return sorted(found, key=lambda c: (natural(c.name), c.property))
 
 
-def _net(rows: TermRows) -> _Net:
-    deltas: dict[int, tuple[list[_Fact], list[_Fact]]] = defaultdict(lambda: ([], []))
-    for number, way, s, p, o in rows.rows:
+def net_change(rows: Iterable[Sequence[Any]]) -> NetChange:
+    """Combine the rows of `deltas_query`: number, way, subject, predicate, value."""
+    deltas: dict[int, tuple[list[Fact], list[Fact]]] = defaultdict(lambda: ([], []))
+    for number, way, s, p, o in rows:
         side = 0 if str(way) == "removed" else 1
         deltas[int(str(number))][side].append((str(s), str(p), o))
-    net = _Net()
+    net = NetChange()
     for state in sorted(deltas):
         net.apply(state, *deltas[state])
     return net
@@ -121,7 +122,7 @@ def _net(rows: TermRows) -> _Net:
 def _of_component(
     subject: str,
     properties: Mapping[str, tuple[list[Any], list[Any]]],
-    net: _Net,
+    net: NetChange,
     node: str,
     states: Mapping[int, HostState],
 ) -> Iterable[TwinChange]:

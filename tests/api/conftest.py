@@ -14,6 +14,8 @@ from tests.api.servers import Api, Closed, own_api
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, VictoriaMetrics
 
+PAST = Path(__file__).parents[1] / "queries" / "hosts" / "history.trig"
+
 
 @pytest.fixture(scope="module", autouse=True)
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -129,3 +131,25 @@ def watched(
     """Start an API for these hosts, with a series store that is empty at first."""
     with watching.watched(tmp_path_factory.mktemp("watched"), hosts) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def sampled(
+    tmp_path_factory: pytest.TempPathFactory, store: str, base: str
+) -> Iterator[httpx.Client]:
+    """Return a client of an API whose Fuseki reads samples and has a history."""
+    home = tmp_path_factory.mktemp("sampled")
+    with Fuseki(home / "fuseki", store) as fuseki:
+        url = f"{fuseki.url}/twin/update"
+        httpx.post(url, data={"update": graph.TWIN}).raise_for_status()
+        past = PAST.read_text().replace("http://localhost:8000", base)
+        headers = {"Content-Type": "application/trig"}
+        url = f"{fuseki.url}/history/data"
+        httpx.post(url, content=past, headers=headers).raise_for_status()
+        settings = {"home": str(home), "base": base, "host": "n1"}
+        stores = {"fuseki_url": fuseki.url, "store_read_url": store}
+        with (
+            Api(home / "api", **settings, **stores) as server,
+            httpx.Client(base_url=server.url, timeout=120, trust_env=False) as client,
+        ):
+            yield client

@@ -1,35 +1,11 @@
 """``/sparql`` with ``explain``, and errors of functions of samples as problems."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from datetime import UTC, datetime
 
 import httpx
-import pytest
-
-from tests.api import graph
-from tests.api.servers import Api
-from tests.servers import Fuseki
 
 _LAST = """PREFIX st: <https://w3id.org/supertwin/ns#>
 SELECT * { ?t a st:SWTelemetry ; st:instname "cpu0" . ?t st:max ("now-1m" "now" ?v) }"""
-
-
-@pytest.fixture(scope="module")
-def sampled(
-    tmp_path_factory: pytest.TempPathFactory, store: str, base: str
-) -> Iterator[httpx.Client]:
-    """Return a client of an API whose Fuseki reads the series store."""
-    home: Path = tmp_path_factory.mktemp("sampled")
-    with Fuseki(home / "fuseki", store) as fuseki:
-        url = f"{fuseki.url}/twin/update"
-        httpx.post(url, data={"update": graph.TWIN}).raise_for_status()
-        settings = {"home": str(home), "base": base, "host": "n1"}
-        stores = {"fuseki_url": fuseki.url, "store_read_url": store}
-        with (
-            Api(home / "api", **settings, **stores) as server,
-            httpx.Client(base_url=server.url, timeout=120, trust_env=False) as client,
-        ):
-            yield client
 
 
 def test_explain_answers_the_requests_to_the_store(sampled: httpx.Client) -> None:
@@ -44,6 +20,12 @@ def test_explain_works_for_a_query_in_the_body(sampled: httpx.Client) -> None:
     headers = {"Content-Type": "application/sparql-query"}
     answer = sampled.post("/sparql?explain=true", content=_LAST, headers=headers)
     assert len(answer.json()) == 1
+
+
+def test_now_of_samples_is_the_time_of_the_query(sampled: httpx.Client) -> None:
+    form = {"query": _LAST, "explain": "true", "asof": "2026-11-02T08:00:00Z"}
+    (request,) = sampled.post("/sparql", data=form).raise_for_status().json()
+    assert float(request["time"]) == datetime(2026, 11, 2, 8, tzinfo=UTC).timestamp()
 
 
 def test_query_without_samples_explains_nothing(sampled: httpx.Client) -> None:
@@ -62,3 +44,19 @@ def test_store_that_is_away_is_a_problem(api: httpx.Client) -> None:
     answer = api.get("/sparql", params={"query": _LAST})
     assert answer.status_code == 503
     assert answer.json()["type"].endswith("/store-away")
+
+
+def test_samples_from_before_a_change_are_a_warning(sampled: httpx.Client) -> None:
+    from_ = "'2026-11-03T00:00:00Z'^^<http://www.w3.org/2001/XMLSchema#dateTime>"
+    query = _LAST.replace('"now-1m"', from_)
+    warnings = [
+        sampled.post("/sparql", data=form).headers.get("SuperTwin-Warning", "")
+        for form in (
+            {"query": query},
+            {"query": query, "asof": "2026-11-03T12:00"},
+            {"query": _LAST},
+        )
+    ]
+    assert "n1 changed at 2026-11-04T00:00:02.000Z" in warnings[0]
+    assert "n1 changed at 2026-11-03T00:00:02.000Z" in warnings[1]
+    assert not warnings[2]

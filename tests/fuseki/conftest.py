@@ -15,15 +15,19 @@ SECONDS = 600
 
 
 def points(start: int) -> Iterator[str]:
-    """Ten minutes of samples; free memory has a gap of 100 s."""
+    """Ten minutes of samples; free memory and cpu1 have gaps, of 100 s and 50 s."""
     for i in range(1, SECONDS + 1):
         ms = (start + i) * 1000
-        for cpu in (0, 1):
+        for cpu in (0,) if 400 < i <= 450 else (0, 1):
             labels = f'hostname="n1",instname="cpu{cpu}"'
             yield f"kernel_percpu_cpu_user{{{labels}}} {10 * i + cpu} {ms}\n"
         if not 100 < i <= 200:
             yield f'mem_util_free{{hostname="n1"}} {i + 0.5} {ms}\n'
         yield f'proc_psinfo_utime{{hostname="n1",instname="1 in\\"it"}} {i} {ms}\n'
+        yield f'supertwin_bridge_points_expected{{hostname="n1"}} {5 * i} {ms}\n'
+        late = min(max(i - 400, 0), 50)
+        labels = 'hostname="n1",instname="late"'
+        yield f"supertwin_bridge_points_missing{{{labels}}} {late} {ms}\n"
         release = "6.1.0" if i <= 300 else "6.2.0"
         yield f'kernel_uname_release{{hostname="n1",value="{release}"}} 1 {ms}\n'
 

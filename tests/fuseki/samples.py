@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx
+
 from core.stores.endpoint import Endpoint
 from tests.api.graph import BASE
 
@@ -44,6 +46,13 @@ class Samples:
         with Endpoint(self.url) as dataset:
             found = dataset.select(f"{_PREFIXES} SELECT {select} {{ {pattern} }}")
         return sorted(map(list, found.values()))
+
+    def requests(self, pattern: str) -> list[dict[str, str]]:
+        """Return what a query asks the series store."""
+        query = f"{_PREFIXES} SELECT * {{ {pattern} }}"
+        form = {"query": query, "explain": "true"}
+        found: list[dict[str, str]] = httpx.post(f"{self.url}/sparql", data=form).json()
+        return found
 
     def text(self, pattern: str, media_type: str = "text/csv") -> str:
         """Return an answer as it is sent."""

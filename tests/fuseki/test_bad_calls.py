@@ -90,14 +90,25 @@ def test_ten_years_at_a_millisecond(samples: Samples) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        "FILTER EXISTS { ?t st:last (?value) FILTER (?value != ?n) }",
-        "OPTIONAL { ?t st:last (?value) }",
-        "{ ?t st:last (?value) } UNION { ?t st:count (1 2 ?value) }",
+        'st:avg ("now-10y" "now" "1ms" ?time ?value)',
+        'st:rawSamples ("now-10y" "now" ?time ?value)',
     ],
 )
-def test_call_for_each_row_is_refused(samples: Samples, call: str) -> None:
+def test_ten_years_until_now_are_refused_before_a_request(
+    fuseki: Fuseki, call: str
+) -> None:
+    # It has no series store, so any request would be another error.
+    with Endpoint(f"{fuseki.url}/twin") as dataset:
+        dataset.update(graph.TWIN)
+    alone = Samples(f"{fuseki.url}/twin", 0)
+    assert code_of(alone, f"{CPU0} {call}") == "too-many-samples"
+
+
+@pytest.mark.parametrize("keyword", ["FILTER EXISTS", "LATERAL"])
+def test_call_for_each_row_is_refused(samples: Samples, keyword: str) -> None:
     numbers = " ".join(map(str, range(200)))
-    pattern = f"VALUES ?n {{ {numbers} }} VALUES ?t {{ {CPU0} }} {call}"
+    rows = f"VALUES ?n {{ {numbers} }} VALUES ?t {{ {CPU0} }}"
+    pattern = f"{rows} {keyword} {{ ?t st:last (?value) FILTER (?value != 0) }}"
     assert code_of(samples, pattern) == "bad-samples-call"
 
 

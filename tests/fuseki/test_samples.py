@@ -96,6 +96,19 @@ def test_coverage_shows_windows_without_samples(samples: Samples) -> None:
     assert found == [[100, None, 51], [0, None, None], [100, None, 251]]
 
 
+def test_reason_of_missing_samples_is_that_of_the_account(samples: Samples) -> None:
+    call = (
+        f"st:avg ({samples.range(300, 700)} 100 ?time ?value ?present ?expected ?why)"
+    )
+    found = samples.rows(f"{CPU1} {call}", "?time ?present ?expected ?why")
+    assert [row[1:] for row in found] == [
+        [100, 100, None],
+        [50, 100, "late 50"],
+        [100, 100, None],
+        [0, 100, "no account"],
+    ]
+
+
 def test_rate_over_a_gap_is_absent(samples: Samples) -> None:
     pattern = f"{PROCESS} st:rate ({samples.range(590, 620)} 10 ?time ?value)"
     assert len(samples.rows(pattern)) == 1
@@ -128,3 +141,65 @@ def test_selected_graph_does_not_hide_the_catalogue(samples: Samples) -> None:
     assert len(samples.rows(pattern, "?t")) == 2
     inside = "GRAPH ?g { ?t a st:SWTelemetry . ?t st:last (?value) }"
     assert len(samples.rows(inside, "?t")) == 2
+
+
+NUMBERS = f"VALUES ?n {{ {' '.join(map(str, range(200)))} }}"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rows", "requests"),
+    [
+        ("?t st:max (RANGE ?value)", 400, 1),
+        ("OPTIONAL { ?t st:max (RANGE ?value) }", 400, 1),
+        ("{ ?t st:max (RANGE ?value) } UNION { ?t st:min (RANGE ?value) }", 800, 2),
+        ("OPTIONAL { ?t st:max (RANGE ?v) OPTIONAL { ?t st:min (RANGE ?w) } }", 400, 2),
+    ],
+)
+def test_many_rows_are_one_request(
+    samples: Samples, pattern: str, rows: int, requests: int
+) -> None:
+    pattern = f"{NUMBERS} {BOTH} {pattern.replace('RANGE', samples.range(0, 60))}"
+    assert len(samples.rows(pattern)) == rows
+    assert len(samples.requests(pattern)) == requests
+
+
+def test_rows_of_a_subquery_are_one_request(samples: Samples) -> None:
+    pattern = "{ SELECT ?t { ?t a st:SWTelemetry } LIMIT 9 } ?t st:last (?value)"
+    assert len(samples.rows(pattern)) == 2
+
+
+def test_optional_keeps_rows_without_a_value(samples: Samples) -> None:
+    call = f"?t st:max ({samples.range(0, 60)} ?value) FILTER (?value > 600)"
+    found = samples.rows(f"{BOTH} OPTIONAL {{ {call} }}", "DISTINCT *")
+    assert found == [[CPU0.strip("<>"), None], [CPU1.strip("<>"), 601]]
+    later = f"OPTIONAL {{ ?t st:max ({samples.range(900, 960)} ?value) }}"
+    assert len(samples.rows(f"{BOTH} {later}", "?t")) == 2
+
+
+@pytest.mark.parametrize(
+    ("condition", "limits"),
+    [
+        ("?value > 30", [" > 30"]),
+        ("30 < ?value && ?value <= 40.5", [" > 30", " <= 40.5"]),
+        ("?value > 30 && ?time > 5", [" > 30"]),
+        ("?value + 1 > 31", []),
+    ],
+)
+def test_threshold_is_left_to_the_series_store(
+    samples: Samples, condition: str, limits: list[str]
+) -> None:
+    condition = condition.replace("?time > 5", "?time > " + samples.at(5))
+    call = f'{PROCESS} st:max ({samples.range(0, 60)} "10s" ?time ?value)'
+    pattern = f"{call} FILTER ({condition})"
+    values = [value for _time, value in samples.rows(pattern, "?time ?value")]
+    assert values == [v for v in (40, 50, 60) if v < 41 or "40.5" not in condition]
+    (request,) = samples.requests(pattern)
+    assert all(limit in request["query"] for limit in limits)
+    assert (">" in request["query"]) == bool(limits)
+
+
+def test_values_of_several_metrics_and_ranges(samples: Samples) -> None:
+    ranges = " ".join(f"({samples.range(10 * n, 10 * n + 10)})" for n in range(20))
+    pattern = f"""VALUES (?from ?to) {{ {ranges} }} VALUES ?t {{ {CPU0} {PROCESS} }}
+      ?t st:count (?from ?to ?value)"""
+    assert samples.rows(pattern, "?value") == [[10]] * 40

@@ -30,7 +30,7 @@ class CallTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"'\"now\"', 0", "'\"now-1h\"', 3600000", "'\"now-1.5s\"', 1500",
+    @CsvSource({"'\"now\"', 0", "'\"now-1h\"', 3600000", "'\"now-1.5s\"', 1500", "'\"now-2y\"', 63072000000",
             "1699999999, 1000", "'\"2023-11-14T22:13:19Z\"^^xsd:dateTime', 1000",
             "'\"2023-11-14T22:13:19\"^^xsd:dateTime', 1000",
             "'\"2023-11-14T23:13:19+01:00\"^^xsd:dateTime', 1000"})
@@ -54,9 +54,10 @@ class CallTest {
     }
 
     @Test
-    void coverageIsTwoMoreOutputs() {
-        assertEquals(true, call(Function.MAX, "0", "9", "?v", "?p", "?e").hasCoverage());
-        assertEquals(false, call(Function.MAX, "0", "9", "?v").hasCoverage());
+    void coverageIsTwoOrThreeMoreOutputs() {
+        assertEquals(2, call(Function.MAX, "0", "9", "?v", "?p", "?e").coverage());
+        assertEquals(3, call(Function.MAX, "0", "9", "3", "?t", "?v", "?p", "?e", "?w").coverage());
+        assertEquals(0, call(Function.MAX, "0", "9", "?v").coverage());
     }
 
     @Test

@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 import org.apache.jena.graph.Node;
 import org.apache.jena.sparql.core.Var;
@@ -16,7 +18,16 @@ import org.w3id.supertwin.samples.Telemetry.Key;
 /** The rows of a query that need the same metric over the same range. */
 final class Batch {
     /** What the rows of a batch have in common. */
-    record Common(String series, boolean isText, Call.Range range, boolean hasCoverage) {}
+    record Common(String series, boolean isText, Call.Range range, int coverage,
+            List<Threshold> thresholds) {
+        boolean hasCoverage() {
+            return coverage > 0;
+        }
+
+        boolean hasReason() {
+            return coverage == 3;
+        }
+    }
 
     /** One row before the function, and what the function binds in it. */
     record Row(Binding binding, List<Node> outputs, Telemetry telemetry) {
@@ -59,5 +70,10 @@ final class Batch {
 
     List<String> selectors() {
         return Selector.of(common.series(), rows.keySet());
+    }
+
+    /** The hosts of its series. */
+    Set<String> hosts() {
+        return rows.keySet().stream().map(Key::host).collect(Collectors.toSet());
     }
 }

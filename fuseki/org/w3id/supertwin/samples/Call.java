@@ -59,8 +59,8 @@ record Call(Function function, Node telemetry, Range range, List<Node> outputs) 
         List<Node> outputs = list.subList(first + (stepped ? 3 : 2), list.size());
         long step = stepped ? step(function, list.get(first + 2), to - from) : 0;
         int least = function == Function.RAW || stepped ? 2 : 1;
-        boolean hasCoverage = function.isWindow() && outputs.size() == least + 2;
-        expect(function, outputs.size() == least || hasCoverage);
+        int more = outputs.size() - least;
+        expect(function, more == 0 || function.isWindow() && (more == 2 || more == 3));
         return new Call(function, telemetry, new Range(from, to, step, quantile), outputs);
     }
 
@@ -93,8 +93,13 @@ record Call(Function function, Node telemetry, Range range, List<Node> outputs) 
             throw SampleError.badCall(function + " takes the list " + function.usage());
     }
 
-    /** Whether the counts of samples are asked for. */
-    boolean hasCoverage() {
-        return function.isWindow() && outputs.size() > (range.stepMs == 0 ? 1 : 2);
+    /** The output that the value of a window goes to. */
+    Node value() {
+        return outputs.get(range.stepMs == 0 ? 0 : 1);
+    }
+
+    /** How many outputs after the value ask for coverage: none, two or three. */
+    int coverage() {
+        return function.isWindow() ? outputs.size() - (range.stepMs == 0 ? 1 : 2) : 0;
     }
 }

@@ -40,12 +40,22 @@ final class Catalogue {
     Telemetry find(Node iri) {
         if (!iri.isURI())
             throw unknown(iri);
-        Node metric = object(iri, Terms.OF_METRIC);
-        Node host = object(iri, Terms.OF_HOST);
-        if (metric == null || host == null || object(iri, Terms.SAMPLER_NAME) == null)
+        // One look-up for all facts: a query may have thousands of nodes.
+        Map<Node, List<Node>> facts = facts(iri);
+        Node metric = first(facts.get(Terms.OF_METRIC));
+        Node host = first(facts.get(Terms.OF_HOST));
+        if (metric == null || host == null || !facts.containsKey(Terms.SAMPLER_NAME))
             return findByParts(iri);
-        return telemetry(host, metric, text(iri, Terms.INSTNAME),
-                fastest(objects(iri, Terms.SAMPLED_BY)));
+        return telemetry(host, metric, text(first(facts.get(Terms.INSTNAME))),
+                fastest(facts.getOrDefault(Terms.SAMPLED_BY, List.of())));
+    }
+
+    private Map<Node, List<Node>> facts(Node subject) {
+        Map<Node, List<Node>> found = new HashMap<>();
+        dataset.findNG(Node.ANY, subject, Node.ANY, Node.ANY).forEachRemaining(quad -> found
+                .computeIfAbsent(quad.getPredicate(), any -> new ArrayList<>())
+                .add(quad.getObject()));
+        return found;
     }
 
     private Telemetry findByParts(Node iri) {
@@ -119,13 +129,19 @@ final class Catalogue {
     }
 
     private String text(Node subject, Node link) {
-        Node found = object(subject, link);
-        return found == null ? null : found.getLiteralLexicalForm();
+        return text(object(subject, link));
+    }
+
+    private static String text(Node literal) {
+        return literal == null ? null : literal.getLiteralLexicalForm();
     }
 
     private Node object(Node subject, Node link) {
-        List<Node> found = objects(subject, link);
-        return found.isEmpty() ? null : found.get(0);
+        return first(objects(subject, link));
+    }
+
+    private static Node first(List<Node> found) {
+        return found == null || found.isEmpty() ? null : found.get(0);
     }
 
     private List<Node> objects(Node subject, Node link) {

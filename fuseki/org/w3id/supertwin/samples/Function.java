@@ -1,6 +1,10 @@
 package org.w3id.supertwin.samples;
 
 import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+import org.apache.jena.graph.Node;
 
 /** The functions, with the rollup of MetricsQL that computes each window. */
 enum Function {
@@ -23,6 +27,11 @@ enum Function {
     Function(String name, String rollup) {
         this.name = name;
         this.rollup = rollup;
+    }
+
+    /** The function that a property is, if it is one. */
+    static Optional<Function> of(Node property) {
+        return Stream.of(values()).filter(one -> property.hasURI(one.iri())).findFirst();
     }
 
     String iri() {
@@ -49,7 +58,7 @@ enum Function {
             case LAST -> "(?value ?time ?age)";
             case RAW -> "(from to ?time ?value)";
             default -> "(" + (this == QUANTILE ? "quantile " : "")
-                    + "from to [step ?time] ?value [?present ?expected])";
+                    + "from to [step ?time] ?value [?present ?expected [?why]])";
         };
     }
 

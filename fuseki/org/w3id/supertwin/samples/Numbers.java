@@ -3,6 +3,7 @@ package org.w3id.supertwin.samples;
 import org.apache.jena.datatypes.xsd.XSDDatatype;
 import org.apache.jena.graph.Node;
 import org.apache.jena.graph.NodeFactory;
+import org.apache.jena.graph.impl.LiteralLabelFactory;
 
 /** Values of the series store as literals: whole numbers are integers, others doubles. */
 final class Numbers {
@@ -30,7 +31,10 @@ final class Numbers {
     static Node literal(double value) {
         if (value == Math.rint(value) && Math.abs(value) < EXACT)
             return whole((long) value);
-        return literal(Double.toString(value));
+        String text = special(Double.toString(value));
+        // Jena would parse the text to check it.
+        return NodeFactory.createLiteral(
+                LiteralLabelFactory.createIncludingValue(text, value, XSDDatatype.XSDdouble));
     }
 
     static Node whole(long value) {

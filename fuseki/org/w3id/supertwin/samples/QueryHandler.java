@@ -4,15 +4,20 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 
 import jakarta.servlet.http.HttpServletResponse;
 
 import org.apache.jena.atlas.json.JsonArray;
 import org.apache.jena.atlas.json.JsonObject;
+import org.apache.jena.datatypes.xsd.XSDDatatype;
+import org.apache.jena.fuseki.server.DataAccessPoint;
 import org.apache.jena.fuseki.servlets.HttpAction;
 import org.apache.jena.fuseki.servlets.SPARQL_QueryDataset;
 import org.apache.jena.fuseki.servlets.ServletOps;
+import org.apache.jena.graph.NodeFactory;
 import org.apache.jena.query.Query;
+import org.apache.jena.sparql.ARQConstants;
 import org.apache.jena.sparql.core.DatasetGraph;
 import org.apache.jena.sparql.core.Prologue;
 import org.apache.jena.sparql.exec.QueryExec;
@@ -23,15 +28,20 @@ import org.apache.jena.sparql.exec.QueryExecResult;
  *
  * <p>An error is one line of the body, also if rows were sent before it; core/stores reads it there.
  * With the parameter {@code explain}, the answer is not the result of the query but the requests
- * that it sent to the series store.
+ * that it sent to the series store. With {@code asof}, the query runs at that time in the dataset
+ * without {@code added} and {@code hidden}, and with {@code removed}.
  */
 final class QueryHandler extends SPARQL_QueryDataset {
     private static final String EXPLAIN = "explain";
+    private static final String AS_OF = "asof", ADDED = "added", REMOVED = "removed",
+            HIDDEN = "hidden";
+    private static final String NOW = Times.class.getName();
+    private static final String WARNING = "SuperTwin-Warning", HISTORY = "/history";
     private static final String REQUESTS = Requests.class.getName();
 
     @Override
     protected Collection<String> customParams() {
-        return List.of(EXPLAIN);
+        return List.of(EXPLAIN, AS_OF, ADDED, REMOVED, HIDDEN);
     }
 
     @Override
@@ -45,15 +55,32 @@ final class QueryHandler extends SPARQL_QueryDataset {
 
     @Override
     protected QueryExec createQueryExec(HttpAction action, Query query, DatasetGraph dataset) {
-        QueryExec execution = super.createQueryExec(action, query, dataset);
+        String asOf = action.getRequestParameter(AS_OF);
+        QueryExec execution = super.createQueryExec(action, query,
+                asOf == null ? dataset : past(action, dataset));
+        if (asOf != null)
+            execution.getContext().set(ARQConstants.sysCurrentTime,
+                    NodeFactory.createLiteralDT(asOf, XSDDatatype.XSDdateTime));
+        BatchingExecutor.use(execution.getContext());
         Requests requests = Requests.of(execution.getContext());
         action.getRequest().setAttribute(REQUESTS, requests);
+        action.getRequest().setAttribute(NOW, Times.now(execution.getContext()));
         return execution;
+    }
+
+    private static DatasetGraph past(HttpAction action, DatasetGraph now) {
+        return new PastDataset(now, parameter(action, ADDED), parameter(action, REMOVED),
+                parameter(action, HIDDEN));
+    }
+
+    private static String parameter(HttpAction action, String name) {
+        return Objects.requireNonNullElse(action.getRequestParameter(name), "");
     }
 
     @Override
     protected void sendResults(HttpAction action, QueryExecResult result, Prologue prologue) {
         Requests requests = (Requests) action.getRequest().getAttribute(REQUESTS);
+        warn(action, requests);
         if (action.getRequestParameter(EXPLAIN) == null) {
             super.sendResults(action, result, prologue);
             requests.raise();
@@ -64,6 +91,18 @@ final class QueryHandler extends SPARQL_QueryDataset {
         requests.raise();
         ServletOps.success(action);
         ServletOps.sendJson(action, explained(requests));
+    }
+
+    /** The functions were called when the query was started, unless they are in EXISTS. */
+    private static void warn(HttpAction action, Requests requests) {
+        DataAccessPoint history = action.getDataAccessPointRegistry().get(HISTORY);
+        if (history == null || requests.earliest().isEmpty())
+            return;
+        long now = (Long) action.getRequest().getAttribute(NOW);
+        String warning = new HostStates(history.getDataService().getDataset())
+                .warning(requests.earliest(), now);
+        if (!warning.isEmpty())
+            action.setResponseHeader(WARNING, warning.replaceAll("[^ -~]", "?"));
     }
 
     private static JsonArray explained(Requests requests) {

@@ -1,7 +1,6 @@
 package org.w3id.supertwin.samples;
 
 import java.io.InputStream;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -9,8 +8,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 import org.apache.jena.graph.Node;
 import org.apache.jena.graph.NodeFactory;
@@ -24,6 +21,8 @@ final class Reader {
     private static final String RECENT = "2m";
     // A query without its own time would be rounded down to a whole second.
     private static final long AHEAD_MS = 1000;
+    // VictoriaMetrics on two CPUs answers as many at once, and lets others wait.
+    private static final int MOST_AT_ONCE = 4;
     // This label tells the parts of an answer apart; no series has it.
     private static final String PART = "supertwin_part";
     private static final String VALUE = "value", TIME = "time", COUNT = "count";
@@ -41,6 +40,21 @@ final class Reader {
         this.store = store;
         this.requests = requests;
         this.now = now;
+    }
+
+    /** An export is read while it is sent, and keeps a connection all that time. */
+    int mostAtOnce() {
+        return function == Function.RAW ? 1 : MOST_AT_ONCE;
+    }
+
+    /** Refuse batches of too many samples before anything is read. */
+    void check(Collection<Batch> batches) {
+        if (function.isWindow())
+            requests.read(batches.stream()
+                    .mapToLong(one -> (long) one.common.range().steps() * one.rows.size()).sum());
+        else if (function == Function.RAW
+                && batches.stream().mapToLong(this::expected).sum() > Requests.MOST_SAMPLES)
+            throw Requests.tooMany();
     }
 
     Rows read(Batch batch) {
@@ -107,12 +121,6 @@ final class Reader {
 
     private Rows raw(Batch batch) {
         Call.Range range = batch.common.range();
-        long end = Math.min(range.to(), now + AHEAD_MS);
-        long expected = batch.rows.values().stream().map(rows -> rows.get(0).telemetry())
-                .filter(one -> one.periodMs() > 0)
-                .mapToLong(one -> Math.max(0, one.expected(range.from(), end))).sum();
-        if (expected > Requests.MOST_SAMPLES)
-            throw Requests.tooMany();
         Iterator<InputStream> answers = batch.selectors().stream().map(selector -> post(
                 "/api/v1/export",
                 Map.of("match[]", selector, "start", Times.seconds(range.from() + 1), "end",
@@ -121,70 +129,61 @@ final class Reader {
         return new RawRows(batch, answers, store, requests);
     }
 
+    /** How many samples the plans of a batch ask for. */
+    private long expected(Batch batch) {
+        Call.Range range = batch.common.range();
+        long end = Math.min(range.to(), now + AHEAD_MS);
+        return batch.rows.values().stream().map(rows -> rows.get(0).telemetry())
+                .filter(one -> one.periodMs() > 0)
+                .mapToLong(one -> Math.max(0, one.expected(range.from(), end))).sum();
+    }
+
     // ---- windows -----------------------------------------------------------------
 
     private Rows windows(Batch batch) {
-        Call.Range range = batch.common.range();
-        requests.read((long) range.steps() * batch.rows.size());
         Map<Key, double[]> values = new HashMap<>(), counts = new HashMap<>();
+        int steps = batch.common.range().steps();
         for (String selector : batch.selectors())
-            query(range.stepMs() == 0 ? "/api/v1/query" : "/api/v1/query_range",
-                    parameters(batch, selector), (labels, ms, value) -> {
-                        Key key = QueryAnswer.key(labels);
-                        boolean isCount = COUNT.equals(labels.get(PART));
-                        int step = (int) ((ms - range.from()) / range.windowMs()) - 1;
-                        if (batch.rows.containsKey(key) && step >= 0 && step < range.steps())
-                            (isCount ? counts : values).computeIfAbsent(key,
-                                    any -> empty(range.steps()))[step] = Double.parseDouble(value);
-                    });
-        return Rows.of(batch.rows.entrySet().stream().flatMap(
-                one -> rows(batch.common, one.getValue(), values.get(one.getKey()),
-                        counts.get(one.getKey())))
-                .iterator());
+            windows(batch.common.range(), expression(batch, selector), (labels, step, value) -> {
+                Key key = QueryAnswer.key(labels);
+                boolean isCount = COUNT.equals(labels.get(PART));
+                if (batch.rows.containsKey(key))
+                    (isCount ? counts : values).computeIfAbsent(key, any -> empty(steps))[step] =
+                            value;
+            });
+        Account account = new Account();
+        if (batch.common.hasReason())
+            windows(batch.common.range(), Account.query(batch), account::add);
+        return Rows.of(new WindowRows(batch, values, counts, account));
     }
 
-    private Map<String, String> parameters(Batch batch, String selector) {
+    private String expression(Batch batch, String selector) {
         Call.Range range = batch.common.range();
         String query = function.expression(selector, range.windowMs(), range.quantile());
-        if (batch.common.hasCoverage())
-            query = "union(" + part(VALUE, query) + "," + part(COUNT,
-                    Function.COUNT.expression(selector, range.windowMs(), 0)) + ")";
-        if (range.stepMs() == 0)
-            return Map.of("query", query, "time", Times.seconds(range.to()));
-        return Map.of("query", query, "start", Times.seconds(range.end(0)), "end",
-                Times.seconds(range.end(range.steps() - 1)), "step", range.stepMs() + "ms");
+        for (Threshold threshold : batch.common.thresholds())
+            query = threshold.of(query);
+        return !batch.common.hasCoverage() ? query : "union(" + part(VALUE, query) + ","
+                + part(COUNT, Function.COUNT.expression(selector, range.windowMs(), 0)) + ")";
     }
 
-    /** The rows of one series; without coverage, those of windows that have a value. */
-    private static Stream<Binding> rows(Batch.Common common, List<Batch.Row> rows,
-            double[] values, double[] counts) {
-        if (values == null && !common.hasCoverage())
-            return Stream.empty();
-        TimeLiterals times = new TimeLiterals();
-        return IntStream.range(0, common.range().steps()).boxed()
-                .filter(step -> common.hasCoverage() || !Double.isNaN(values[step]))
-                .flatMap(step -> {
-                    Node[] nodes = nodes(common, rows.get(0).telemetry(), step, times,
-                            values == null ? Double.NaN : values[step],
-                            counts == null ? Double.NaN : counts[step]);
-                    return rows.stream().map(row -> row.bind(nodes)).filter(Objects::nonNull);
+    /** Takes one window of a series. */
+    private interface WindowSink {
+        void take(Map<String, String> labels, int step, double value);
+    }
+
+    private void windows(Call.Range range, String query, WindowSink sink) {
+        boolean isOne = range.stepMs() == 0;
+        Map<String, String> parameters = isOne
+                ? Map.of("query", query, "time", Times.seconds(range.to()))
+                : Map.of("query", query, "start", Times.seconds(range.end(0)), "end",
+                        Times.seconds(range.end(range.steps() - 1)), "step",
+                        range.stepMs() + "ms");
+        query(isOne ? "/api/v1/query" : "/api/v1/query_range", parameters,
+                (labels, ms, value) -> {
+                    int step = (int) ((ms - range.from()) / range.windowMs()) - 1;
+                    if (step >= 0 && step < range.steps())
+                        sink.take(labels, step, Double.parseDouble(value));
                 });
-    }
-
-    private static Node[] nodes(Batch.Common common, Telemetry telemetry, int step,
-            TimeLiterals times, double value, double count) {
-        Call.Range range = common.range();
-        long end = range.end(step);
-        List<Node> nodes = new ArrayList<>(4);
-        if (range.stepMs() > 0)
-            nodes.add(times.literal(end));
-        nodes.add(Double.isNaN(value) ? null : Numbers.literal(value));
-        if (common.hasCoverage()) {
-            nodes.add(Numbers.whole(Double.isNaN(count) ? 0 : (long) count));
-            nodes.add(telemetry.periodMs() == 0 ? null
-                    : Numbers.whole(telemetry.expected(end - range.windowMs(), end)));
-        }
-        return nodes.toArray(new Node[0]);
     }
 
     private static double[] empty(int size) {

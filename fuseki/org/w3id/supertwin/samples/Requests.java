@@ -3,26 +3,29 @@ package org.w3id.supertwin.samples;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 import org.apache.jena.sparql.util.Context;
 import org.apache.jena.sparql.util.Symbol;
 
-/** What one query has asked the series store, and its limits. */
+/** What one query has asked the series store, and its limits; for several threads. */
 final class Requests {
     /** A request as EXPLAIN shows it. */
     record Request(String path, Map<String, String> parameters) {}
 
     /** More samples than this would take minutes to send. */
     static final long MOST_SAMPLES = 20_000_000;
-    // A function in a plain group is called once. One in OPTIONAL, UNION or EXISTS may be
-    // called for each row, with a request each time.
+    private static final int MOST_ROWS = 200_000;
+    // A function in EXISTS or LATERAL is called for each row, with a request each time.
     private static final int MOST_CALLS = 100;
     private static final Symbol SYMBOL = Symbol.create("https://w3id.org/supertwin/ns#requests");
 
     private final List<Request> sent = new ArrayList<>();
     private int calls;
+    private int numbers;
     private long samples;
     private SampleError error;
+    private final Map<String, Long> earliest = new TreeMap<>();
 
     /** The requests of the query that a context belongs to. */
     static Requests of(Context context) {
@@ -32,22 +35,22 @@ final class Requests {
         return found;
     }
 
-    List<Request> sent() {
-        return sent;
+    synchronized List<Request> sent() {
+        return List.copyOf(sent);
     }
 
-    void send(String path, Map<String, String> parameters) {
+    synchronized void send(String path, Map<String, String> parameters) {
         sent.add(new Request(path, Map.copyOf(parameters)));
     }
 
     /** Remember an error: in a FILTER, Jena takes any error for false. */
-    SampleError fail(SampleError found) {
+    synchronized SampleError fail(SampleError found) {
         error = error == null ? found : error;
         return found;
     }
 
     /** Raise the first error that any call had. */
-    void raise() {
+    synchronized void raise() {
         if (error != null)
             throw error;
     }
@@ -55,12 +58,34 @@ final class Requests {
     void call(Function function) {
         if (++calls > MOST_CALLS)
             throw SampleError.badCall(function + " is evaluated for each row here, which needs a"
-                    + " request for each: move it out of OPTIONAL, UNION, EXISTS or LATERAL, after"
+                    + " request for each: move it out of EXISTS, LATERAL or the inner group, after"
                     + " the pattern that binds its subject");
     }
 
+    /** Note from which time a host has samples in the query. */
+    void readFrom(String host, long time) {
+        earliest.merge(host, time, Math::min);
+    }
+
+    /** The start of the samples of each host. */
+    Map<String, Long> earliest() {
+        return earliest;
+    }
+
+    /** Refuse one more row before a function. */
+    void checkRows(int rows) {
+        if (rows == MOST_ROWS)
+            throw fail(new SampleError(SampleError.Code.TOO_MANY, "more than " + MOST_ROWS
+                    + " rows before a function of samples; narrow the patterns before it"));
+    }
+
+    /** A number that no other part of the query has. */
+    int nextNumber() {
+        return ++numbers;
+    }
+
     /** Count samples that are read, or are about to be. */
-    void read(long count) {
+    synchronized void read(long count) {
         samples += count;
         if (samples > MOST_SAMPLES)
             throw tooMany();

@@ -2,16 +2,26 @@ package org.w3id.supertwin.samples;
 
 import java.util.Iterator;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 import org.apache.jena.query.QueryCancelledException;
 import org.apache.jena.sparql.engine.ExecutionContext;
 import org.apache.jena.sparql.engine.binding.Binding;
 import org.apache.jena.sparql.engine.iterator.QueryIter;
 
-/** All rows of a function: each batch is read when the one before it ends. */
+/** All rows of a function, batch by batch; while one is sent, the next ones are read. */
 final class Results extends QueryIter {
+    private static final ExecutorService READERS = Executors.newCachedThreadPool(Results::daemon);
+
     private final Iterator<Batch> batches;
     private final Reader reader;
+    private final Queue<Future<Rows>> started = new ConcurrentLinkedQueue<>();
     private volatile Rows rows;
     private volatile boolean cancelled;
 
@@ -25,10 +35,11 @@ final class Results extends QueryIter {
     protected boolean hasNextBinding() {
         try {
             while (rows == null || !rows.hasNext()) {
-                closeIterator();
-                if (!batches.hasNext())
+                closeRows();
+                startNext();
+                if (started.isEmpty())
                     return false;
-                rows = reader.read(batches.next());
+                rows = finished(started.remove());
             }
             return true;
         } catch (SampleError error) {
@@ -39,16 +50,46 @@ final class Results extends QueryIter {
         }
     }
 
+    private void startNext() {
+        while (batches.hasNext() && started.size() < reader.mostAtOnce()) {
+            Batch batch = batches.next();
+            started.add(READERS.submit(() -> reader.read(batch)));
+        }
+    }
+
+    private static Rows finished(Future<Rows> reading) {
+        try {
+            return reading.get();
+        } catch (ExecutionException error) {
+            if (error.getCause() instanceof RuntimeException cause)
+                throw cause;
+            throw new IllegalStateException(error.getCause());
+        } catch (CancellationException | InterruptedException error) {
+            throw new QueryCancelledException();
+        }
+    }
+
+    private static Thread daemon(Runnable task) {
+        Thread thread = new Thread(task, "samples");
+        thread.setDaemon(true);
+        return thread;
+    }
+
     @Override
     protected Binding moveToNextBinding() {
         return rows.next();
     }
 
-    @Override
-    protected void closeIterator() {
+    private void closeRows() {
         Rows open = rows;
         if (open != null)
             open.close();
+    }
+
+    @Override
+    protected void closeIterator() {
+        started.forEach(reading -> reading.cancel(true));
+        closeRows();
     }
 
     @Override

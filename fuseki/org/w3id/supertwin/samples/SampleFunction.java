@@ -7,12 +7,10 @@ import java.util.List;
 import java.util.Map;
 
 import org.apache.jena.graph.Node;
-import org.apache.jena.sparql.ARQConstants;
 import org.apache.jena.sparql.core.Substitute;
 import org.apache.jena.sparql.engine.ExecutionContext;
 import org.apache.jena.sparql.engine.QueryIterator;
 import org.apache.jena.sparql.engine.binding.Binding;
-import org.apache.jena.sparql.expr.NodeValue;
 import org.apache.jena.sparql.pfunction.PropFuncArg;
 import org.apache.jena.sparql.pfunction.PropertyFunction;
 
@@ -23,8 +21,6 @@ import org.apache.jena.sparql.pfunction.PropertyFunction;
  * each metric and range, however many rows there are.
  */
 final class SampleFunction implements PropertyFunction {
-    private static final int MOST_ROWS = 200_000;
-
     private final Function function;
     private final SeriesStore store;
 
@@ -43,42 +39,49 @@ final class SampleFunction implements PropertyFunction {
         Requests requests = Requests.of(context.getContext());
         try {
             requests.call(function);
-            long now = now(context);
-            List<Batch> batches = collect(input, subject, object, context, now);
-            return new Results(batches, new Reader(function, store, requests, now), context);
+            long now = Times.now(context.getContext());
+            List<Batch> batches = collect(input, subject, object, context, now, requests);
+            Reader reader = new Reader(function, store, requests, now);
+            reader.check(batches);
+            if (function != Function.LAST)
+                for (Batch batch : batches)
+                    for (String host : batch.hosts())
+                        requests.readFrom(host, batch.common.range().from());
+            return new Results(batches, reader, context);
         } catch (SampleError error) {
             throw requests.fail(error);
         }
     }
 
     private List<Batch> collect(QueryIterator input, PropFuncArg subject, PropFuncArg object,
-            ExecutionContext context, long now) {
+            ExecutionContext context, long now, Requests requests) {
         if (subject.isList() || !object.isList())
             throw SampleError.badCall(
                     function + " is written ?telemetry " + function + " " + function.usage());
+        List<Node> list = new ArrayList<>(object.getArgList());
+        List<Threshold> thresholds = Threshold.removeFrom(list);
+        PropFuncArg arguments = new PropFuncArg(list);
         Catalogue catalogue = new Catalogue(context.getDataset());
         Map<Node, Telemetry> known = new HashMap<>();
         Map<Batch.Common, Batch> batches = new LinkedHashMap<>();
-        int rows = 0;
-        for (; input.hasNext(); rows++) {
-            if (rows == MOST_ROWS)
-                throw new SampleError(SampleError.Code.TOO_MANY, "more than " + MOST_ROWS
-                        + " rows before " + function + "; narrow the patterns before it");
+        for (int rows = 0; input.hasNext(); rows++) {
+            requests.checkRows(rows);
             Binding row = input.next();
             Call call = Call.read(function, Substitute.substitute(subject.getArg(), row),
-                    Substitute.substitute(object, row).getArgList(), now);
+                    Substitute.substitute(arguments, row).getArgList(), now);
             Telemetry telemetry = known.computeIfAbsent(call.telemetry(), catalogue::find);
             check(telemetry, call.telemetry());
-            batches.computeIfAbsent(common(call, telemetry), Batch::new)
+            batches.computeIfAbsent(common(call, telemetry, thresholds), Batch::new)
                     .add(new Batch.Row(row, call.outputs(), telemetry));
         }
         input.close();
         return new ArrayList<>(batches.values());
     }
 
-    private Batch.Common common(Call call, Telemetry telemetry) {
+    private Batch.Common common(Call call, Telemetry telemetry, List<Threshold> thresholds) {
         return new Batch.Common(telemetry.series(), telemetry.isText(), call.range(),
-                call.hasCoverage());
+                call.coverage(), thresholds.stream()
+                        .filter(one -> one.value().equals(call.value())).toList());
     }
 
     private void check(Telemetry telemetry, Node iri) {
@@ -90,10 +93,4 @@ final class SampleFunction implements PropertyFunction {
                     + ">, whose values are texts: use st:last or st:rawSamples");
     }
 
-    /** The time of NOW() in the query, so that all calls in it have the same. */
-    private static long now(ExecutionContext context) {
-        Node now = context.getContext().get(ARQConstants.sysCurrentTime);
-        return now == null ? System.currentTimeMillis()
-                : Times.time(NodeValue.makeNode(now).asNode(), 0, "the current time");
-    }
 }

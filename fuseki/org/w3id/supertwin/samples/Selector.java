@@ -41,6 +41,11 @@ final class Selector {
         return found;
     }
 
+    /** The selector of all instances of a metric on some hosts. */
+    static String ofHosts(String series, Collection<String> hosts) {
+        return series + "{" + label("hostname", new TreeSet<>(hosts)) + "}";
+    }
+
     private static String one(String series, Collection<Key> keys) {
         TreeSet<String> hosts = new TreeSet<>();
         TreeSet<String> instances = new TreeSet<>();

@@ -3,7 +3,7 @@ package org.w3id.supertwin.samples;
 import org.apache.jena.graph.Node;
 import org.apache.jena.graph.NodeFactory;
 
-/** The terms of the ontology that lead from telemetry to its series. */
+/** The terms of the ontology that lead from telemetry to its series, and of states. */
 final class Terms {
     static final Node DB_NAME = term("dbName");
     static final Node SAMPLER_NAME = term("samplerName");
@@ -23,7 +23,15 @@ final class Terms {
     static final Node DOMAIN_ID = term("domainId");
     static final Node RESOLVES_AT_FETCH = term("resolvesAtFetch");
 
+    static final Node STATE_NUMBER = term("stateNumber");
+    static final Node SPECIALIZATION_OF = prov("specializationOf");
+    static final Node GENERATED_AT = prov("generatedAtTime");
+
     private Terms() {}
+
+    private static Node prov(String name) {
+        return NodeFactory.createURI("http://www.w3.org/ns/prov#" + name);
+    }
 
     private static Node term(String name) {
         return NodeFactory.createURI("https://w3id.org/supertwin/ns#" + name);

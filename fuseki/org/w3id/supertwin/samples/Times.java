@@ -11,19 +11,27 @@ import javax.xml.datatype.DatatypeConstants;
 import javax.xml.datatype.XMLGregorianCalendar;
 
 import org.apache.jena.graph.Node;
+import org.apache.jena.sparql.ARQConstants;
 import org.apache.jena.sparql.expr.NodeValue;
+import org.apache.jena.sparql.util.Context;
 
 /** Times and durations in argument lists, as milliseconds. */
 final class Times {
-    private static final Pattern DURATION = Pattern.compile("(\\d{1,9}(?:\\.\\d+)?)(ms|s|m|h|d|w)");
+    private static final Pattern DURATION = Pattern.compile("(\\d{1,9}(?:\\.\\d+)?)(ms|s|m|h|d|w|y)");
     private static final Pattern RELATIVE = Pattern.compile("now(?:-(.+))?");
     private static final Map<String, Long> UNITS = Map.of("ms", 1L, "s", 1000L, "m", 60_000L,
-            "h", 3_600_000L, "d", 86_400_000L, "w", 604_800_000L);
+            "h", 3_600_000L, "d", 86_400_000L, "w", 604_800_000L, "y", 31_536_000_000L);
     private static final TimeZone UTC = TimeZone.getTimeZone("UTC");
     // The end of the year 9999. The store has no times before 1970.
     private static final long LATEST = 253_402_300_799_999L;
 
     private Times() {}
+
+    /** The time of NOW() in a query, so that all calls in it have the same. */
+    static long now(Context context) {
+        Node now = context.get(ARQConstants.sysCurrentTime);
+        return now == null ? System.currentTimeMillis() : time(now, 0, "the current time");
+    }
 
     /** A time: xsd:dateTime, Unix seconds, "now" or "now-1h"; {@code now} is that of the query. */
     static long time(Node node, long now, String what) {
@@ -60,7 +68,7 @@ final class Times {
         Matcher found = DURATION.matcher(text);
         if (!found.matches())
             throw SampleError.badCall(what + " '" + text + "' is not a duration: write a number"
-                    + " with ms, s, m, h, d or w, such as \"1m\"");
+                    + " with ms, s, m, h, d, w or y, such as \"1m\"");
         return Math.round(Double.parseDouble(found.group(1)) * UNITS.get(found.group(2)));
     }
 

@@ -1,0 +1,104 @@
+"""Samples in SPARQL, through the API, compared with MetricsQL written by hand."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import httpx
+
+from bench.table import Figure
+from tests.dashboards.synthetic import big_host
+from tests.stack import Stack
+
+HOST, METRIC = "sampled", "kernel.percpu.cpu.idle"
+MINUTES, ROUNDS, LAST = 60, 7, 1000
+_PREFIX = "PREFIX st: <https://w3id.org/supertwin/ns#>\n"
+_SERIES = f"""?host st:hostname "{HOST}" .
+  ?telemetry st:ofHost ?host ; st:samplerName "{METRIC}" ; st:ofComponent ?thread ."""
+_NODES = f"""{_PREFIX} SELECT ?telemetry {{
+  ?host st:hostname "{HOST}" . ?telemetry st:ofHost ?host ; a st:SWTelemetry
+}} LIMIT {LAST}"""
+_RAW = f"""{_PREFIX} SELECT ?telemetry ?time ?value {{ {_SERIES}
+  ?telemetry st:rawSamples ("now-{MINUTES}m" "now" ?time ?value) }}"""
+
+
+def _by_core(time_: str, step: str) -> str:
+    return f"""{_PREFIX} SELECT ?core {time_} (AVG(?value) AS ?mean) {{ {_SERIES}
+      ?thread st:isPartOf ?core .
+      ?telemetry st:rate ("now-{MINUTES}m" "now" {step} {time_} ?value)
+    }} GROUP BY ?core {time_}"""
+
+
+def sample_figures(stack: Stack) -> Iterator[Figure]:
+    """Queries of one host with 128 threads and an hour of samples at 1 s."""
+    big_host(stack.fuseki, stack.store, stack.base, HOST, MINUTES)
+    with httpx.Client(timeout=120) as client:
+        of_nodes = _last_values(client, stack)
+        last, _ = _median(lambda: _sparql(client, stack, of_nodes, LAST))
+        yield Figure(f"last values of {LAST:,} telemetry nodes", last * 1000, "ms", 100)
+        raw, rows = _median(lambda: _sparql(client, stack, _RAW, 128 * MINUTES * 60))
+        yield Figure(
+            "raw samples: rows/s as CSV", rows / raw, "", 600_000, at_least=True
+        )
+        for what, query, step, least in (
+            ("hour", _by_core("", ""), MINUTES * 60, 64),
+            ("second", _by_core("?time", '"1s"'), 1, 64 * 3590),
+        ):
+            yield _hybrid(client, stack, what, query, step, least)
+
+
+def _hybrid(
+    client: httpx.Client, stack: Stack, what: str, query: str, step: int, least: int
+) -> Figure:
+    """The mean rate of each core, in SPARQL and in MetricsQL."""
+    ours, _ = _median(lambda: _sparql(client, stack, query, least))
+    by_hand, _ = _median(lambda: _metricsql(client, stack, step))
+    return Figure(
+        f"128 threads x 1 h at 1 s, mean rate of each core and {what}",
+        *(ours, "s", 1.5 * by_hand + 0.04, by_hand, "MetricsQL by hand"),
+    )
+
+
+def _last_values(client: httpx.Client, stack: Stack) -> str:
+    """A query for the last values of nodes of many metrics."""
+    answer = client.post(f"{stack.fuseki}/twin/sparql", data={"query": _NODES})
+    rows = answer.raise_for_status().json()["results"]["bindings"]
+    nodes = " ".join(f"<{row['telemetry']['value']}>" for row in rows)
+    return f"""{_PREFIX} SELECT ?telemetry ?value {{
+      VALUES ?telemetry {{ {nodes} }} ?telemetry st:last (?value) }}"""
+
+
+def _sparql(client: httpx.Client, stack: Stack, query: str, least: int) -> int:
+    """Return how many rows a query gives; there are at least so many."""
+    answer = client.post(
+        f"{stack.api}/sparql", data={"query": query}, headers={"Accept": "text/csv"}
+    )
+    rows = answer.raise_for_status().content.count(b"\n") - 1
+    assert rows >= 0.99 * least, f"{rows} rows: {answer.text[-500:]}"
+    return rows
+
+
+def _metricsql(client: httpx.Client, stack: Stack, step: int) -> int:
+    """Ask what the query by core asks; the second threads follow all first ones."""
+    cores = ",".join(f'"cpu{n + 64}","cpu{n}"' for n in range(64))
+    series = f'{METRIC.replace(".", "_")}{{hostname="{HOST}"}}[{step}s]'
+    query = f'avg by (instname) (label_map(rate({series}),"instname",{cores}))'
+    end = time.time()
+    form = {"query": query, "time": str(end), "nocache": "1"}
+    if step < MINUTES * 60:
+        form |= {"start": str(end - MINUTES * 60 + step), "end": str(end)}
+    form["step"] = f"{step}s"
+    path = "query_range" if "start" in form else "query"
+    answer = client.post(f"{stack.store}/api/v1/{path}", data=form)
+    return len(answer.raise_for_status().content)
+
+
+def _median(work: Callable[[], int]) -> tuple[float, int]:
+    """Return the median of the seconds of some rounds, after two others."""
+    found = [work(), work()]
+    seconds = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        found.append(work())
+        seconds.append(time.perf_counter() - started)
+    return statistics.median(seconds), found[-1]

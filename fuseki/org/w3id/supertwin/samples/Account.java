@@ -1,0 +1,56 @@
+package org.w3id.supertwin.samples;
+
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Why points are missing in each window, by the accounts that the bridges keep of hosts.
+ *
+ * <p>An account counts all points of a host, and is a series like others: see
+ * docs/reference/sampling.md.
+ */
+final class Account {
+    private static final String MISSING = "supertwin_bridge_points_missing";
+    private static final String EXPECTED = "supertwin_bridge_points_expected";
+    private static final String NO_ACCOUNT = "no account", UNKNOWN = "not in the account";
+
+    private record Window(String host, int step) {}
+
+    private final Map<Window, Map<String, Long>> reasons = new HashMap<>();
+    private final Set<Window> kept = new HashSet<>();
+
+    /** The request for the accounts of the hosts of a batch: missing points, and all others. */
+    static String query(Batch batch) {
+        long window = batch.common.range().windowMs();
+        return "union((" + increase(MISSING, batch, window) + ") > 0,"
+                + increase(EXPECTED, batch, window) + ")";
+    }
+
+    private static String increase(String series, Batch batch, long window) {
+        return Function.INCREASE.expression(Selector.ofHosts(series, batch.hosts()), window, 0);
+    }
+
+    void add(Map<String, String> labels, int step, double points) {
+        Window window = new Window(labels.get("hostname"), step);
+        String reason = labels.get("instname");
+        kept.add(window);
+        if (reason != null)
+            reasons.computeIfAbsent(window, any -> new TreeMap<>()).put(reason,
+                    Math.round(points));
+    }
+
+    /** The reasons in a window, with the number of points that each host lacks for it. */
+    String why(String host, int step) {
+        Window window = new Window(host, step);
+        if (!kept.contains(window))
+            return NO_ACCOUNT;
+        Map<String, Long> found = reasons.get(window);
+        if (found == null)
+            return UNKNOWN;
+        return String.join(", ", found.entrySet().stream()
+                .map(one -> one.getKey() + " " + one.getValue()).toList());
+    }
+}
