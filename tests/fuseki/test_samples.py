@@ -39,10 +39,9 @@ def test_raw_samples_of_texts_are_texts(samples: Samples) -> None:
 def test_function_may_be_written_before_the_pattern_that_binds_its_subject(
     samples: Samples,
 ) -> None:
-    patterns = ["?t st:last (?value)", '?t st:samplerName "mem.util.free"']
-    patterns.append("?t a st:SWTelemetry")
+    patterns = ["?t st:last (?value)", '?t st:instname "cpu0"', "?t a st:SWTelemetry"]
     orders = [" . ".join(each) for each in permutations(patterns)]
-    assert [samples.rows(each, "?value") for each in orders] == [[[600.5]]] * 6
+    assert [samples.rows(each, "?value") for each in orders] == [[[6000]]] * 6
 
 
 def test_process_is_found_without_a_node(samples: Samples) -> None:
