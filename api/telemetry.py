@@ -19,7 +19,8 @@ from api.series import SeriesInfo
 from api.services import Services, Use
 from api.twin import CHART_OPTIONS, Segment, accepted, decoded, node_response
 from core.errors import ApiError, NotFoundError
-from core.stores.series_store import StoredSample, StoreError
+from core.stores.errors import StoreError
+from core.stores.series_store import StoredSample
 from ingest.describe.plan import COUNTER_PREFIX
 from ontology.iris import NO_INSTANCE
 from ontology.terms import QUDT, ST

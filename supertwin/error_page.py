@@ -53,7 +53,6 @@ MEANINGS = {
     "export-failed": "A store was unreachable while a run was exported",
     "no-address": "No ssh address of the host is known",
     "not-running": "The stack does not run",
-    "observation-failed": "The record of a run cannot be read",
     "plan-exists": "The host has a plan of this name",
     "plan-removed": "The plan was removed while it was added",
     "port-taken": "Another process listens at a port of the stack",

@@ -16,7 +16,8 @@ import orjson
 
 from api.dashboards.steps import TimeGrid
 from core.errors import ApiError
-from core.stores.series_store import SeriesStore, StoreError
+from core.stores.errors import StoreError
+from core.stores.series_store import SeriesStore
 from dashboards.spec import Component, Panel
 from ontology.selectors import escaped
 

@@ -21,7 +21,7 @@ from api.processes.seen import Sighting, Sightings
 from api.services import Services, Use
 from api.twin import OPTIONS, Segment, accepted, decoded, node_response
 from core.errors import ApiError, NotFoundError
-from core.stores.series_store import StoreError
+from core.stores.errors import StoreError
 from ingest.describe.process import (
     describe_process,
     describe_telemetry,

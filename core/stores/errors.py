@@ -1,4 +1,4 @@
-"""Errors of the graph store, for commands and for clients of the API.
+"""Errors of the stores, for commands and for clients of the API.
 
 QueriesError                     also the root of the errors of saved queries
 └── EndpointError                502: the graph store gave no usable answer
@@ -15,6 +15,7 @@ QueriesError                     also the root of the errors of saved queries
         ├── TooManySamplesError  413
         ├── SeriesRefusedError   502: the series store refuses a request
         └── SeriesAwayError      503: the series store is away
+StoreError                       503: the series store gave no usable answer
 """
 
 from collections.abc import Mapping
@@ -26,6 +27,17 @@ class QueriesError(SuperTwinError):
     """Root of the errors about queries; its text is one line with the fix."""
 
     exit_code = USER_CAN_FIX
+
+
+class StoreError(ApiError):
+    """The series store gave no usable answer."""
+
+    code = "store-away"
+    status = 503
+
+    def __init__(self, reason: str) -> None:
+        title = "The series store is unreachable"
+        super().__init__(self.status, self.code, title, reason)
 
 
 class EndpointError(QueriesError, ApiError):
@@ -127,7 +139,7 @@ class SeriesAwayError(SamplesError):
     headers = {"Retry-After": "5"}  # noqa: RUF012
 
     def __init__(self, detail: str) -> None:
-        self.code = "store-away"  # that of StoreError, which imports httpx
+        self.code = StoreError.code
         super().__init__(detail)
 
 

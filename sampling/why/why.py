@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from core.errors import ApiError
 from core.stores.clients import Clients
-from core.stores.series_store import StoredSample, StoreError
+from core.stores.errors import StoreError
+from core.stores.series_store import StoredSample
 from ontology.iris import series_name
 from ontology.selectors import escaped, pattern, selector, series_labels
 from queries.catalogue import saved_query

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from api.access.local_api import LocalApi, read_local_api
-from core.errors import PROBLEM_TYPES, SuperTwinError, UserError
+from core.errors import PROBLEM_TYPES, NotRunningError, SuperTwinError, UserError
 from core.stores.http_connection import BROKEN, HttpConnection, lines
 
 _SECONDS = 60.0
@@ -43,7 +43,7 @@ class ApiClient:
         if local is None:
             raise ApiUnavailableError(
                 f"no SuperTwin of yours runs in {home}: `make up` starts one",
-                code="not-running",
+                code=NotRunningError.code,
             )
         self._local, self._connection = local, _connection(local)
 
