@@ -32,14 +32,21 @@ class SuperTwinError(Exception):
     """Root of all errors; the text is one line that names the thing and the fix.
 
     Only subclasses with a ``code`` are raised. It is stable: scripts and other code
-    react to it. ``status`` answers a request that failed because of it; ``lines`` say
+    react to it. ``title`` says what the code means: the first sentence of the class
+    that has it. ``status`` answers a request that failed because of it; ``lines`` say
     more.
     """
 
     code: str
+    title: str
     exit_code = FAILED
     status = 502
     lines: Sequence[str] = ()
+
+    def __init_subclass__(cls) -> None:
+        if "code" in vars(cls):
+            first, _, _ = (cls.__doc__ or "").partition("\n\n")
+            cls.title = " ".join(first.split()).removesuffix(".")
 
     def __init__(self, *text: object, code: str = "") -> None:
         super().__init__(*text)
@@ -121,6 +128,24 @@ class NotFoundError(ApiError):
 
     def __init__(self, code: str, title: str, detail: str, **members: Any) -> None:
         super().__init__(404, code, title, detail, **members)
+
+
+def api_error(
+    error: SuperTwinError,
+    status: int | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    **members: Any,
+) -> ApiError:
+    """The answer to a request that fails because of an error, by default its status."""
+    return ApiError(
+        status or error.status,
+        error.code,
+        error.title,
+        str(error),
+        headers=headers,
+        **members,
+    )
 
 
 def error_lines(error: Exception) -> list[str]:

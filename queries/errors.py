@@ -27,7 +27,7 @@ class UnknownQueryError(QueriesError):
 
 
 class ParameterError(QueriesError):
-    """A parameter that a saved query lacks, or a value that does not fit.
+    """A parameter is unknown or given twice, or its value does not fit.
 
     ``problem`` is the text without the name of the parameter.
     """

@@ -44,8 +44,7 @@ class ExpressionError(ApiError):
     status = 502
 
     def __init__(self, reason: str) -> None:
-        title = "The store rejects a panel"
-        super().__init__(self.status, self.code, title, reason)
+        super().__init__(self.status, self.code, self.title, reason)
 
 
 @dataclass(frozen=True)
