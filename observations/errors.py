@@ -16,10 +16,28 @@ class CpusTakenError(ObservationError):
 
 
 class LaunchError(ObservationError):
-    """A command could not be started, or contact with its runner was lost."""
+    """A command could not be started."""
 
     code = "launch-failed"
     exit_code = USER_CAN_FIX
+
+
+class RunLostError(LaunchError):
+    """Contact with the runner of a run was lost."""
+
+    code = "run-lost"
+
+
+class RunInterruptedError(ObservationError):
+    """SuperTwin was stopped or killed during a run."""
+
+    code = "run-interrupted"
+
+
+class CpusSharedError(ObservationError):
+    """Another run uses the same CPUs, so the measurements influence each other."""
+
+    code = "cpus-shared"
 
 
 class NotCountedError(ObservationError):
@@ -54,7 +72,7 @@ class CrateError(ObservationError):
 
 
 class UnknownRunError(UserError):
-    """No recorded run or group has this id."""
+    """No run or group has this id."""
 
     code = "no-such-observation"
     status = 404

@@ -193,7 +193,7 @@ def _follow_events(events: Iterable[Mapping[str, Any]]) -> Printed:
 
 def _check_ended(closed: Mapping[str, Any]) -> None:
     if closed["problem"]:
-        raise LaunchError(str(closed["problem"]))
+        raise LaunchError(str(closed["problem"]), code=closed["errorCode"])
     for run in closed["runs"]:
         if run["outcome"] != "completed":
             raise BenchmarkError(f"{likwid.PROGRAM} {run['outcome']}: {run['node']}")

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ApiError, api_error
+from core.errors import ApiError, api_error, error_code
 from observations.errors import UnknownRunError
 from ontology.iris import Iris
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def session_document(iris: Iris, session: "RunSession") -> dict[str, Any]:
     """Return the state of a session that runs or ended recently."""
-    spec = session.run_request.spec
+    spec, problem = session.run_request.spec, session.status.problem
     return {
         "id": session.id,
         "host": spec.host,
@@ -29,7 +29,8 @@ def session_document(iris: Iris, session: "RunSession") -> dict[str, Any]:
             for id_, run in zip(session.repetitions.ids, session.runs, strict=False)
         ],
         "events": session.repetitions.event_count,
-        "problem": session.status.problem or None,
+        "problem": str(problem) if problem else None,
+        "errorCode": error_code(problem) if problem else None,
         "notes": session.notes,
     }
 

@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
+from core.errors import error_code
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from core.stores.errors import QueriesError
+from observations.errors import NotRecordedError
 from observations.record import Observation, plan_of
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.host_queues import HostQueues
@@ -78,10 +80,11 @@ class RunRecorder:
         """Read all counters now."""
         return self._sampling.snapshot()
 
-    def record(self, run: Repetition) -> None:
-        """Record a run that has ended, unless it is recorded."""
+    def record(self, run: Repetition, problem: Exception | None = None) -> None:
+        """Record a run, unless it is recorded; ``problem`` ended it early."""
         if not run.is_recorded:
-            self._submit(partial(self._record, run))
+            code = error_code(problem) if problem else ""
+            self._submit(partial(self._record, run, code))
 
     def release(self, runs: Sequence[Repetition]) -> None:
         """Release everything once these runs, all of the session, are recorded."""
@@ -99,17 +102,18 @@ class RunRecorder:
             slower = slower_sources(self._settings, twin, spec.host, plan)
             self.notes = [*notes(slower, spec.period_ms)]
 
-    def _record(self, run: Repetition) -> None:
+    def _record(self, run: Repetition, problem_code: str) -> None:
         try:
-            self._write(run)
+            self._write(run, problem_code)
         except Exception as error:
             _LOG.exception("observation %s is not recorded", run.id)
-            self._status.problem = f"{run.id} is not recorded: {error}"
+            text = f"{run.id} is not recorded: {error}"
+            self._status.problem = NotRecordedError(text)
 
-    def _write(self, run: Repetition) -> None:
+    def _write(self, run: Repetition, problem_code: str) -> None:
         """Write the graph of a run once all samples have arrived.
 
-        Raises ObservationError and the errors of the stores.
+        Raises NotRecordedError and the errors of the stores.
         """
         result, snapshots, sampling = run.result, run.snapshots, self._sampling
         summaries = sampling.summaries(result, snapshots, run.log.pids.keys())
@@ -120,6 +124,7 @@ class RunRecorder:
             {metric.name: metric.iri for metric in sampling.metrics},
             summaries,
             sampling.derived(result, snapshots, summaries),
+            problem_code,
         )
         with dataset(self._settings, "twin") as twin:
             keep_observation(observation, twin, Iris(self._settings.base))
@@ -131,7 +136,7 @@ class RunRecorder:
             self._sampling.stop()
         except Exception as error:
             _LOG.exception("observation %s leaves a plan behind", self._id)
-            self._status.problem = self._status.problem or str(error)
+            self._status.problem = self._status.problem or error
         else:
             then()
 

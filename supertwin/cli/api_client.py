@@ -34,16 +34,16 @@ class ApiClient:
     """One connection to the API of a state folder, reopened when it breaks.
 
     A restarted API has another key, which is then read again. Methods raise
-    ApiAnswerError and ApiUnavailableError.
+    ApiAnswerError and ApiUnavailableError; without a running API, NotRunningError is
+    raised.
     """
 
     def __init__(self, home: Path) -> None:
         self._home = home
         local = read_local_api(home)
         if local is None:
-            raise ApiUnavailableError(
-                f"no SuperTwin of yours runs in {home}: `make up` starts one",
-                code=NotRunningError.code,
+            raise NotRunningError(
+                f"no SuperTwin of yours runs in {home}: `make up` starts one"
             )
         self._local, self._connection = local, _connection(local)
 

@@ -99,7 +99,7 @@ def test_launched_run_that_is_refused_leaves_no_secret(stack: Stack) -> None:
     with operator(stack, "refused") as client:
         run = begun(client, "no-such-command", env={"API_KEY": secret})
         received = followed(client, run["id"])
-    assert "there is no command 'no-such-command'" in received[-1]["problem"]
+    assert received[-1]["errorCode"] == "launch-failed"
     wait_until(lambda: not holding(stack.home, secret), what="nothing is kept")
 
 
