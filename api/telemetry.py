@@ -106,7 +106,10 @@ async def _refusal(services: Services, found: SeriesInfo) -> ApiError | None:
         detail = f"no metric {metric} in the catalogue; see /queries/telemetry/metrics"
         return api_error(UnknownMetricError(detail), 404)
     if not known.exposed and not found.explicit_type:
-        detail = f"metric {metric} is known, but host {found.host!r} does not expose it"
+        detail = (
+            f"host {found.host!r} does not expose metric {metric}: "
+            "`supertwin why` explains it"
+        )
         return NotFoundError("not-exposed", "Metric not exposed", detail)
     if found.instance is None and known.domain:
         names = await series.instances(services.graph, services.iris, found)

@@ -130,7 +130,10 @@ def _pair(
     if row["value"] is None:
         raise NotCountedError(f"{run}: {row['reason']}")
     if float(row["dutycycle"]) < _ALWAYS:
-        raise NotCountedError(f"{run}: {role} shared its counter with other events")
+        raise NotCountedError(
+            f"{run}: {role} shared its counter with other events: remove the "
+            "plans that count them"
+        )
     return AccuracyPair(run, work.done[role], float(row["value"]))
 
 
@@ -177,7 +180,9 @@ def _check_place(printed: Printed, cpus: Sequence[int]) -> None:
     """Check that a kernel ran on the given CPUs, the only ones that were counted."""
     for text in printed.values():
         if (cpu := read_work(text).cpu) not in cpus:
-            raise BenchmarkError(f"{likwid.PROGRAM} ran on CPU {cpu}, not on {cpus}")
+            raise BenchmarkError(
+                f"{likwid.PROGRAM} ran on CPU {cpu}, not on {cpus}: report this defect"
+            )
 
 
 def _follow_events(events: Iterable[Mapping[str, Any]]) -> Printed:
@@ -196,7 +201,9 @@ def _check_ended(closed: Mapping[str, Any]) -> None:
         raise LaunchError(str(closed["problem"]), code=closed["errorCode"])
     for run in closed["runs"]:
         if run["outcome"] != "completed":
-            raise BenchmarkError(f"{likwid.PROGRAM} {run['outcome']}: {run['node']}")
+            raise BenchmarkError(
+                f"{likwid.PROGRAM} {run['outcome']}: {run['node']} has its output"
+            )
 
 
 def lines(found: Iterable[Accuracy]) -> list[str]:

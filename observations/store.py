@@ -25,4 +25,4 @@ def keep_observation(observation: Observation, twin: Endpoint, iris: Iris) -> No
 def check_shapes(triples: Triples, twin: Endpoint) -> None:
     """Raise NotRecordedError if triples violate the shapes."""
     if fault := first_fault(triples, twin):
-        raise NotRecordedError(f"it cannot be recorded as it is: {fault}")
+        raise NotRecordedError(f"it violates the shapes ({fault}): report this defect")

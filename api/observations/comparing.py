@@ -165,7 +165,9 @@ async def _series(
     nodes = [run for runs in first for run in runs]
     known = await find_metrics(services.graph, nodes)
     if metric not in known:
-        detail = f"none of these runs has a summary of {metric[:80]!r}"
+        detail = (
+            f"no run measured {metric[:80]!r}; see /queries/observations/statistics"
+        )
         raise api_error(NotMeasuredError(detail))
     spans = await asyncio.gather(*(find_span(services, _id(run)) for run in nodes))
     longest = max(span.seconds for span in spans)

@@ -97,7 +97,10 @@ async def _read(
 ) -> bytes:
     runs = [run for run in await _runs(services, id_, metric) if run.measured]
     if not runs:
-        detail = f"run {id_[:80]} has no summary of {metric[:80]!r}"
+        detail = (
+            f"run {id_[:80]} did not measure {metric[:80]!r}: "
+            "see /queries/observations/statistics"
+        )
         raise api_error(NotMeasuredError(detail))
     _check_size(sum(len(run.measured) for run in runs), points)
     grid = _grid(runs, start, end, points)

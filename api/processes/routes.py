@@ -162,7 +162,7 @@ async def _ended(
     if at is None and not exact:
         at = await _last_sample(services, host, pid)
     if at is None:
-        detail = f"{host} has no process {pid}, and none with that number was seen"
+        detail = f"{host} has no process {pid}, and none was seen: `ps -e` lists all"
         return api_error(UnknownProcessError(detail))
     text = at.isoformat(timespec="seconds").replace("+00:00", "Z")
     called = f" ({name})" if name else ""

@@ -83,7 +83,7 @@ class SeriesStore:
             result: list[dict[str, Any]] = response.json()["data"]["result"]
         except (ValueError, KeyError, TypeError):
             raise StoreError(
-                f"VictoriaMetrics at {self.url} answered with no result"
+                f"VictoriaMetrics at {self.url} answered with no result; ask again"
             ) from None
         return result
 
@@ -101,7 +101,8 @@ class SeriesStore:
         response = await self._send("GET", path, params=parameters)
         if response.status_code != 200:
             raise StoreError(
-                f"VictoriaMetrics at {self.url} answered with {response.status_code}"
+                f"VictoriaMetrics at {self.url} answered with {response.status_code}; "
+                "see `make status`"
             )
         return response
 

@@ -26,6 +26,7 @@ from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.run import Row, saved_rows
 
+_NONE = "`supertwin baseline set` makes one"
 _LONGEST_NAME = 100
 
 
@@ -128,7 +129,7 @@ def _rows_of(twin: Endpoint, name: str) -> list[Row]:
     rows = baseline_rows(twin, name)
     if not rows:
         names = sorted({row["name"] for row in baseline_rows(twin)})
-        known = f"there is {', '.join(names[:5])}" if names else "there is none"
+        known = f"there is {', '.join(names[:5])}" if names else _NONE
         raise UnknownBaselineError(f"no baseline {name[:80]!r}; {known}")
     return rows
 

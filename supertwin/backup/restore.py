@@ -100,7 +100,7 @@ def _load(quads: Path, folder: Path) -> None:
     )
     if done.returncode:
         why = _reason(done.stderr) or f"exit status {done.returncode}"
-        raise RestoreError(f"{quads} was not loaded: {why}")
+        raise RestoreError(f"{quads} was not loaded ({why}): restore another backup")
 
 
 def _reason(output: str) -> str:

@@ -86,7 +86,9 @@ def compact_command(patience: float | None) -> None:
         try:
             asyncio.run(compaction.compact(settings, dataset, patience))
         except (OSError, ValueError) as error:
-            raise CompactionError(f"{dataset} not compacted: {error}") from error
+            raise CompactionError(
+                f"{dataset} not compacted ({error}): see log/fuseki.log"
+            ) from error
         click.echo(f"{dataset} compacted")
 
 

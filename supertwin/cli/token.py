@@ -84,10 +84,11 @@ def check_command() -> None:
     token = known.get(sent.id)
     if token is None or not tokens.proves(token, sent.secret):
         raise tokens.TokenRefusedError(
-            "it is not a token of this installation, or was revoked"
+            "it is not a token of this installation, or was revoked: `supertwin token "
+            "add` makes one"
         )
     if why := token.refusal(time.time()):
-        raise tokens.TokenRefusedError(why)
+        raise tokens.TokenRefusedError(f"{why}: `supertwin token add` makes one")
     click.echo(f"{token.name} is {token.role} {_end(token.expires)}")
 
 

@@ -117,7 +117,10 @@ def _wait_until_healthy(
         if over:
             raise StartError(_why_it_ended(settings, state))
         time.sleep(_LOOK)
-    raise StartError(f"not all healthy after {_UP_WITHIN:.0f} s: {_ailing(settings)}")
+    raise StartError(
+        f"not all healthy after {_UP_WITHIN:.0f} s: {_ailing(settings)} "
+        f"(log: {settings.home / 'log'})"
+    )
 
 
 def _fresh_state(
