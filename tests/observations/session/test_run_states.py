@@ -46,7 +46,7 @@ def repeated(scene: Scene) -> None:
 
 def taken(scene: Scene) -> None:
     scene.manager._cpus.keep(HOST, (), "other")
-    with pytest.raises(CpusTakenError, match="wait for its end"):
+    with pytest.raises(CpusTakenError):
         scene.begin(wait=None)
 
 
