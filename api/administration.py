@@ -175,7 +175,7 @@ async def forget_run(request: Request, services: Use, id_: RunId) -> Response:
 
 async def _done(work: Callable[[], T]) -> T:
     """Run it in a thread; its exceptions become ApiErrors."""
-    with answered("Refused", "Nothing was changed"):
+    with answered():
         return await to_thread.run_sync(work)
 
 

@@ -71,5 +71,5 @@ def too_large(most: int, what: str) -> ApiError:
     # The rest of the body is not read.
     headers = {"Connection": "close"}
     return ApiError(
-        413, "body-too-large", f"The {what} is too large", detail, headers=headers
+        413, "body-too-large", "The body is too large", detail, headers=headers
     )

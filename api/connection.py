@@ -19,7 +19,7 @@ class ClientGoneError(ApiError):
 
     def __init__(self) -> None:
         detail = "the client disconnected"
-        super().__init__(self.status, self.code, "Client gone", detail)
+        super().__init__(self.status, self.code, self.title, detail)
 
 
 async def while_connected(request: Request, work: Awaitable[T]) -> T:

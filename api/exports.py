@@ -14,7 +14,7 @@ from rdflib import RDF, URIRef
 from api.connection import while_connected
 from api.services import Services, Use
 from api.threads import computed
-from core.errors import ApiError
+from core.errors import api_error
 from dtdl.errors import NotExportableError
 from dtdl.export import document, export
 from dtdl.source import queries
@@ -78,5 +78,4 @@ def _written(
     try:
         return b"".join(document(export(found, node, base, version)))
     except NotExportableError as error:
-        title = "Cannot be written as DTDL"
-        raise ApiError(409, error.code, title, str(error)) from None
+        raise api_error(error, 409) from None

@@ -7,6 +7,7 @@ import re
 from enum import Enum
 
 from core.errors import BadQueryError
+from core.stores.errors import QuerySyntaxError
 from queries.tokens import read_tokens
 
 _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
@@ -48,8 +49,8 @@ def read_form(text: str) -> ResultForm:
             form = _form(word, text, token.start)
     if form is None:
         raise BadQueryError(
-            "syntax-error",
-            "SPARQL syntax error",
+            QuerySyntaxError.code,
+            QuerySyntaxError.title,
             "the query holds none of SELECT, ASK, CONSTRUCT and DESCRIBE",
         )
     return form
@@ -66,8 +67,8 @@ def _form(word: str, text: str, position: int) -> ResultForm:
             "`supertwin ingest` changes the twin",
         )
     raise BadQueryError(
-        "syntax-error",
-        "SPARQL syntax error",
+        QuerySyntaxError.code,
+        QuerySyntaxError.title,
         f"found {word[:40]!r} {_place(text, position)}, expected SELECT, ASK, "
         "CONSTRUCT or DESCRIBE",
     )

@@ -6,7 +6,6 @@ same content.
 """
 
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
@@ -31,6 +30,14 @@ _HEADERS = {
 }
 # Codes of refusals by the framework, by HTTP status.
 _CODES = {404: UNKNOWN_PATH, 405: WRONG_METHOD}
+# Titles of the codes that no error of ours has.
+TITLES = {
+    UNKNOWN_PATH: "Nothing is served at this path",
+    WRONG_METHOD: "The path does not take the method",
+    BAD_REQUEST: "The request cannot be read",
+    INVALID: "The request does not fit the OpenAPI document",
+    INTERNAL: "A fault in SuperTwin: please report it",
+}
 # Renders a problem document, with these headers, for a client that prefers a page.
 Draw = Callable[[Request, Mapping[str, Any], Mapping[str, str]], Response | None]
 
@@ -61,7 +68,7 @@ class NotAcceptableError(ApiError):
         super().__init__(
             self.status,
             self.code,
-            "Not available in this format",
+            self.title,
             detail,
             headers={"Vary": "Accept"},
             available=available,
@@ -123,7 +130,6 @@ def answer(request: Request, error: ApiError, *, drawn: bool = False) -> Respons
 
 async def _http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
-    title = HTTPStatus(error.status_code).phrase
     detail = str(error.detail)
     if error.status_code == 404:
         detail = "unknown path; / links to all pages"
@@ -133,7 +139,7 @@ async def _http_exception(request: Request, error: Exception) -> Response:
         detail = f"{request.method} is not allowed; allowed: {headers['Allow']}"
     code = _CODES.get(error.status_code, BAD_REQUEST)
     status = error.status_code
-    return _document(request, status, title, detail, code=code, headers=headers)
+    return _document(request, status, TITLES[code], detail, code=code, headers=headers)
 
 
 def _allowed(request: Request) -> list[str]:
@@ -153,9 +159,9 @@ async def _invalid(request: Request, error: Exception) -> Response:
         f"{'.'.join(str(part) for part in item['loc'][1:])}: {item['msg']}"
         for item in error.errors()
     ]
-    return _document(request, 422, "Invalid request", "; ".join(found), code=INVALID)
+    return _document(request, 422, TITLES[INVALID], "; ".join(found), code=INVALID)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
     detail = "SuperTwin failed here; its log on stderr says where"
-    return _document(request, 500, "Internal error", detail, code=INTERNAL)
+    return _document(request, 500, TITLES[INTERNAL], detail, code=INTERNAL)

@@ -18,10 +18,10 @@ from api.query_text import check_host, query_text
 from api.services import Services, Use
 from api.sparql import SparqlRequest, read_pairs, response, run
 from api.web import query_page
-from core.errors import ApiError, NotFoundError
+from core.errors import ApiError, api_error
 from queries.binding import Param
 from queries.catalogue import SavedQuery, load_catalogue
-from queries.errors import ParameterError
+from queries.errors import ParameterError, UnknownQueryError
 from queries.run_ids import with_run_iris
 
 router = APIRouter(tags=["Saved queries"])
@@ -135,7 +135,7 @@ def _find(name: str) -> SavedQuery:
     near = difflib.get_close_matches(name[:100], found, n=5, cutoff=0.4)
     hint = f"near: {', '.join(near)}" if near else "/queries lists them"
     detail = f"no saved query {name[:100]!r}; {hint}"
-    raise NotFoundError("unknown-query", "Unknown query", detail, near=near)
+    raise api_error(UnknownQueryError(detail), near=near)
 
 
 def _given(query: SavedQuery, pairs: list[tuple[str, str]]) -> dict[str, str]:
@@ -167,8 +167,7 @@ def _first_invalid(
 
 
 def _bad_parameter(name: str, detail: str) -> ApiError:
-    title = "Invalid parameter"
-    return ApiError(400, "bad-parameter", title, detail, parameter=name[:100])
+    return api_error(ParameterError(detail), parameter=name[:100])
 
 
 def _listed(query: SavedQuery, base: str) -> dict[str, Any]:

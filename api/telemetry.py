@@ -18,9 +18,11 @@ from api.processes.instances import runs_as
 from api.series import SeriesInfo
 from api.services import Services, Use
 from api.twin import CHART_OPTIONS, Segment, accepted, decoded, node_response
-from core.errors import ApiError, NotFoundError
-from core.stores.series_store import StoredSample, StoreError
+from core.errors import ApiError, NotFoundError, api_error
+from core.stores.errors import StoreError
+from core.stores.series_store import StoredSample
 from ingest.describe.plan import COUNTER_PREFIX
+from ingest.errors import UnknownInstanceError, UnknownMetricError
 from ontology.iris import NO_INSTANCE
 from ontology.terms import QUDT, ST
 from queries.hosts import known_hosts, unknown_host
@@ -101,10 +103,13 @@ async def _refusal(services: Services, found: SeriesInfo) -> ApiError | None:
     if not found.host_known:
         return unknown_host(found.host, await known_hosts(services.graph))
     if known is None:
-        detail = f"no metric {metric} in the catalogue"
-        return NotFoundError("unknown-metric", "Unknown metric", detail)
+        detail = f"no metric {metric} in the catalogue; see /queries/telemetry/metrics"
+        return api_error(UnknownMetricError(detail), 404)
     if not known.exposed and not found.explicit_type:
-        detail = f"metric {metric} is known, but host {found.host!r} does not expose it"
+        detail = (
+            f"host {found.host!r} does not expose metric {metric}: "
+            "`supertwin why` explains it"
+        )
         return NotFoundError("not-exposed", "Metric not exposed", detail)
     if found.instance is None and known.domain:
         names = await series.instances(services.graph, services.iris, found)
@@ -117,10 +122,10 @@ async def _refusal(services: Services, found: SeriesInfo) -> ApiError | None:
     return None
 
 
-def _unknown_instance(found: SeriesInfo, hint: str) -> NotFoundError:
+def _unknown_instance(found: SeriesInfo, hint: str) -> ApiError:
     requested = NO_INSTANCE if found.instance is None else found.instance
     detail = f"metric {found.metric!r} has no instance {requested!r}; {hint}"
-    return NotFoundError("unknown-instance", "Unknown instance", detail)
+    return api_error(UnknownInstanceError(detail), 404)
 
 
 def _add_series(node: Node, found: SeriesInfo, services: Services) -> None:

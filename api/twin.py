@@ -20,7 +20,7 @@ from api.services import Services, Use
 from api.sparql import response
 from api.turtle import n_triples, turtle
 from api.web import pages
-from core.errors import NotFoundError
+from core.errors import ApiError, NotFoundError
 from ontology.iris import IdError, decode_id, encode_id
 from ontology.load import context
 from ontology.terms import ST
@@ -261,7 +261,7 @@ def _hosts_page(request: Request, services: Services, graph: Graph) -> Response:
     return pages.page("hosts.html", request, base, title="Hosts", hosts=hosts)
 
 
-async def _unknown(services: Services, iri: URIRef, host: str) -> NotFoundError:
+async def _unknown(services: Services, iri: URIRef, host: str) -> ApiError:
     if not host:
         detail = f"the twin says nothing about {iri}; /twin lists the hosts"
         return NotFoundError("not-in-twin", "Not in the twin", detail)

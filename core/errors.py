@@ -4,6 +4,10 @@ SuperTwinError      its subclasses set the code, the exit status and the HTTP st
 ├─ StartError       a child process does not come up; includes its last output
 ├─ SeriesError      the series store returns no points
 ├─ UserError        the user can fix it; the message says how
+│  ├─ NotRunningError    the stack does not run
+│  ├─ StateFolderError   the state folder cannot be used
+│  ├─ FileError          a file or folder cannot be read or written
+│  └─ DiskFullError      a disk is full
 ├─ ApiError         an error shown to a client (RFC 9457)
 │  ├─ BadQueryError    400
 │  ├─ NotFoundError    404
@@ -25,21 +29,29 @@ PROBLEM_TYPES = "https://w3id.org/supertwin/problem/"
 
 
 class SuperTwinError(Exception):
-    """Something failed that has no code of its own; the text says what.
+    """Root of all errors; the text is one line that names the thing and the fix.
 
-    The text is one line that names the thing and the fix. ``code`` is stable: scripts
-    and other code react to it. ``status`` answers a request that failed because of it;
-    ``lines`` say more.
+    Only subclasses with a ``code`` are raised. It is stable: scripts and other code
+    react to it. ``title`` says what the code means: the first sentence of the class
+    that has it. ``status`` answers a request that failed because of it; ``lines`` say
+    more.
     """
 
-    code = "failed"
+    code: str
+    title: str
     exit_code = FAILED
     status = 502
     lines: Sequence[str] = ()
 
+    def __init_subclass__(cls) -> None:
+        if "code" in vars(cls):
+            first, _, _ = (cls.__doc__ or "").partition("\n\n")
+            cls.title = " ".join(first.split()).removesuffix(".")
+
     def __init__(self, *text: object, code: str = "") -> None:
         super().__init__(*text)
-        self.code = code or self.code
+        if code:
+            self.code = code
 
 
 class StartError(SuperTwinError):
@@ -49,11 +61,34 @@ class StartError(SuperTwinError):
 
 
 class UserError(SuperTwinError):
-    """The user can fix this, and it has no code of its own; the text says how."""
+    """Root of errors that the user can fix; the text says how."""
 
-    code = "user-error"
     exit_code = USER_CAN_FIX
     status = 400
+
+
+class NotRunningError(UserError):
+    """The stack does not run."""
+
+    code = "not-running"
+
+
+class StateFolderError(UserError):
+    """The state folder cannot be used, or is open to other users."""
+
+    code = "bad-state-folder"
+
+
+class FileError(UserError):
+    """A file or folder cannot be read or written."""
+
+    code = FILE_ERROR
+
+
+class DiskFullError(UserError):
+    """A disk is full."""
+
+    code = DISK_FULL
 
 
 class SeriesError(SuperTwinError):
@@ -93,6 +128,24 @@ class NotFoundError(ApiError):
 
     def __init__(self, code: str, title: str, detail: str, **members: Any) -> None:
         super().__init__(404, code, title, detail, **members)
+
+
+def api_error(
+    error: SuperTwinError,
+    status: int | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    **members: Any,
+) -> ApiError:
+    """The answer to a request that fails because of an error, by default its status."""
+    return ApiError(
+        status or error.status,
+        error.code,
+        error.title,
+        str(error),
+        headers=headers,
+        **members,
+    )
 
 
 def error_lines(error: Exception) -> list[str]:

@@ -31,7 +31,7 @@ from dashboards.panels import DashboardContext, Draft, PanelRow, draw
 from dashboards.questions import Answer, BoundQuery
 from dashboards.spec import Component, Dashboard, Panel, Section
 from queries.catalogue import SavedQuery
-from queries.errors import ParameterError, UnknownHostError
+from queries.errors import HostNeededError, ParameterError, UnknownHostError
 from queries.natural_order import hosts_in_order, natural
 
 __all__ = ["Answer", "Batches", "BoundQuery", "build", "run", "run_all"]
@@ -133,9 +133,7 @@ def _build(found: Definition, host: str, base: str) -> Batches:
 def _first_questions(found: Definition, host: str) -> dict[str, BoundQuery]:
     """The first questions, each once; the key is the saved query's name."""
     if found.about_one_host and not host:
-        raise UnknownHostError(
-            f"dashboard {found.name} is about one host: name it", code="host-needed"
-        )
+        raise HostNeededError(f"dashboard {found.name} is about one host: name it")
     try:
         sound = [panel for panel in found.panels if not panel.problem]
         questions = {

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from rdflib import RDF
 
-from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from dtdl.export import document, export
@@ -13,12 +12,13 @@ from dtdl.nodes import Triple
 from dtdl.source import queries
 from ontology.iris import Iris
 from ontology.terms import ST
+from queries.errors import UnknownHostError
 
 _AT_ONCE = 3
 
 
 def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
-    """The twin of a host as a DTDL document; raises UserError without one."""
+    """The twin of a host as a DTDL document; raises UnknownHostError without."""
     iris = Iris(settings.base)
     found: set[Triple] = set()
     # Fuseki works on one query while the answer to another is read.
@@ -27,9 +27,8 @@ def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
             # The graph of a host has neither blank nodes nor literals as subjects.
             found.update((s, p, o) for s, p, o in answer.rows)  # type: ignore[misc]
     if (iris.host(host), RDF.type, ST.ComputeNode) not in found:
-        raise UserError(
+        raise UnknownHostError(
             f"no host {host!r} in the twin: `supertwin query inventory/hosts` lists "
-            "those that are",
-            code="unknown-host",
+            "those that are"
         )
     return document(export(found, iris.host(host), settings.base, version))

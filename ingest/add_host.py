@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.errors import UserError
 from core.linux.ssh.address import parse_address
 from core.settings.running import pmcd_address
 from core.settings.settings import Settings
 from core.stores.datasets import Progress, dataset
+from ingest.errors import AliasExistsError
 from ingest.host_name import check_host
 from ingest.load.register import Registration
 from ingest.loading import load_document
@@ -43,7 +43,7 @@ def add_host(
     """Probe a machine and load its twin and plan; return its name in the twin.
 
     If the machine cannot be probed or described, nothing is stored. Raises
-    AddressError, UserError, IngestError and what the stores raise.
+    AddressError, IngestError and what the stores raise.
     """
     where = _address(new.address)
     name = _name(settings, where, new.host)
@@ -78,15 +78,14 @@ def _name(settings: Settings, where: str, host: str) -> str | None:
 
 
 def _check_alias(settings: Settings, alias: str, host: str | None) -> None:
-    """Raise UserError if another host has the alias; a None host skips this."""
+    """Raise AliasExistsError if another host has the alias; a None host skips this."""
     if not alias or host is None:
         return
     for row in _called(settings, check_host(alias)):
         if row["host"] != host and row["by"] in ("hostname", "alias"):
-            raise UserError(
+            raise AliasExistsError(
                 f"{alias} is the {row['by']} of {row['host']} already: give another "
-                "--alias",
-                code="alias-exists",
+                "--alias"
             )
 
 

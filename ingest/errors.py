@@ -5,13 +5,21 @@ IngestError
 ├── ProbeDocumentError               a file without valid probe facts
 ├── BundleError                 a copy of a machine that is truncated or hostile
 ├── RemoteError                 a host refused the login, or sent no copy
-│   └── ConnectionLostError          the connection to it broke
+│   ├── ConnectionLostError     the connection to it broke
+│   └── RemoteSetupError        it lacks a program or setting
 ├── NotConformingError          a description that violates the shapes
 ├── OtherMachineError           the name belongs to another machine
 ├── PmuError                    a PMU model that libpfm4 does not know
 ├── RoleError                   a role or formula that cannot be read
+├── NoAddressError              no ssh address of a host is known
+├── AliasExistsError            another host has this name or alias
 ├── PlanRequestError            a sampling plan that no host can carry out
+│   ├── UnknownMetricError      the host has no metric of this name
+│   ├── UnknownInstanceError    the metric has no instance of this name
+│   ├── PlanExistsError         the host has a plan of this name
+│   └── NoSuchPlanError         the host has no plan of this name
 ├── ProcessNameError            a name or expression that cannot match a process
+├── UnknownProcessError         no process has this number or name
 ├── NoSuchStateError            a host was never in the requested state
 └── ProbeSourceError                 a source gave no facts
     ├── SourceMissingError      its tool, library or file is not on this machine
@@ -103,6 +111,13 @@ class ConnectionLostError(RemoteError):
     exit_code = FAILED
 
 
+class RemoteSetupError(RemoteError):
+    """A remote host lacks a program or setting that SuperTwin needs there."""
+
+    code = "remote-setup"
+    status = 400
+
+
 class NotConformingError(IngestError):
     """A description that violates the shapes.
 
@@ -142,10 +157,55 @@ class PlanRequestError(IngestError):
     status = 400
 
 
+class UnknownMetricError(PlanRequestError):
+    """The host has no metric of this name."""
+
+    code = "unknown-metric"
+
+
+class UnknownInstanceError(PlanRequestError):
+    """The metric has no instance of this name."""
+
+    code = "unknown-instance"
+
+
+class PlanExistsError(PlanRequestError):
+    """The host has a plan of this name."""
+
+    code = "plan-exists"
+
+
+class NoSuchPlanError(PlanRequestError):
+    """The host has no plan of this name."""
+
+    code = "no-such-plan"
+
+
+class NoAddressError(IngestError):
+    """No ssh address of the host is known."""
+
+    code = "no-address"
+    status = 400
+
+
+class AliasExistsError(IngestError):
+    """Another host has this name or alias."""
+
+    code = "alias-exists"
+    status = 400
+
+
 class ProcessNameError(IngestError):
     """A name or expression that cannot match a process."""
 
     code = "bad-process-name"
+
+
+class UnknownProcessError(IngestError):
+    """No process has this number or name."""
+
+    code = "unknown-process"
+    status = 404
 
 
 class NoSuchStateError(IngestError):

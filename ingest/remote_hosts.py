@@ -2,24 +2,23 @@
 
 from typing import Any
 
-from core.errors import UserError
 from core.linux.signals import signals_as_interrupt
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
+from ingest.errors import NoAddressError
 from ingest.remote.probe import Progress, probe_remote
 from queries.catalogue import saved_query
 from queries.names import LOCAL
 
 
 def address_of(twin: Endpoint, host: str) -> str:
-    """The address with which a host was added; raises UserError without one."""
+    """The address with which a host was added; raises NoAddressError without one."""
     rows = twin.select(saved_query("fleet/find").bind({})).values()
     found = [name for name, of, by, _ in rows if (of, by) == (host, "address")]
     if not found or found[0] == LOCAL:
-        raise UserError(
+        raise NoAddressError(
             f"no ssh address is known for {host}: add it with `supertwin add ssh://… "
-            f"--host {host}`",
-            code="no-address",
+            f"--host {host}`"
         )
     return str(found[0])
 

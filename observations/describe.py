@@ -55,6 +55,7 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
             **_request_properties(observation, iris),
             **_ran(observation.run),
             **_observed(observation.metrics),
+            ST.errorCode: observation.problem_code or None,
             ST.dashboard: dashboard_address(
                 iris, observation.spec.host, observation.run.span
             ),

@@ -1,12 +1,10 @@
 """Errors of observations; each message names the object and the fix."""
 
-from core.errors import USER_CAN_FIX, SuperTwinError
+from core.errors import USER_CAN_FIX, SuperTwinError, UserError
 
 
 class ObservationError(SuperTwinError):
-    """Root of the errors of this package."""
-
-    code = "observation-failed"
+    """Root of the errors of this package, except those that the user can fix."""
 
 
 class CpusTakenError(ObservationError):
@@ -18,10 +16,28 @@ class CpusTakenError(ObservationError):
 
 
 class LaunchError(ObservationError):
-    """A command could not be started, or contact with its runner was lost."""
+    """A command could not be started."""
 
     code = "launch-failed"
     exit_code = USER_CAN_FIX
+
+
+class RunLostError(LaunchError):
+    """Contact with the runner of a run was lost."""
+
+    code = "run-lost"
+
+
+class RunInterruptedError(ObservationError):
+    """SuperTwin was stopped or killed during a run."""
+
+    code = "run-interrupted"
+
+
+class CpusSharedError(ObservationError):
+    """Another run uses the same CPUs, so the measurements influence each other."""
+
+    code = "cpus-shared"
 
 
 class NotCountedError(ObservationError):
@@ -42,8 +58,58 @@ class RunnerEventError(ObservationError):
     code = "bad-event"
 
 
+class NotRecordedError(ObservationError):
+    """A run could not be recorded."""
+
+    code = "run-not-recorded"
+
+
 class CrateError(ObservationError):
     """A crate cannot be written or read."""
 
     code = "bad-crate"
     exit_code = USER_CAN_FIX
+
+
+class UnknownRunError(UserError):
+    """No run or group has this id."""
+
+    code = "no-such-observation"
+    status = 404
+
+
+class RunActiveError(UserError):
+    """The run has not ended."""
+
+    code = "run-active"
+
+
+class RunInBaselineError(UserError):
+    """The run belongs to a baseline."""
+
+    code = "run-in-baseline"
+
+
+class UnknownBaselineError(UserError):
+    """No baseline has this name."""
+
+    code = "unknown-baseline"
+
+
+class BaselineNameError(UserError):
+    """Not a valid name of a baseline."""
+
+    code = "bad-baseline-name"
+
+
+class NotComparableError(UserError):
+    """The runs cannot be judged by a baseline, or be one."""
+
+    code = "not-comparable"
+
+
+class NotMeasuredError(UserError):
+    """None of the runs measured this metric."""
+
+    code = "not-measured"
+    status = 404

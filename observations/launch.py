@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from observations.errors import LaunchError
+from observations.errors import RunLostError
 from observations.orphan_reaper import end_orphans
 
 RunnerEvent = Mapping[str, Any]
@@ -90,7 +90,7 @@ def events(running: RunnerHandle, uid: int | None = None) -> Iterator[RunnerEven
 
     ``uid`` is the user that the runner runs as, if it is not ours. If the runner ends
     without such an event, as when its host stops, end what is left of the command on
-    this machine and raise LaunchError.
+    this machine and raise RunLostError.
     """
     rest = b""
     started: RunnerEvent = {}
@@ -107,7 +107,7 @@ def events(running: RunnerHandle, uid: int | None = None) -> Iterator[RunnerEven
         end_orphans(started, last, uid)
     complaint = running.complaint()
     why = f": {complaint}" if complaint else ""
-    raise LaunchError(f"the run broke off before its command had ended{why}")
+    raise RunLostError(f"the run broke off before its command had ended{why}")
 
 
 def _event(line: bytes) -> RunnerEvent | None:

@@ -53,7 +53,9 @@ def read_work(printed: str) -> LikwidWork:
     values = {name: float(value) for name, value in _LINE.findall(printed)}
     threads = _THREAD.findall(printed)
     if len(threads) != 1:
-        raise BenchmarkError(f"{PROGRAM} does not name the one thread that it ran on")
+        raise BenchmarkError(
+            f"{PROGRAM} names no thread, or several: install likwid again"
+        )
     ((cpu, elements),) = threads
     try:
         updates = values["Iterations"] * int(elements)
@@ -65,5 +67,7 @@ def read_work(printed: str) -> LikwidWork:
             "Stores": values["Stores per update"] * updates,
         }
     except KeyError as error:
-        raise BenchmarkError(f"{PROGRAM} printed no {error.args[0]!r}") from None
+        raise BenchmarkError(
+            f"{PROGRAM} printed no {error.args[0]!r}: install likwid again"
+        ) from None
     return LikwidWork(done, int(cpu))

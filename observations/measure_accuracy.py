@@ -13,17 +13,24 @@ from platform import machine
 from shutil import which
 from typing import Any, Protocol
 
-from core.errors import SuperTwinError, UserError
 from core.settings.settings import Settings
+from core.settings.tools import NotInstalledError
 from core.stores.datasets import Progress
 from core.stores.endpoint import Endpoint
 from observations import likwid
 from observations.accuracy import Accuracy, AccuracyPair, accuracy_of, keep_accuracy
+from observations.errors import (
+    BenchmarkError,
+    LaunchError,
+    NotCountedError,
+    NotRecordedError,
+)
 from observations.likwid import LikwidWork, read_work
 from ontology.figures import figures
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 from sampling.counters.perfevent import prepare
+from sampling.errors import PerfeventError
 from sampling.events.choice import RoleFormula
 from sampling.events.event import PmuEvent
 
@@ -51,7 +58,7 @@ class Api(Protocol):
 def judged_events(twin: Endpoint, host: str) -> dict[str, PmuEvent]:
     """Return the event of each role that can be measured on a host.
 
-    Raises UserError with the reason if there is none.
+    Raises PerfeventError with the reason if there is none.
     """
     names = [name for either in WANTED for name in either]
     choice = prepare(twin, host, names, (), multiplex=True).choice
@@ -60,8 +67,7 @@ def judged_events(twin: Endpoint, host: str) -> dict[str, PmuEvent]:
     found = {name: formulas[name].terms[0][1] for name in chosen if name}
     if not found:
         why = choice.refused.get("Instructions") or "no role of it is one event"
-        text = f"accuracy needs hardware counters: {why}"
-        raise UserError(text, code="not-countable")
+        raise PerfeventError(f"accuracy needs hardware counters: {why}")
     return found
 
 
@@ -80,13 +86,12 @@ def measure(
 ) -> list[Accuracy]:
     """Run kernels on a host, measure its events' accuracy and store it in the graph.
 
-    Raises UserError if something is missing, and the errors of the API.
+    Raises PerfeventError, NotInstalledError, LaunchError and the errors of the API.
     """
     events = judged_events(twin, host)
     if host == settings.host and which(likwid.PROGRAM) is None:
-        raise UserError(
-            f"no {likwid.PROGRAM} here: {likwid.install_hint(machine())}",
-            code="not-installed",
+        raise NotInstalledError(
+            f"no {likwid.PROGRAM} here: {likwid.install_hint(machine())}"
         )
     found: list[Accuracy] = []
     for kernel in kernels:
@@ -107,7 +112,7 @@ def judge(
 ) -> Iterator[Accuracy]:
     """Compare what recorded runs counted with what they printed; ``runs`` is by id.
 
-    Raises SuperTwinError with the reason for a run that has no usable count.
+    Raises NotCountedError with the reason for a run that has no usable count.
     """
     works = {str(iris.observation(id_)): read_work(text) for id_, text in runs.items()}
     totals = {run: _totals(twin, run, [*events]) for run in works}
@@ -123,9 +128,12 @@ def _pair(
 ) -> AccuracyPair:
     row = totals[role]
     if row["value"] is None:
-        raise SuperTwinError(f"{run}: {row['reason']}")
+        raise NotCountedError(f"{run}: {row['reason']}")
     if float(row["dutycycle"]) < _ALWAYS:
-        raise SuperTwinError(f"{run}: {role} shared its counter with other events")
+        raise NotCountedError(
+            f"{run}: {role} shared its counter with other events: remove the "
+            "plans that count them"
+        )
     return AccuracyPair(run, work.done[role], float(row["value"]))
 
 
@@ -139,7 +147,7 @@ def _totals(twin: Endpoint, run: str, roles: Sequence[str]) -> dict[str, Any]:
         if found.keys() >= {*roles}:
             return found
         if time.monotonic() > until:
-            raise SuperTwinError(f"{run} is not recorded: see `supertwin status`")
+            raise NotRecordedError(f"{run} is not recorded: see `supertwin status`")
         time.sleep(_LOOK)
 
 
@@ -172,7 +180,9 @@ def _check_place(printed: Printed, cpus: Sequence[int]) -> None:
     """Check that a kernel ran on the given CPUs, the only ones that were counted."""
     for text in printed.values():
         if (cpu := read_work(text).cpu) not in cpus:
-            raise SuperTwinError(f"{likwid.PROGRAM} ran on CPU {cpu}, not on {cpus}")
+            raise BenchmarkError(
+                f"{likwid.PROGRAM} ran on CPU {cpu}, not on {cpus}: report this defect"
+            )
 
 
 def _follow_events(events: Iterable[Mapping[str, Any]]) -> Printed:
@@ -188,10 +198,12 @@ def _follow_events(events: Iterable[Mapping[str, Any]]) -> Printed:
 
 def _check_ended(closed: Mapping[str, Any]) -> None:
     if closed["problem"]:
-        raise UserError(str(closed["problem"]))
+        raise LaunchError(str(closed["problem"]), code=closed["errorCode"])
     for run in closed["runs"]:
         if run["outcome"] != "completed":
-            raise SuperTwinError(f"{likwid.PROGRAM} {run['outcome']}: {run['node']}")
+            raise BenchmarkError(
+                f"{likwid.PROGRAM} {run['outcome']}: {run['node']} has its output"
+            )
 
 
 def lines(found: Iterable[Accuracy]) -> list[str]:

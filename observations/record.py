@@ -171,7 +171,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Observation:
-    """One run and what was sampled during it; ``metrics`` maps PCP names to IRIs."""
+    """One run and what was sampled during it; ``metrics`` maps PCP names to IRIs.
+
+    ``problem_code`` is the code of the error that ended it early; empty if none did.
+    """
 
     id: str
     spec: RunSpec
@@ -179,6 +182,7 @@ class Observation:
     metrics: Mapping[str, str]
     summaries: Sequence[Summary]
     derived: Sequence[DerivedFigure] = ()
+    problem_code: str = ""
 
 
 def run_of(events: Sequence[RunnerEvent]) -> Run:

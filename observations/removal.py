@@ -6,12 +6,12 @@ import shutil
 from collections.abc import Sequence, Set
 from pathlib import Path
 
-from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.entailed import drop
 from observations.comparison.baselines import baseline_rows
-from observations.comparison.comparing import UnknownRunError, find_runs
+from observations.comparison.comparing import find_runs
+from observations.errors import RunActiveError, RunInBaselineError, UnknownRunError
 from observations.session.repetition import SPEC
 from observations.session.session_journal import open_requests, set_aside_path
 from ontology.iris import Iris
@@ -87,16 +87,13 @@ def _id(row: Row) -> str:
 def _check_over(settings: Settings, names: Set[str]) -> None:
     for id_, _ in open_requests(settings.home):
         if id_ in names:
-            raise UserError(
-                f"{id_} still runs: wait for its end, or cancel it", code="run-active"
-            )
+            raise RunActiveError(f"{id_} still runs: wait for its end, or cancel it")
 
 
 def _check_no_baseline(twin: Endpoint, runs: Set[str]) -> None:
     for row in baseline_rows(twin):
         if row["run"] in runs:
-            raise UserError(
+            raise RunInBaselineError(
                 f"{row['run']} is one of the baseline {row['name']}: "
-                f"`supertwin baseline remove {row['name']}` first",
-                code="run-in-baseline",
+                f"`supertwin baseline remove {row['name']}` first"
             )

@@ -13,7 +13,7 @@ from ingest.entailed import with_entailed
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from observations.describe import describe_observation
-from observations.errors import ObservationError
+from observations.errors import NotRecordedError
 from observations.record import Observation
 from ontology.iris import Iris
 from ontology.terms import ST
@@ -23,7 +23,7 @@ _DIGITS = 8
 
 
 def keep_observation(observation: Observation, twin: Endpoint, iris: Iris) -> None:
-    """Write an observation; raises ObservationError if it violates the shapes."""
+    """Write an observation; raises NotRecordedError if it violates the shapes."""
     triples = describe_observation(observation, iris)
     signs = signs_of_host(twin, iris.host(observation.spec.host))
     triples.link(iris.observation(observation.id), {ST.hostSign: signs})
@@ -33,9 +33,9 @@ def keep_observation(observation: Observation, twin: Endpoint, iris: Iris) -> No
 
 
 def check_shapes(triples: Triples, twin: Endpoint) -> None:
-    """Raise ObservationError if triples violate the shapes."""
+    """Raise NotRecordedError if triples violate the shapes."""
     if fault := first_fault(triples, twin):
-        raise ObservationError(f"it cannot be recorded as it is: {fault}")
+        raise NotRecordedError(f"it violates the shapes ({fault}): report this defect")
 
 
 def signs_of_host(twin: Endpoint, host: URIRef) -> list[str]:

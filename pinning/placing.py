@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from core.errors import ApiError
+from core.errors import api_error
 from core.stores.clients import Clients
 from pinning.answers import PinningInputs, address, ask
 from pinning.choose import choose
-from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
+from pinning.errors import PinningError, PolicyError
 from pinning.formats import find_format, write
 from pinning.hybrid import HybridRequest, Rank, lay_out, write_ranks
 from pinning.policy import read_policy
@@ -17,11 +17,6 @@ from pinning.tree import KINDS, Tree
 from queries.hosts import check_host
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
-_TITLES = {
-    PolicyError: "Cannot be read",
-    PlaceError: "Not on this host",
-    LimitError: "Cannot be met",
-}
 
 
 @dataclass(frozen=True)
@@ -55,8 +50,7 @@ async def place(
     except PinningError as error:
         # If the host is unknown, report only that.
         await check_host(clients, pin_request.host)
-        title = _TITLES[type(error)]
-        raise ApiError(error.status, error.code, title, str(error)) from None
+        raise api_error(error) from None
 
 
 async def _threads(

@@ -122,7 +122,9 @@ def _load(folder: Path) -> dict[str, SavedQuery]:
 def _paths(folder: Path) -> list[Path]:
     paths = sorted(folder.glob("*/*.rq"))
     if not paths:
-        raise CatalogueError(f"{folder} holds no saved query <group>/<name>.rq")
+        raise CatalogueError(
+            f"{folder} holds no saved query <group>/<name>.rq: reinstall SuperTwin"
+        )
     return paths
 
 
@@ -145,7 +147,9 @@ def parse_query(name: str, text: str) -> SavedQuery:
     form = query_form(tokens)
     columns = projection(tokens) if form == "select" else []
     if header.returns != columns:
-        raise CatalogueError(f"returns {header.returns} but projects {columns}")
+        raise CatalogueError(
+            f"returns {header.returns} but projects {columns}: make them equal"
+        )
     row = _parameter_row(header, tokens)
     return SavedQuery(
         name=name,
@@ -194,7 +198,9 @@ def _check_used(row: ValuesRow, tokens: list[SparqlToken]) -> None:
     for variable in row.variables:
         uses = [token for token in tokens if token.text[1:] == variable]
         if sum(token.kind == "variable" for token in uses) < 2:
-            raise CatalogueError(f"never uses its parameter ?{variable}")
+            raise CatalogueError(
+                f"never uses its parameter ?{variable}: use or remove it"
+            )
 
 
 def _check_defaults(row: ValuesRow, params: Mapping[str, Param]) -> None:

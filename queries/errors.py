@@ -5,6 +5,7 @@ QueriesError                in core.stores.errors
 ├── UnknownQueryError       no saved query has this name
 ├── ParameterError          a value does not fit its parameter
 ├── UnknownHostError        no host has this name
+│   └── HostNeededError     a host must be named
 ├── AmbiguousHostError      several hosts have it
 └── EndpointError           in core.stores.errors
 """
@@ -26,7 +27,7 @@ class UnknownQueryError(QueriesError):
 
 
 class ParameterError(QueriesError):
-    """A parameter that a saved query lacks, or a value that does not fit.
+    """A parameter is unknown or given twice, or its value does not fit.
 
     ``problem`` is the text without the name of the parameter.
     """
@@ -44,6 +45,13 @@ class UnknownHostError(QueriesError):
 
     code = "unknown-host"
     status = 404
+
+
+class HostNeededError(UnknownHostError):
+    """Name a host."""
+
+    code = "host-needed"
+    status = 400
 
 
 class AmbiguousHostError(QueriesError):

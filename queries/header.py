@@ -41,7 +41,7 @@ def parse_header(text: str) -> QueryHeader:
     keys = _load(text)
     missing = [key for key in _REQUIRED if key not in keys]
     if missing:
-        raise CatalogueError(f"header lacks {', '.join(missing)}")
+        raise CatalogueError(f"header lacks {', '.join(missing)}: add them")
     _only_known("header", keys, _REQUIRED + _OPTIONAL)
     return QueryHeader(
         title=_text("title", keys["title"]),
@@ -100,9 +100,9 @@ def _check_keys(keys: Sequence[yaml.Node]) -> None:
     seen: set[str] = set()
     for key in keys:
         if not isinstance(key, yaml.ScalarNode):
-            raise CatalogueError("header has a key that is not text")
+            raise CatalogueError("header has a key that is not text: quote it")
         if key.value in seen:
-            raise CatalogueError(f"{key.value} occurs twice in the header")
+            raise CatalogueError(f"{key.value} occurs twice in the header: keep one")
         seen.add(key.value)
 
 

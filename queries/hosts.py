@@ -5,11 +5,12 @@ from contextlib import suppress
 from rdflib import Graph
 from rdflib.namespace import RDF, RDFS
 
-from core.errors import NotFoundError
+from core.errors import ApiError, api_error
 from core.stores.clients import Clients
 from core.stores.fuseki import GraphStore
 from ontology.iris import IdError, stated
 from ontology.terms import ST
+from queries.errors import UnknownHostError
 from queries.natural_order import natural
 from queries.terms import iri_term, term
 
@@ -38,7 +39,7 @@ async def known_hosts(store: GraphStore) -> Graph:
 
 
 async def check_host(clients: Clients, host: str) -> None:
-    """Raise NotFoundError for a host that has no twin."""
+    """Raise ApiError for a host that has no twin."""
     with suppress(IdError):
         node = iri_term(clients.iris.host(host))
         is_known = f"SELECT * {{ {node} a {iri_term(ST.ComputeNode)} }}"
@@ -47,9 +48,9 @@ async def check_host(clients: Clients, host: str) -> None:
     raise unknown_host(host, await known_hosts(clients.graph))
 
 
-def unknown_host(host: str, known: Graph) -> NotFoundError:
+def unknown_host(host: str, known: Graph) -> ApiError:
     """A 404 error for a host that is not in the twin; it lists the known hosts."""
     names = sorted(map(str, known.objects(None, ST.hostname)), key=natural)
     shown = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
     detail = f"no host {host[:100]!r}; known: {shown or 'none, run `supertwin ingest`'}"
-    return NotFoundError("unknown-host", "Unknown host", detail)
+    return api_error(UnknownHostError(detail))

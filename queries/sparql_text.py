@@ -46,7 +46,7 @@ def check_prefixes(tokens: Sequence[SparqlToken]) -> None:
         if before.text.upper() == "PREFIX":
             declared.add(prefix)
         elif prefix not in declared:
-            raise CatalogueError(f"prefix {prefix}: is not declared")
+            raise CatalogueError(f"prefix {prefix}: is not declared: add a PREFIX line")
 
 
 def query_form(tokens: Sequence[SparqlToken]) -> str:
@@ -141,10 +141,14 @@ def _check_brackets(text: str, tokens: Sequence[SparqlToken]) -> None:
             not open_ or open_.pop().text != _PAIRS[token.text]
         ):
             line = _line(text, token.start)
-            raise CatalogueError(f"line {line}: {token.text!r} closes nothing")
+            raise CatalogueError(
+                f"line {line}: {token.text!r} closes nothing: remove it"
+            )
     if open_:
         line = _line(text, open_[-1].start)
-        raise CatalogueError(f"line {line}: {open_[-1].text!r} is never closed")
+        raise CatalogueError(
+            f"line {line}: {open_[-1].text!r} is never closed: close it"
+        )
 
 
 def _line(text: str, position: int) -> int:

@@ -5,13 +5,18 @@ BridgeError               its other subclasses are in sampler_bridge.errors
 ├── PerfeventError        a request cannot be counted, at all or on this host
 ├── PlanError             the plan cannot be read
 └── SourceDownError       a source does not answer now; another try may succeed
+UserError
+└── NoPmcdError           no PMCD runs where one is needed
 """
 
-from core.errors import SuperTwinError
+from core.errors import USER_CAN_FIX, SuperTwinError, UserError
 
 
 class BridgeError(SuperTwinError):
-    """Root of all errors of sampling."""
+    """A part of the bridge broke.
+
+    Also the root of all errors of sampling.
+    """
 
     code = "bridge-broken"
 
@@ -23,9 +28,17 @@ class MonitorError(BridgeError):
 
 
 class PerfeventError(BridgeError):
-    """A host's PMUs cannot count what is asked for."""
+    """A host cannot count the PMU events that are asked for."""
 
     code = "not-countable"
+    exit_code = USER_CAN_FIX
+    status = 400
+
+
+class NoPmcdError(UserError):
+    """No PMCD runs where one is needed."""
+
+    code = "no-pmcd"
 
 
 class PlanError(BridgeError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from api.problems import BAD_REQUEST, INVALID, UNKNOWN_PATH, WRONG_METHOD
+from api.problems import BAD_REQUEST, INVALID, TITLES, UNKNOWN_PATH, WRONG_METHOD
 from core.errors import (
     DISK_FULL,
     FAILED,
@@ -15,6 +15,8 @@ from core.errors import (
     USER_CAN_FIX,
     ApiError,
     BadQueryError,
+    DiskFullError,
+    FileError,
     NotFoundError,
     SuperTwinError,
 )
@@ -42,30 +44,6 @@ is that of a request that fails for this reason.
 """
 # Classes whose instances have no status among their arguments.
 _STATUSES = {NotFoundError: 404, BadQueryError: 400}
-# Of codes whose class or title does not say what they mean.
-MEANINGS = {
-    "alias-exists": "Another host has this name or alias",
-    "backup-exists": "The folder for a backup exists",
-    "bad-cgroup-list": "A pattern of cgroups, or the list of cgroups, cannot be read",
-    "bad-observation": "The request for a run contradicts itself or cannot be read",
-    "body-too-large": "The body of the request is too large",
-    "bridge-broken": "A part of the bridge broke",
-    "export-failed": "A store was unreachable while a run was exported",
-    "no-address": "No ssh address of the host is known",
-    "not-running": "The stack does not run",
-    "observation-failed": "The record of a run cannot be read",
-    "plan-exists": "The host has a plan of this name",
-    "plan-removed": "The plan was removed while it was added",
-    "port-taken": "Another process listens at a port of the stack",
-    "run-active": "The run has not ended",
-    "run-in-baseline": "The run belongs to a baseline",
-    "plan-too-costly": "The plan costs more than may be added without consent",
-    "token-exists": "A token has this name",
-    "token-refused": "The token is not of this installation, expired or was revoked",
-    "too-many-streams": "Too many live streams are open",
-    "unknown-baseline": "No baseline has this name",
-    "not-countable": "A host's PMUs cannot count what is asked for",
-}
 
 
 @dataclass(frozen=True)
@@ -79,24 +57,21 @@ class Occurrence:
 
 
 # Errors that are not exceptions of ours. A file that does not exist has exit status 2.
-_FILE = "A file cannot be read or written"
 _OTHERS = (
-    Occurrence(DISK_FULL, "A disk is full", FAILED, 502),
-    Occurrence(FILE_ERROR, _FILE, FAILED, 502),
-    Occurrence(FILE_ERROR, _FILE, USER_CAN_FIX, 502),
-    Occurrence(INTERNAL, "A fault in SuperTwin: please report it", FAILED, 500),
+    Occurrence(DISK_FULL, DiskFullError.title, FAILED, 502),
+    Occurrence(FILE_ERROR, FileError.title, FAILED, 502),
+    Occurrence(FILE_ERROR, FileError.title, USER_CAN_FIX, 502),
+    Occurrence(INTERNAL, TITLES[INTERNAL], FAILED, 500),
     Occurrence(
         BAD_USAGE,
         "Arguments or options that the command does not take",
         USER_CAN_FIX,
         None,
     ),
-    Occurrence(
-        INVALID, "The request does not fit the OpenAPI document", USER_CAN_FIX, 422
-    ),
-    Occurrence(UNKNOWN_PATH, "Nothing is served at this path", USER_CAN_FIX, 404),
-    Occurrence(WRONG_METHOD, "The path does not take the method", USER_CAN_FIX, 405),
-    Occurrence(BAD_REQUEST, "The request cannot be read", USER_CAN_FIX, 400),
+    Occurrence(INVALID, TITLES[INVALID], USER_CAN_FIX, 422),
+    Occurrence(UNKNOWN_PATH, TITLES[UNKNOWN_PATH], USER_CAN_FIX, 404),
+    Occurrence(WRONG_METHOD, TITLES[WRONG_METHOD], USER_CAN_FIX, 405),
+    Occurrence(BAD_REQUEST, TITLES[BAD_REQUEST], USER_CAN_FIX, 400),
 )
 
 
@@ -114,8 +89,7 @@ def all_occurrences() -> Iterator[Occurrence]:
         if "code" in vars(kind):
             status = kind.status
             exits = _exit_code(status) if issubclass(kind, ApiError) else kind.exit_code
-            meaning = MEANINGS.get(kind.code) or _first_sentence(kind)
-            yield Occurrence(kind.code, meaning, exits, status)
+            yield Occurrence(kind.code, kind.title, exits, status)
     yield from _OTHERS
     kinds = {kind.__name__: kind for kind in error_classes()}
     for path in _sources():
@@ -146,45 +120,46 @@ def _sources() -> list[Path]:
     return sorted(path for one in _FOLDERS for path in (CHECKOUT / one).rglob("*.py"))
 
 
-def _first_sentence(kind: type) -> str:
-    first = (kind.__doc__ or "").strip().split("\n\n")[0]
-    return " ".join(first.split()).removesuffix(".")
-
-
 def _given_in(
     tree: ast.Module, kinds: Mapping[str, type[SuperTwinError]]
 ) -> Iterator[Occurrence]:
-    """The codes that calls in a module give to an error."""
+    """The codes that calls in a module give to an answer of the API."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            kind = kinds.get(node.func.id)
-            if kind and issubclass(kind, ApiError):
-                yield from _of_answer(node, kind)
-            elif kind:
-                yield from _of_keyword(node, kind)
+        match node:
+            case ast.Call(
+                ast.Name("api_error"),
+                [ast.Call(ast.Name(name)), ast.Constant(int(status))],
+            ) if name in kinds:
+                yield _of_error(kinds[name], status)
+            case ast.Call(ast.Name(name), found) if name in kinds:
+                given = [_value(one, kinds) for one in found]
+                yield from _of_answer(kinds[name], given)
 
 
-def _of_answer(call: ast.Call, kind: type[ApiError]) -> Iterator[Occurrence]:
+def _of_error(kind: type[SuperTwinError], status: int) -> Occurrence:
+    """The code of an error that the API answers with another status."""
+    return Occurrence(kind.code, kind.title, _exit_code(status), status)
+
+
+def _of_answer(
+    kind: type[SuperTwinError], given: Sequence[object]
+) -> Iterator[Occurrence]:
     """The code among the arguments: status, code and title, or the last two."""
     status = _STATUSES.get(kind)
-    values = [None] * bool(status) + [_constant(one) for one in call.args]
-    match values[:3]:
-        case [number, str(code), title]:
+    match [*[None] * bool(status), *given][:3]:
+        case [number, str(code), title] if issubclass(kind, ApiError):
             status = number if isinstance(number, int) else status
-            meaning = MEANINGS.get(code) or str(title or "")
-            yield Occurrence(code, meaning, _exit_code(status or 400), status)
+            yield Occurrence(code, str(title or ""), _exit_code(status or 400), status)
 
 
-def _of_keyword(call: ast.Call, kind: type[SuperTwinError]) -> Iterator[Occurrence]:
-    for keyword in call.keywords:
-        code = _constant(keyword.value)
-        if keyword.arg == "code" and isinstance(code, str):
-            meaning = MEANINGS.get(code, "")
-            yield Occurrence(code, meaning, kind.exit_code, kind.status)
-
-
-def _constant(node: ast.expr) -> object:
-    return node.value if isinstance(node, ast.Constant) else None
+def _value(node: ast.expr, kinds: Mapping[str, type[SuperTwinError]]) -> object:
+    """A constant, or the code or title of a class; None for anything else."""
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.Attribute(ast.Name(name), attribute) if name in kinds:
+            return getattr(kinds[name], attribute)
+    return None
 
 
 def _exit_code(status: int) -> int:
@@ -192,10 +167,9 @@ def _exit_code(status: int) -> int:
 
 
 def _row(code: str, found: Sequence[Occurrence]) -> str:
-    meaning = next((one.meaning for one in found if one.meaning), "")
     exits = sorted({one.exit_code for one in found})
     statuses = sorted({one.status for one in found if one.status})
-    return f"| `{code}` | {meaning} | {_list(exits)} | {_list(statuses)} |\n"
+    return f"| `{code}` | {found[0].meaning} | {_list(exits)} | {_list(statuses)} |\n"
 
 
 def _list(numbers: Sequence[int]) -> str:

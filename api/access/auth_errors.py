@@ -1,8 +1,8 @@
 """The reasons for refusing access, and how to get it."""
 
 from api.access.token_file import TokenFileError
-from api.access.tokens import TokenRole
-from core.errors import ApiError
+from api.access.tokens import TokenRefusedError, TokenRole
+from core.errors import ApiError, api_error
 from core.settings.settings import Settings
 
 _BASIC = 'Basic realm="SuperTwin", charset="UTF-8"'
@@ -22,8 +22,7 @@ def unauthenticated(settings: Settings, role: TokenRole, wrong: str = "") -> Api
     headers = {"WWW-Authenticate": challenge}
     if not wrong:
         return ApiError(401, "token-needed", "A token is needed", fix, headers=headers)
-    title = "The token is not accepted"
-    return ApiError(401, "token-refused", title, f"{wrong}: {fix}", headers=headers)
+    return api_error(TokenRefusedError(f"{wrong}: {fix}"), headers=headers)
 
 
 def insufficient_role(name: str, role: TokenRole, needed: TokenRole) -> ApiError:
@@ -49,7 +48,7 @@ def cross_site() -> ApiError:
 
 def tokens_unreadable(error: TokenFileError) -> ApiError:
     """503: the tokens cannot be read, so nobody can be authenticated."""
-    return ApiError(503, error.code, "The tokens cannot be read", str(error))
+    return api_error(error, 503)
 
 
 def has_account(settings: Settings) -> bool:

@@ -83,6 +83,19 @@ class TokenError(UserError):
     code = "bad-token"
 
 
+class TokenExistsError(TokenError):
+    """A token has this name."""
+
+    code = "token-exists"
+
+
+class TokenRefusedError(TokenError):
+    """The token is not of this installation, expired or was revoked."""
+
+    code = "token-refused"
+    status = 401
+
+
 class UnknownTokenError(TokenError):
     """No token has this name."""
 
@@ -118,10 +131,9 @@ def add_token(home: Path, name: str, role: TokenRole, expires: int | None) -> st
         )
     with _changing(home) as tokens:
         if any(token.name == name for token in tokens):
-            raise TokenError(
+            raise TokenExistsError(
                 f"there is a token {name} already: give another name, or `supertwin "
-                f"token revoke {name}` first",
-                code="token-exists",
+                f"token revoke {name}` first"
             )
         if len(tokens) >= _MOST_TOKENS:
             raise TokenError(f"there are {len(tokens)} tokens: revoke some first")

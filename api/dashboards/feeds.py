@@ -57,8 +57,13 @@ class Feeds:
             raise ApiError(503, "stopping", "Stopping", detail, headers=_LATER)
         if self.streams >= MAX_STREAMS and not self._end_stream_of_busiest(client):
             detail = f"{MAX_STREAMS} live streams are open; close a page and try again"
-            title = "Too many live streams"
-            raise ApiError(503, "too-many-streams", title, detail, headers=_LATER)
+            raise ApiError(
+                503,
+                "too-many-streams",
+                "Too many live streams",
+                detail,
+                headers=_LATER,
+            )
         shown = spec.dashboard
         key = (shown.name, shown.host, component.id if component else "", step)
         feed = self._running.get(key)

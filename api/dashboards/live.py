@@ -30,7 +30,7 @@ from api.dashboards.watcher import (
 )
 from api.services import Services, Use
 from core.errors import ApiError
-from core.stores.series_store import StoreError
+from core.stores.errors import StoreError
 
 router = APIRouter(tags=["Dashboards"])
 

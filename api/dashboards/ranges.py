@@ -16,7 +16,8 @@ import orjson
 
 from api.dashboards.steps import TimeGrid
 from core.errors import ApiError
-from core.stores.series_store import SeriesStore, StoreError
+from core.stores.errors import StoreError
+from core.stores.series_store import SeriesStore
 from dashboards.spec import Component, Panel
 from ontology.selectors import escaped
 
@@ -43,8 +44,7 @@ class ExpressionError(ApiError):
     status = 502
 
     def __init__(self, reason: str) -> None:
-        title = "The store rejects a panel"
-        super().__init__(self.status, self.code, title, reason)
+        super().__init__(self.status, self.code, self.title, reason)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import orjson
 from anyio import to_thread
 
 from api.dashboards.twin_state import TwinState, read_state
-from core.errors import ApiError, NotFoundError
+from core.errors import ApiError, NotFoundError, api_error
 from core.settings.settings import Settings
 from core.stores.errors import (
     AccountRefusedError,
@@ -24,10 +24,10 @@ from core.stores.results import read_rows
 from core.stores.sparql_dataset import JSON_RESULTS
 from dashboards.build import Answer, Batches, BoundQuery, build
 from dashboards.catalogue import Definition, definition
-from dashboards.errors import DashboardError, UnknownDashboardError
+from dashboards.errors import DashboardError
 from dashboards.spec import Component, Dashboard, Panel
 from ontology.iris import Iris
-from queries.errors import UnknownHostError
+from queries.errors import HostNeededError, UnknownHostError
 
 # How many queries of one dashboard the graph store runs at the same time.
 _AT_ONCE = 4
@@ -213,22 +213,18 @@ def known(name: str) -> Definition:
 
 def as_problem(error: DashboardError | UnknownHostError) -> ApiError:
     """Convert an error of a dashboard to an answer for the client."""
-    if isinstance(error, UnknownDashboardError):
-        return NotFoundError(error.code, "Unknown dashboard", str(error))
-    if isinstance(error, UnknownHostError):
-        return NotFoundError(error.code, "Unknown host", str(error))
-    return ApiError(500, error.code, "A dashboard is broken", str(error))
+    return api_error(error, 500 if error.status > 500 else None)
 
 
-def unknown_host(host: str, names: Sequence[str]) -> NotFoundError:
+def unknown_host(host: str, names: Sequence[str]) -> ApiError:
     """404 for a host that is not in the twin; names the known ones."""
     detail = f"no host {host[:80]!r}; known: {_listed(names)}"
-    return NotFoundError("unknown-host", "Unknown host", detail)
+    return api_error(UnknownHostError(detail))
 
 
 def _host_needed(found: Definition, names: Sequence[str]) -> ApiError:
     detail = f"dashboard {found.name} is about one host: add ?host= {_listed(names)}"
-    return ApiError(400, "host-needed", "Name a host", detail, hosts=list(names[:100]))
+    return api_error(HostNeededError(detail), hosts=list(names[:100]))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from api.connection import while_connected
 from api.services import Services, Use
 from api.sparql import response
 from api.twin import Segment, decoded
-from core.stores.series_store import StoreError
+from core.stores.errors import StoreError
 from pinning.thread_load import by_thread, sampled, threads
 from queries.hosts import check_host
 

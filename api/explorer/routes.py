@@ -17,7 +17,7 @@ from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
 from core.errors import NotFoundError
-from core.stores.series_store import StoreError
+from core.stores.errors import StoreError
 from queries.binding import IRI_PATTERN
 from queries.hosts import check_host
 

@@ -14,7 +14,7 @@ from api.services import Services, Use
 from api.sparql import response
 from api.twin import Segment, decoded
 from api.web import pages
-from core.errors import ApiError, NotFoundError
+from core.errors import api_error
 from ingest.errors import NoSuchStateError
 from ingest.history.changes import TwinChange, changes, deltas_query
 from ingest.history.states import HostState, pair, read_states, states_query
@@ -85,11 +85,8 @@ async def open_host(
     rows = await while_connected(request, services.graph.select(text))
     try:
         found = choose(rows.records(), name)
-    except UnknownHostError as error:
-        raise NotFoundError(error.code, "Unknown host", str(error)) from None
-    except AmbiguousHostError as error:
-        title = "Several hosts have this name"
-        raise ApiError(409, error.code, title, str(error)) from None
+    except (UnknownHostError, AmbiguousHostError) as error:
+        raise api_error(error) from None
     made = pages.links(request, services.settings.base)
     return Response(status_code=303, headers={"Location": made.href(found.node)})
 
@@ -105,7 +102,7 @@ async def _past(
     try:
         older, newer = pair(states, host, first, last)
     except NoSuchStateError as error:
-        raise NotFoundError(error.code, "No such state", str(error)) from None
+        raise api_error(error) from None
     text = deltas_query(services.iris, host, older.number, newer.number)
     rows = await services.history.select(text)
     numbered = {state.number: state for state in states}

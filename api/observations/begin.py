@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import cache, partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +20,7 @@ from api.connection import ClientGoneError, while_connected
 from api.failures import answered
 from api.observations.new import SCHEMA, ChosenCpus, NewObservation, parse_cpus
 from api.observations.permissions import check_launch
-from api.observations.serialise import CANNOT_RUN, refused, session_document
+from api.observations.serialise import refused, session_document
 from api.services import Services, Use
 from pinning.placing import PinningRequest as Place
 from pinning.placing import place
@@ -40,7 +39,6 @@ _OPERATOR = requires(TokenRole.OPERATOR)
 _MOST_BYTES = 4 * 1024 * 1024
 # How many requests may wait for CPUs; they use threads of their own.
 _MOST_WAITING = 200
-_FAILED = "The observation could not be started"
 _BEGUN: dict[int | str, dict[str, Any]] = {
     **ANSWERS,
     201: {
@@ -74,7 +72,7 @@ async def begin(
     )
     await check_host(services, host)
     chosen = await _placed(services, new, host)
-    with _answered():
+    with answered():
         run_request = new.run_request(host, chosen, caller.name, launch)
     manager = await services.runs.manager()
     session = await _begin_session(request, manager, run_request, wait=new.wait)
@@ -147,15 +145,11 @@ def _queue() -> CapacityLimiter:
     return CapacityLimiter(_MOST_WAITING)
 
 
-def _answered() -> AbstractContextManager[None]:
-    return answered(CANNOT_RUN, _FAILED)
-
-
 async def _in_thread(work: Callable[[], T], queue: CapacityLimiter | None = None) -> T:
     """Do the work in a thread; its exceptions become ApiErrors.
 
     Work in a queue is abandoned when cancelled; ``keep_waiting`` then ends it.
     """
     gives_up = queue is not None
-    with _answered():
+    with answered():
         return await to_thread.run_sync(work, limiter=queue, abandon_on_cancel=gives_up)

@@ -37,7 +37,8 @@ from api.observations.readings import (
 from api.observations.search import RUNS, Row, rows
 from api.services import Services, Use
 from api.sparql import response
-from core.errors import NotFoundError, UserError
+from core.errors import UserError, api_error
+from observations.errors import NotMeasuredError, UnknownRunError
 from ontology.iris import decode_id
 
 if TYPE_CHECKING:
@@ -137,8 +138,7 @@ async def compared(
     try:
         return await to_thread.run_sync(_compared, services, ids, tolerance)
     except UserError as error:
-        title = "No such observation"
-        raise NotFoundError(error.code, title, str(error)) from None
+        raise api_error(error) from None
 
 
 def _compared(
@@ -165,8 +165,10 @@ async def _series(
     nodes = [run for runs in first for run in runs]
     known = await find_metrics(services.graph, nodes)
     if metric not in known:
-        detail = f"none of these runs has a summary of {metric[:80]!r}"
-        raise NotFoundError("not-measured", "Not measured", detail)
+        detail = (
+            f"no run measured {metric[:80]!r}; see /queries/observations/statistics"
+        )
+        raise api_error(NotMeasuredError(detail))
     spans = await asyncio.gather(*(find_span(services, _id(run)) for run in nodes))
     longest = max(span.seconds for span in spans)
     names = [{"id": node, "metric": metric} for node in nodes]
@@ -234,8 +236,8 @@ async def _runs(services: Services, id_: str) -> list[Row]:
         node = observation_of(services.iris, bare)
         found = await rows(services, RUNS, {"id": str(node)})
     if not found:
-        detail = f"no run and no group {id_[:80]!r} is recorded; /observations lists"
-        raise NotFoundError("no-such-observation", "No such observation", detail)
+        detail = f"no run and no group {id_[:80]!r} is recorded: see /observations"
+        raise api_error(UnknownRunError(detail))
     return found[::-1][:_MOST_RUNS]
 
 

@@ -22,8 +22,9 @@ from api.observations.measured import (
 )
 from api.observations.search import rows
 from api.services import Services, Use
-from core.errors import ApiError, UserError
-from observations.errors import ObservationError
+from core.errors import ApiError, api_error
+from core.stores.errors import TooManySamplesError
+from observations.errors import ObservationError, UnknownRunError
 from ontology.iris import IdError, decode_id, encode_id
 
 if TYPE_CHECKING:
@@ -104,18 +105,19 @@ async def _check_size(services: Services, id_: str) -> None:
             f"it has {samples} samples, a download may have {_MOST_SAMPLES}: use "
             f"`supertwin export observation {id_} --out FILE`"
         )
-        raise ApiError(409, "too-many-samples", "Too many samples", detail)
+        raise api_error(TooManySamplesError(detail), 409)
 
 
 async def _made(services: Services, id_: str, form: Form) -> bytes:
     async with _ONE_AT_A_TIME:
         try:
             return await to_thread.run_sync(_written, services, id_, form)
-        except UserError:
+        except UnknownRunError:
             raise unknown(id_) from None
         except ObservationError as error:
-            title = "The run cannot be exported"
-            raise ApiError(503, "export-failed", title, str(error)) from None
+            raise ApiError(
+                503, "export-failed", "The run cannot be exported now", str(error)
+            ) from None
 
 
 def _written(services: Services, id_: str, form: Form) -> bytes:

@@ -17,8 +17,9 @@ from api.metrics import (
 from api.observations.figures import figure
 from api.observations.search import RUNS, Row, rows
 from api.services import Services
-from core.errors import NotFoundError
+from core.errors import ApiError, api_error
 from core.stores.fuseki import GraphStore
+from observations.errors import UnknownRunError
 from ontology.figures import figures
 from ontology.iris import IdError, Iris
 from queries.natural_order import natural
@@ -89,10 +90,10 @@ async def runs_of_group(services: Services, id_: str) -> list[Row]:
     return sorted(found, key=lambda run: run["repetition"] or 0)
 
 
-def unknown(id_: str) -> NotFoundError:
+def unknown(id_: str) -> ApiError:
     """404 for a run that is not recorded."""
     detail = f"no run {id_[:80]!r} is recorded; /observations lists those that are"
-    return NotFoundError("no-such-observation", "No such observation", detail)
+    return api_error(UnknownRunError(detail))
 
 
 async def find_span(services: Services, id_: str) -> RunSpan:

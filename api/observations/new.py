@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from api.body import schema_of
-from core.errors import UserError
+from api.observations.serialise import refused
 from observations.record import RunRequest, RunSpec
 from pinning.policy import LONGEST
 from sampling.plans.request import parse_period
@@ -127,17 +127,17 @@ class NewObservation(BaseModel):
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:
-    """Parse a list of CPUs such as 0-3,8; raises UserError."""
+    """Parse a list of CPUs such as 0-3,8; raises ApiError."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         if not _CPUS.fullmatch(part):
-            raise UserError(f"{part[:40]!r} is not a CPU: write 0-3,8")
+            raise refused(f"{part[:40]!r} is not a CPU: write 0-3,8")
         first, _, last = part.partition("-")
         if int(last or first) < int(first):
-            raise UserError(f"{part!r} ends before it begins: write 0-3,8")
+            raise refused(f"{part!r} ends before it begins: write 0-3,8")
         found |= set(range(int(first), min(int(last or first), _MOST_CPUS) + 1))
     if not found:
-        raise UserError(f"{text[:40]!r} names no CPU: write 0-3,8")
+        raise refused(f"{text[:40]!r} names no CPU: write 0-3,8")
     return tuple(sorted(found))
 
 

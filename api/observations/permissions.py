@@ -7,7 +7,7 @@ from api.access.command_list import CommandList, read_command_list
 from api.access.tokens import TokenRole
 from api.observations.new import Launch, NewObservation
 from api.services import Services
-from core.errors import ApiError, UserError
+from core.errors import ApiError, UserError, api_error
 from core.settings.run_as import other_user
 from core.settings.settings import Settings
 
@@ -33,8 +33,7 @@ def check_launch(
         allowed = _listed(settings, new, host)
         user = "" if caller.is_owner else other_user(settings)
     except UserError as error:
-        title = "No commands can be run"
-        raise ApiError(503, error.code, title, str(error)) from None
+        raise api_error(error, 503) from None
     within = tuple(sorted(allowed.cwd)) if allowed and new.cwd else ()
     if host == settings.host:
         return Launch(user, within)

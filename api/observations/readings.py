@@ -17,8 +17,8 @@ from api.bounds import Column, bounded_marks
 from api.metrics import MetricInfo
 from api.observations.measured import RunSpan
 from api.services import Services
+from core.stores.errors import StoreError
 from core.stores.points import Points
-from core.stores.series_store import StoreError
 from observations.statistics import rates_of
 from ontology.selectors import escaped, pattern, selector
 

@@ -34,6 +34,7 @@ _ELSEWHERE = frozenset(
         ST.ranOn,
         ST.hostSign,
         ST.outcome,
+        ST.errorCode,
         ST.exitStatus,
         ST.endSignal,
         ST.duration,
@@ -130,7 +131,7 @@ def _head(node: Node) -> dict[str, Any]:
     seconds = text(ST.duration)
     return {
         "outcome": text(ST.outcome) or "unknown",
-        "ended": _ended(text(ST.exitStatus), text(ST.endSignal)),
+        "ended": _ended(text(ST.exitStatus), text(ST.endSignal)) or text(ST.errorCode),
         "started": text(PROV.startedAtTime),
         "seconds": float(seconds) if seconds else None,
         "took": duration(float(seconds)) if seconds else "",

@@ -14,7 +14,8 @@ from api.observations.measured import observation_of, runs_of_group, unknown
 from api.observations.record_page import record_page
 from api.services import Services, Use
 from api.twin import OPTIONS, Segment, accepted, decoded, node_response
-from core.errors import NotFoundError
+from core.errors import api_error
+from observations.errors import UnknownRunError
 from ontology.terms import ST
 
 router = APIRouter(tags=["Observations"])
@@ -82,5 +83,5 @@ async def _part(request: Request, services: Services, iri: URIRef) -> Response:
     node = await while_connected(request, nodes.describe(services.graph, iri))
     if not node.known:
         detail = f"nothing is recorded as {iri}; /observations lists the runs that are"
-        raise NotFoundError("no-such-observation", "No such observation", detail)
+        raise api_error(UnknownRunError(detail))
     return await node_response(request, services, node, media_type)

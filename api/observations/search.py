@@ -6,7 +6,7 @@ from typing import Any
 
 from api.query_text import check_host
 from api.services import Services
-from core.errors import ApiError
+from core.errors import api_error
 from queries.binding import Param
 from queries.catalogue import SavedQuery, saved_query
 from queries.errors import ParameterError
@@ -79,8 +79,7 @@ async def find_runs(services: Services, given: Mapping[str, str]) -> list[Row]:
     Raises ApiError for an invalid value, and if the graph store is unreachable.
     """
     for name, error in invalid_values(given).items():
-        detail = f"{name}: {error}"
-        raise ApiError(400, "bad-parameter", "Invalid parameter", detail)
+        raise api_error(ParameterError(error, name), parameter=name)
     await check_host(services, saved_query(RUNS), given)
     owners = queries_by_parameter()
     filters = {name: v for name, v in given.items() if owners[name].name == RUNS}

@@ -4,7 +4,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ApiError, NotFoundError
+from core.errors import ApiError, api_error, error_code
+from observations.errors import UnknownRunError
 from ontology.iris import Iris
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def session_document(iris: Iris, session: "RunSession") -> dict[str, Any]:
     """Return the state of a session that runs or ended recently."""
-    spec = session.run_request.spec
+    spec, problem = session.run_request.spec, session.status.problem
     return {
         "id": session.id,
         "host": spec.host,
@@ -28,7 +29,8 @@ def session_document(iris: Iris, session: "RunSession") -> dict[str, Any]:
             for id_, run in zip(session.repetitions.ids, session.runs, strict=False)
         ],
         "events": session.repetitions.event_count,
-        "problem": session.status.problem or None,
+        "problem": str(problem) if problem else None,
+        "errorCode": error_code(problem) if problem else None,
         "notes": session.notes,
     }
 
@@ -43,18 +45,18 @@ def recorded(iris: Iris, home: Path, session: "RunSession") -> list[str]:
     return [str(iris.observation(id_)) for id_ in done]
 
 
-CANNOT_RUN = "Cannot be run"
-
-
 def refused(detail: str) -> ApiError:
     """Return the error for a request that cannot be run."""
-    return ApiError(400, "bad-observation", CANNOT_RUN, detail)
+    return ApiError(400, "bad-observation", "The request for a run is invalid", detail)
 
 
-def not_running(id_: str) -> NotFoundError:
+def not_running(id_: str) -> ApiError:
     """404 for a session that the run manager does not know, or has forgotten."""
-    detail = f"no observation {id_[:80]} is running or ended recently"
-    return NotFoundError("no-such-observation", "No such observation", detail)
+    detail = (
+        f"no observation {id_[:80]} is running or ended recently; /observations lists "
+        "those that are recorded"
+    )
+    return api_error(UnknownRunError(detail))
 
 
 def _run(node: str, run: "Run") -> dict[str, Any]:

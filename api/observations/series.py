@@ -24,7 +24,8 @@ from api.observations.readings import RunGrid, grid_of, read, step_of, window
 from api.services import Services, Use
 from api.sparql import response
 from api.twin import decoded
-from core.errors import ApiError, NotFoundError
+from core.errors import ApiError, api_error
+from observations.errors import NotMeasuredError, UnknownRunError
 from ontology.figures import figures
 from ontology.iris import decode_id
 
@@ -96,8 +97,11 @@ async def _read(
 ) -> bytes:
     runs = [run for run in await _runs(services, id_, metric) if run.measured]
     if not runs:
-        detail = f"run {id_[:80]} has no summary of {metric[:80]!r}"
-        raise NotFoundError("not-measured", "Not measured", detail)
+        detail = (
+            f"run {id_[:80]} did not measure {metric[:80]!r}: "
+            "see /queries/observations/statistics"
+        )
+        raise api_error(NotMeasuredError(detail))
     _check_size(sum(len(run.measured) for run in runs), points)
     grid = _grid(runs, start, end, points)
     measured, shown = list[Column](), list[Column]()
@@ -117,7 +121,9 @@ async def _runs(services: Services, id_: str, metric: str) -> list[RecordedRun]:
     """Return the run, or those of a group, with their series of a metric."""
     try:
         return [await _run(services, id_, metric)]
-    except NotFoundError:
+    except ApiError as error:
+        if error.code != UnknownRunError.code:
+            raise
         group = await runs_of_group(services, id_)
         if not group:
             raise

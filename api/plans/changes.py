@@ -17,7 +17,8 @@ from api.failures import answered
 from api.plans.named_locks import NamedLocks
 from api.plans.routes import find_plans
 from api.services import Services, Use
-from core.errors import ApiError, NotFoundError
+from core.errors import ApiError, api_error
+from ingest.errors import NoSuchPlanError, PlanExistsError
 from queries.hosts import check_host
 from sampling.plans.request import PlanRequest, check_plan_name, parse_period
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_BYTES = 256 * 1024
-_REFUSED = "The plan is refused"
-_FAILED = "The plan could not be changed"
 _OPERATOR = requires(TokenRole.OPERATOR)
 # A lock for each host, because a name must stay free between check and use. Other
 # processes are kept out by a file lock, which does not exist if the state is read-only.
@@ -140,15 +139,15 @@ async def add(request: Request, services: Use) -> Response:
     await check_host(services, new.host)
     async with _TURNS.take(new.host):
         await _check_free(services, new.host, new.plan)
-        with answered(_REFUSED, _FAILED):
+        with answered():
             asked = new.request()
         added = await _write(lambda: _add(services, asked, new.accept_cost))
     audit.record(request, "plan.added", f"{new.host} {added.name}")
     plans = await find_plans(services, new.host)
     found = [plan for plan in plans if plan["plan"] == added.name]
     if not found:
-        detail = f"plan {added.name} was removed while it was being added"
-        raise ApiError(409, "plan-removed", _REFUSED, detail)
+        detail = f"plan {added.name} was removed while it was being added: add it again"
+        raise ApiError(409, "plan-removed", "The plan was removed meanwhile", detail)
     about = {"noticed": added.noticed, "slower_sources": dict(added.slower_sources)}
     body = orjson.dumps({**found[0], **about})
     return Response(body, 201, media_type=formats.JSON)
@@ -183,7 +182,7 @@ async def remove(
 async def _check_free(services: Services, host: str, plan: str) -> None:
     if plan and plan in await _names(services, host):
         detail = f"{host} has a plan {plan} already: give another name, or "
-        raise ApiError(409, "plan-exists", _REFUSED, detail + "remove it first")
+        raise api_error(PlanExistsError(detail + "remove it first"), 409)
 
 
 async def _check_exists(services: Services, host: str, plan: str) -> None:
@@ -191,7 +190,7 @@ async def _check_exists(services: Services, host: str, plan: str) -> None:
     if plan not in names:
         has = f"it has {', '.join(names[:5])}" if names else "it has none"
         detail = f"{host} has no plan {plan[:80]}; {has}"
-        raise NotFoundError("no-such-plan", "No such plan", detail)
+        raise api_error(NoSuchPlanError(detail), 404)
 
 
 async def _names(services: Services, host: str) -> list[str]:
@@ -203,7 +202,7 @@ async def _write(work: Callable[[], T]) -> T:
 
     A request that is refused here is well-formed, but the host cannot have it: 409.
     """
-    with answered(_REFUSED, _FAILED, conflict=409):
+    with answered(conflict=409):
         return await to_thread.run_sync(work, limiter=_AT_ONCE)
 
 

@@ -20,14 +20,14 @@ from api.processes.metrics import process_metrics
 from api.processes.seen import Sighting, Sightings
 from api.services import Services, Use
 from api.twin import OPTIONS, Segment, accepted, decoded, node_response
-from core.errors import ApiError, NotFoundError
-from core.stores.series_store import StoreError
+from core.errors import ApiError, NotFoundError, api_error
+from core.stores.errors import StoreError
 from ingest.describe.process import (
     describe_process,
     describe_telemetry,
     process_iri,
 )
-from ingest.errors import ProbeSourceError
+from ingest.errors import ProbeSourceError, UnknownProcessError
 from ingest.named_processes import named_iri
 from ingest.sources.processes import (
     Identity,
@@ -162,11 +162,8 @@ async def _ended(
     if at is None and not exact:
         at = await _last_sample(services, host, pid)
     if at is None:
-        return NotFoundError(
-            "unknown-process",
-            "Unknown process",
-            f"{host} has no process {pid}, and none with that number was seen",
-        )
+        detail = f"{host} has no process {pid}, and none was seen: `ps -e` lists all"
+        return api_error(UnknownProcessError(detail))
     text = at.isoformat(timespec="seconds").replace("+00:00", "Z")
     called = f" ({name})" if name else ""
     return ApiError(
@@ -199,12 +196,11 @@ async def _named(services: Services, host: str, name: str) -> Node:
     iri = named_iri(services.iris, host, name)
     node = await nodes.describe(services.graph, iri)
     if not node.known:
-        raise NotFoundError(
-            "unknown-process",
-            "Unknown process",
+        detail = (
             f"no process of {host} has the name {name[:64]!r}: "
-            "`supertwin process name` gives names",
+            "`supertwin process name` gives names"
         )
+        raise api_error(UnknownProcessError(detail))
     for bound in list(node.graph.objects(iri, ST.boundTo)):
         await _add_bound(services, host, node.graph, str(bound).rpartition("/")[2])
     return node

@@ -6,8 +6,8 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 
 from api.web.tags import is_known, tag_of
-from core.errors import ApiError, NotFoundError
-from core.settings.tools import TOOLS
+from core.errors import NotFoundError, api_error
+from core.settings.tools import TOOLS, NotInstalledError
 
 router = APIRouter(prefix="/static", include_in_schema=False)
 
@@ -34,7 +34,7 @@ async def library(request: Request, name: str) -> Response:
     path = _MODULES / LIBRARIES[name]
     if not path.is_file():
         detail = f"the browser library {name} is not installed: run ./install.sh"
-        raise ApiError(503, "not-installed", "Not installed", detail)
+        raise api_error(NotInstalledError(detail), 503)
     return _file(request, path)
 
 

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from core.errors import UserError
+from core.errors import StateFolderError
 
 _OTHERS = 0o077
 # Files that a state folder holds soon after its first use and other folders do not.
@@ -30,21 +30,21 @@ def make_private(folder: Path) -> None:
 def close_home(home: Path) -> None:
     """Create the state folder, or make an existing one inaccessible to other users.
 
-    Raises UserError if that is impossible or would affect other files, and OSError.
+    Raises OSError, and StateFolderError if that would affect other files.
     """
     make_private(home)
     mode = home.stat().st_mode
     if not mode & _OTHERS:
         return
     if mode & stat.S_ISVTX or not _is_state(home):
-        raise UserError(
+        raise StateFolderError(
             f"{home} is open to other users and holds other files: set SUPERTWIN_HOME "
             f"to a folder of its own, or `chmod 700 {home}`"
         )
     try:
         home.chmod(0o700)
     except PermissionError:
-        raise UserError(
+        raise StateFolderError(
             f"{home} is open to other users and belongs to one of them: set "
             "SUPERTWIN_HOME to a folder of your own"
         ) from None

@@ -11,9 +11,8 @@ import stat
 from pathlib import Path
 from typing import Literal
 
-from core.errors import UserError
 from core.linux.private_folder import make_private
-from core.settings.setting import Secret
+from core.settings.setting import Secret, SettingsError
 from core.settings.settings import Settings
 
 Account = tuple[str, str]
@@ -26,7 +25,7 @@ _LONGEST = 4096
 def fuseki_account(settings: Settings) -> Account | None:
     """Return user and password for Fuseki; None if no password is known.
 
-    Raises UserError if the password file cannot be read.
+    Raises SettingsError if the password file cannot be read.
     """
     return _account(settings, "fuseki", settings.fuseki_url)
 
@@ -125,7 +124,7 @@ def _given(settings: Settings, service: str) -> str:
     name = f"{name}_FILE={file}"
     text = _checked(_read(file, name), name)
     if not text:
-        raise UserError(f"{name} is empty: write the password into it")
+        raise SettingsError(f"{name} is empty: write the password into it")
     return text
 
 
@@ -141,14 +140,20 @@ def _read(file: Path, name: str) -> str:
                 raise OSError(errno.EINVAL, "it is not a regular file")
             content = opened.read(_LONGEST + 1)
     except OSError as error:
-        raise UserError(f"{name} cannot be read: {error.strerror}") from None
+        raise SettingsError(
+            f"{name} cannot be read ({error.strerror}): fix the file"
+        ) from None
     if len(content) > _LONGEST:
-        raise UserError(f"{name}: a password has at most {_LONGEST} characters")
+        raise SettingsError(
+            f"{name}: the password has more than {_LONGEST} characters: shorten it"
+        )
     return content.decode("utf-8", "replace").strip()
 
 
 def _checked(password: str, name: str) -> str:
-    """Return the password if HTTP Basic can carry it; raises UserError."""
+    """Return the password if HTTP Basic can carry it; raises SettingsError."""
     if not (password.isascii() and password.isprintable()):
-        raise UserError(f"{name}: a password may have printable ASCII characters only")
+        raise SettingsError(
+            f"{name}: the password has characters beyond printable ASCII: set another"
+        )
     return password

@@ -5,8 +5,8 @@ import os
 import re
 from pathlib import Path
 
-from core.errors import UserError
 from core.linux.pmcd_socket import greets
+from core.settings.setting import SettingsError
 from core.settings.settings import Settings
 
 _TIMEOUT = 2.0
@@ -49,11 +49,11 @@ def running_address(unix: Path = SYSTEM_SOCKET) -> str | None:
 
 
 def own_socket(settings: Settings) -> Path:
-    """Return our own PMCD's Unix socket; UserError if its path is too long."""
+    """Return our own PMCD's Unix socket; SettingsError if its path is too long."""
     home = settings.home / "pmcd"
     longest = home / "var" / "pmcd" / "root.socket"
     if len(os.fsencode(longest)) > _LONGEST_SOCKET:
-        raise UserError(
+        raise SettingsError(
             f"the path of a socket of PMCD has more than {_LONGEST_SOCKET} bytes "
             f"({longest}): set SUPERTWIN_HOME to a folder with a shorter name"
         )

@@ -1,4 +1,4 @@
-"""Errors of the graph store, for commands and for clients of the API.
+"""Errors of the stores, for commands and for clients of the API.
 
 QueriesError                     also the root of the errors of saved queries
 └── EndpointError                502: the graph store gave no usable answer
@@ -15,6 +15,7 @@ QueriesError                     also the root of the errors of saved queries
         ├── TooManySamplesError  413
         ├── SeriesRefusedError   502: the series store refuses a request
         └── SeriesAwayError      503: the series store is away
+StoreError                       503: the series store gave no usable answer
 """
 
 from collections.abc import Mapping
@@ -28,12 +29,21 @@ class QueriesError(SuperTwinError):
     exit_code = USER_CAN_FIX
 
 
+class StoreError(ApiError):
+    """The series store gave no usable answer."""
+
+    code = "store-away"
+    status = 503
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(self.status, self.code, self.title, reason)
+
+
 class EndpointError(QueriesError, ApiError):
     """The graph store gave no usable answer."""
 
     status = 502
     code = "graph-store-failed"
-    title = "The graph store failed"
     headers: Mapping[str, str] | None = None
 
     def __init__(self, detail: str) -> None:
@@ -45,33 +55,32 @@ class EndpointError(QueriesError, ApiError):
 class EndpointUnreachableError(EndpointError):
     """Nothing answers at the address of the graph store."""
 
-    status, code, title = 503, "graph-store-away", "The graph store is unreachable"
+    status, code = 503, "graph-store-away"
     headers = {"Retry-After": "5"}  # noqa: RUF012
 
 
 class NoFreeConnectionError(EndpointUnreachableError):
     """All connections to the graph store are in use."""
 
-    code, title = "busy", "Too many queries at once"
+    code = "busy"
 
 
 class AccountRefusedError(EndpointError):
     """The graph store refuses the user or the password."""
 
     code = "graph-store-account"
-    title = "The graph store refuses SuperTwin's account"
 
 
 class EndpointTimeoutError(EndpointError):
     """The graph store did not finish in the allowed time."""
 
-    status, code, title = 504, "query-timeout", "The query took too long"
+    status, code = 504, "query-timeout"
 
 
 class QuerySyntaxError(EndpointError):
-    """The graph store cannot parse the query or the update."""
+    """The query or the update is not valid SPARQL."""
 
-    status, code, title = 400, "syntax-error", "SPARQL syntax error"
+    status, code = 400, "syntax-error"
 
 
 class UpdateRefusedError(EndpointError):
@@ -83,7 +92,7 @@ class UpdateRefusedError(EndpointError):
 class TooLargeError(EndpointError):
     """The answer of the graph store is larger than allowed."""
 
-    status, code, title = 413, "answer-too-large", "The answer is too large"
+    status, code = 413, "answer-too-large"
 
 
 class IncompleteAnswerError(EndpointError):
@@ -95,39 +104,39 @@ class IncompleteAnswerError(EndpointError):
 class SamplesError(EndpointError):
     """A query calls a function of samples with arguments that do not fit."""
 
-    status, code, title = 400, "bad-samples-call", "Samples cannot be read like this"
+    status, code = 400, "bad-samples-call"
 
 
 class UnknownTelemetryError(SamplesError):
     """A query asks for samples of something that is not telemetry of the twin."""
 
-    code, title = "unknown-telemetry", "Unknown telemetry"
+    code = "unknown-telemetry"
 
 
 class TooManySamplesError(SamplesError):
-    """A query asks for more samples than it may read."""
+    """More samples than may be read at once."""
 
-    status, code, title = 413, "too-many-samples", "Too many samples"
+    status, code = 413, "too-many-samples"
 
 
 class SeriesRefusedError(SamplesError):
     """The series store refuses a request that a query needs."""
 
-    status, title = 502, "The series cannot be read"
+    status = 502
 
     def __init__(self, detail: str) -> None:
-        self.code = SeriesError.code
+        self.code, self.title = SeriesError.code, SeriesError.title
         super().__init__(detail)
 
 
 class SeriesAwayError(SamplesError):
     """The series store does not answer, or stopped in the middle of an answer."""
 
-    status, title = 503, "The series store is away"
+    status = 503
     headers = {"Retry-After": "5"}  # noqa: RUF012
 
     def __init__(self, detail: str) -> None:
-        self.code = "store-away"  # that of StoreError, which imports httpx
+        self.code, self.title = StoreError.code, StoreError.title
         super().__init__(detail)
 
 

@@ -105,7 +105,7 @@ def _python(binding: Mapping[str, str]) -> Any:
 def _rows_document(body: bytes) -> dict[str, Any]:
     document = _load(body)
     if "results" not in document:
-        raise QuerySyntaxError("the query is not a SELECT: it answers true or false")
+        raise QuerySyntaxError("the query answers true or false: write a SELECT")
     return document
 
 
@@ -113,7 +113,7 @@ def read_truth(body: bytes) -> bool:
     """Read the answer to an ASK; raises IncompleteAnswerError."""
     document = _load(body)
     if "boolean" not in document:
-        raise QuerySyntaxError("the query is not an ASK: it answers rows")
+        raise QuerySyntaxError("the query answers rows: write an ASK")
     return bool(document["boolean"])
 
 

@@ -57,7 +57,8 @@ def read_points(
         answer = store.request("POST", "/api/v1/export", body, headers, seconds)
         if answer.status != _OK:
             raise SeriesError(
-                f"the series store at {store.url} answered with {answer.status}"
+                f"the series store at {store.url} answered with {answer.status}: see "
+                "`make status`"
             )
         return _joined(lines(answer), start_ms, end_ms)
     except BROKEN as error:

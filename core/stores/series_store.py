@@ -8,22 +8,11 @@ from typing import Any
 
 import httpx
 
-from core.errors import ApiError
+from core.stores.errors import StoreError
 from ontology.selectors import TEXT_LABEL
 
 # Most series that are queried are still running, so look at recent points first.
 _RECENT = "2m"
-
-
-class StoreError(ApiError):
-    """The series store gave no usable answer."""
-
-    code = "store-away"
-    status = 503
-
-    def __init__(self, reason: str) -> None:
-        title = "The series store is unreachable"
-        super().__init__(self.status, self.code, title, reason)
 
 
 @dataclass(frozen=True)
@@ -94,7 +83,7 @@ class SeriesStore:
             result: list[dict[str, Any]] = response.json()["data"]["result"]
         except (ValueError, KeyError, TypeError):
             raise StoreError(
-                f"VictoriaMetrics at {self.url} answered with no result"
+                f"VictoriaMetrics at {self.url} answered with no result; ask again"
             ) from None
         return result
 
@@ -112,7 +101,8 @@ class SeriesStore:
         response = await self._send("GET", path, params=parameters)
         if response.status_code != 200:
             raise StoreError(
-                f"VictoriaMetrics at {self.url} answered with {response.status_code}"
+                f"VictoriaMetrics at {self.url} answered with {response.status_code}; "
+                "see `make status`"
             )
         return response
 

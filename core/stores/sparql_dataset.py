@@ -159,8 +159,8 @@ class SparqlDataset:
         if answer.status in _NO_DATASET and "Read-only" not in answer.text:
             raise self._failure(answer, "update")
         raise UpdateRefusedError(
-            f"Fuseki at {self.url} refused to write ({answer.status}): "
-            f"{one_line(answer.text)}"
+            f"Fuseki at {self.url} refused to write ({answer.status}: "
+            f"{one_line(answer.text)}); see log/fuseki.log"
         )
 
     def _failure(self, answer: Answer, what: str) -> EndpointError:

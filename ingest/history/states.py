@@ -83,7 +83,9 @@ def find_state(states: Sequence[HostState], host: str, text: str) -> HostState:
         ) from None
     before = [state for state in states if state.moment <= at]
     if not before:
-        raise NoSuchStateError(f"{host} was first seen at {states[0].at}, after {text}")
+        raise NoSuchStateError(
+            f"{host} was first seen at {states[0].at}, after {text}: name a later time"
+        )
     return before[-1]
 
 
@@ -108,7 +110,8 @@ def pair(
         if older.number < state.number <= newer.number and not state.revises:
             raise NoSuchStateError(
                 f"states {older.number} and {newer.number} of {host} cannot be "
-                f"compared: what was before state {state.number} is not known"
+                f"compared: what was before state {state.number} is not known; compare "
+                "later states"
             )
     return older, newer
 

@@ -18,6 +18,7 @@ from ingest.errors import (
     ConnectionLostError,
     ProbeSourceError,
     RemoteError,
+    RemoteSetupError,
 )
 from ingest.host_name import check_host
 from ingest.probe import probe
@@ -120,7 +121,7 @@ def _refused(
     where = connection.address
     status = command.status() if command.output.ended else 0
     if status == NO_PYTHON:
-        return RemoteError(
+        return RemoteSetupError(
             f"{where} has no complete Python 3.8 or newer: apt-get install python3 "
             "there"
         )

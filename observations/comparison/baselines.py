@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from rdflib import URIRef
 
-from core.errors import UserError
 from core.stores.endpoint import Endpoint
 from ingest.triples import Triples, insertion
 from observations.comparison.compare import (
@@ -17,10 +16,17 @@ from observations.comparison.compare import (
     judge,
 )
 from observations.comparison.comparing import DURATION, RunGroup, find_group, group_of
+from observations.errors import (
+    BaselineNameError,
+    NotComparableError,
+    NotMeasuredError,
+    UnknownBaselineError,
+)
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
 from queries.run import Row, saved_rows
 
+_NONE = "`supertwin baseline set` makes one"
 _LONGEST_NAME = 100
 
 
@@ -49,14 +55,17 @@ class BaselineCheck:
 
 
 def set_baseline(twin: Endpoint, iris: Iris, name: str, id_: str) -> RunGroup:
-    """Make runs a baseline, replacing one of that name; raises UserError."""
+    """Make runs a baseline, replacing one of that name.
+
+    Raises BaselineNameError, UnknownRunError and NotComparableError.
+    """
     graph, node = _of_name(iris, name)
     # Names from before this rule can still be checked and removed.
     if not name.isprintable():
         raise _invalid(name)
     group = find_group(twin, iris, id_)
     if len(group.ended) < len(group.runs):
-        raise UserError(
+        raise NotComparableError(
             f"{id_}: {_others(group)}: a baseline is made of runs that end by "
             "themselves"
         )
@@ -68,7 +77,7 @@ def set_baseline(twin: Endpoint, iris: Iris, name: str, id_: str) -> RunGroup:
 
 
 def remove_baseline(twin: Endpoint, iris: Iris, name: str) -> None:
-    """Remove a baseline but keep its runs; raises UserError."""
+    """Remove a baseline but keep its runs; raises UnknownBaselineError."""
     _rows_of(twin, name)
     graph, _ = _of_name(iris, name)
     twin.update(f"DROP SILENT GRAPH <{graph}>")
@@ -83,19 +92,24 @@ def check_baseline(
     less_is_better: bool = True,
     tolerance: float = DEFAULT_TOLERANCE,
 ) -> BaselineCheck:
-    """Judge runs by a baseline; raises UserError.
+    """Judge runs by a baseline.
 
-    ``measure`` is duration, or a metric summed over all of its instances.
+    ``measure`` is duration, or a metric summed over all of its instances. Raises
+    UnknownBaselineError, UnknownRunError, NotComparableError and NotMeasuredError.
     """
     before = group_of(twin, name, [row["run"] for row in _rows_of(twin, name)])
     after = find_group(twin, iris, id_)
     if len(after.ended) < len(after.runs):
-        raise UserError(f"{id_}: {_others(after)}: they cannot be judged")
+        raise NotComparableError(
+            f"{id_}: {_others(after)}, which cannot be judged: repeat them"
+        )
     # A run that fails immediately is fast, but not better.
     if other := _difference(before, after, "outcome"):
-        raise UserError(f"{id_}: {other}: they cannot be judged")
+        raise NotComparableError(
+            f"{id_}: {other}: judge runs that end like those of the baseline"
+        )
     if before.is_context(measure):
-        raise UserError(
+        raise NotComparableError(
             f"{measure} is state of the machine, not a result of the runs: it gets no "
             "verdict. Name a counter or a metric of processes (proc.*)"
         )
@@ -111,17 +125,17 @@ def baseline_rows(twin: Endpoint, name: str | None = None) -> list[Row]:
 
 
 def _rows_of(twin: Endpoint, name: str) -> list[Row]:
-    """Return the runs of one baseline; raises UserError if it does not exist."""
+    """Return the runs of one baseline; raises UnknownBaselineError."""
     rows = baseline_rows(twin, name)
     if not rows:
         names = sorted({row["name"] for row in baseline_rows(twin)})
-        known = f"there is {', '.join(names[:5])}" if names else "there is none"
-        raise UserError(f"no baseline {name[:80]!r}; {known}", code="unknown-baseline")
+        known = f"there is {', '.join(names[:5])}" if names else _NONE
+        raise UnknownBaselineError(f"no baseline {name[:80]!r}; {known}")
     return rows
 
 
 def _of_name(iris: Iris, name: str) -> tuple[URIRef, URIRef]:
-    """Return graph and node of a baseline; raises UserError."""
+    """Return graph and node of a baseline; raises BaselineNameError."""
     try:
         if len(name) <= _LONGEST_NAME:
             return iris.baseline_graph(name), iris.baseline(name)
@@ -130,8 +144,8 @@ def _of_name(iris: Iris, name: str) -> tuple[URIRef, URIRef]:
     raise _invalid(name)
 
 
-def _invalid(name: str) -> UserError:
-    return UserError(
+def _invalid(name: str) -> BaselineNameError:
+    return BaselineNameError(
         f"{name[:80]!r} is not a valid baseline name: use 1 to {_LONGEST_NAME} "
         "printable characters, at least one of them a letter or digit"
     )
@@ -163,10 +177,10 @@ def _all_of(group: RunGroup, what: str) -> str:
 
 
 def _values(group: RunGroup, measure: str) -> list[float]:
-    """Return one figure for each run that has it; raises UserError if none has."""
+    """Return one figure for each run that has it; or raise NotMeasuredError."""
     found = group.durations if measure == DURATION else group.totals(measure)
     if not found:
-        raise UserError(
+        raise NotMeasuredError(
             f"{group.name} has no {measure}: `supertwin query observations/statistics` "
             "lists what was measured"
         )

@@ -7,7 +7,6 @@ from typing import Any
 
 from rdflib import URIRef
 
-from core.errors import UserError
 from core.stores.endpoint import Endpoint
 from observations.comparison.compare import (
     DEFAULT_TOLERANCE,
@@ -17,6 +16,7 @@ from observations.comparison.compare import (
     judge,
 )
 from observations.derived import less_is_better
+from observations.errors import UnknownRunError
 from observations.record import Outcome
 from ontology.iris import IdError, Iris
 from queries.run import Row, saved_rows, saved_rows_for_each
@@ -30,13 +30,6 @@ _RUNS = "observations/runs"
 # Their instances are pids, which differ in each run.
 _OF_PROCESSES = "proc."
 _TOTAL, _MEAN = "total", "mean"
-
-
-class UnknownRunError(UserError):
-    """No recorded run or group has this id."""
-
-    code = "no-such-observation"
-    status = 404
 
 
 @dataclass(frozen=True)

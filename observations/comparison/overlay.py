@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from rdflib import URIRef
 
-from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from core.stores.points import Points
 from observations.comparison.comparing import RunGroup
 from observations.comparison.run_series import RunSeries, samples_of, series_of
+from observations.errors import NotMeasuredError
 from observations.statistics import rates_of
 from ontology.limits import BEYOND, greatest_rate
 from ontology.units import RATES
@@ -51,7 +51,7 @@ def overlay(
 ) -> list[OverlaySeries]:
     """Return the lines of some metrics in all runs, in the order of groups and runs.
 
-    Raises UserError for a metric that no run measured, and SeriesError.
+    Raises NotMeasuredError for a metric that no run measured, and SeriesError.
     """
     places = {
         run["run"]: (place, number)
@@ -60,7 +60,7 @@ def overlay(
     }
     series = series_of(twin, list(places), metrics)
     if missing := set(metrics) - {one.metric for one in series}:
-        raise UserError(
+        raise NotMeasuredError(
             f"none of these runs measured {sorted(missing)[0]}: `supertwin query "
             "observations/statistics` lists what was measured"
         )

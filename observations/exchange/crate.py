@@ -104,7 +104,9 @@ def base_of(content: bytes) -> str:
         entities = orjson.loads(content)["@graph"]
         (found,) = {e["supertwinBase"] for e in entities if "supertwinBase" in e}
     except (ValueError, KeyError, TypeError):
-        raise CrateError(f"the {METADATA} is of no run that SuperTwin wrote") from None
+        raise CrateError(
+            f"the {METADATA} is not of a run of SuperTwin: name another crate"
+        ) from None
     return str(found)
 
 

@@ -20,6 +20,7 @@ MOST_BYTES = 512 << 20
 # The limit for files that are read into memory whole: the metadata and the graph.
 MOST_HELD = 32 << 20
 _PIECE = 1 << 20
+_FIX = "copy the crate again, or export the run again"
 _METHODS = {
     *(zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
     *(zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA),
@@ -64,7 +65,10 @@ def read_crate(
             names = {prefix + name for name in wanted | {METADATA}}
             files = read(path, names, Path(folder), most)
         if prefix + METADATA not in files:
-            raise CrateError(f"{path} is not an RO-Crate: it has no {METADATA}")
+            raise CrateError(
+                f"{path} is not an RO-Crate (it has no {METADATA}): name what "
+                "`supertwin export observation` wrote"
+            )
         yield {name.removeprefix(prefix): copy for name, copy in files.items()}
 
 
@@ -74,7 +78,7 @@ def read_whole(path: Path, name: str) -> bytes:
     Raises CrateError if it is too large for that.
     """
     if path.stat().st_size > MOST_HELD:
-        limit = f"{MOST_HELD >> 20} MiB, which is the limit"
+        limit = f"{MOST_HELD >> 20} MiB, which is the limit: export the run again"
         raise CrateError(f"the crate's {name} has more than {limit}")
     return path.read_bytes()
 
@@ -89,9 +93,11 @@ def _with_path_in_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno == errno.ENOSPC:  # on the disk that it is unpacked to
             raise
-        raise CrateError(f"{path} cannot be read: {error}") from None
+        raise CrateError(f"{path} cannot be read ({error}): {_FIX}") from None
     except _DAMAGED as error:
-        raise CrateError(f"{path} cannot be read: {error or 'it is cut off'}") from None
+        raise CrateError(
+            f"{path} cannot be read ({error or 'it is cut off'}): {_FIX}"
+        ) from None
 
 
 def _names_of(path: Path) -> list[str]:

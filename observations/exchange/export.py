@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from rdflib import PROV, RDF, RDFS, Graph, URIRef
 from rdflib.term import Node
 
-from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from observations.comparison.comparing import find_runs, run_node
 from observations.comparison.run_series import samples_of, series_of
 from observations.environment import is_secret
+from observations.errors import UnknownRunError
 from observations.events import kept_lines, printed, printed_text
 from observations.exchange.crate import RunMetadata, write_crate
 from observations.exchange.crates import write_crates
@@ -56,15 +56,14 @@ class ExportedRun(NamedTuple):
 
 
 def export_run(settings: Settings, twin: Endpoint, id_: str) -> ExportedRun:
-    """Collect all of a run that can be exported; raises UserError if unknown."""
+    """Collect all of a run that can be exported; raises UnknownRunError."""
     iris = Iris(settings.base)
     node = run_node(iris, id_)
     rows = saved_rows(twin, "observations/runs", {"id": str(node)})
     if not rows:
-        raise UserError(
+        raise UnknownRunError(
             f"no run {id_!r} is recorded: `supertwin query observations/runs` lists "
-            "those that are",
-            code="no-such-observation",
+            "those that are"
         )
     bare = node.rsplit("/", 1)[1]
     graph = _with_known(twin, twin.get_graph(iris.observation_graph(bare)))
@@ -77,7 +76,7 @@ def export_run(settings: Settings, twin: Endpoint, id_: str) -> ExportedRun:
 def export_runs(settings: Settings, twin: Endpoint, id_: str) -> list[ExportedRun]:
     """Collect the run of an id or IRI, or all repetitions of a group in order.
 
-    Raises UserError if there is none.
+    Raises UnknownRunError if there is none.
     """
     rows = find_runs(twin, Iris(settings.base), id_)
     ordered = sorted(rows, key=lambda row: row["repetition"] or 0)

@@ -40,6 +40,7 @@ from queries.errors import ParameterError
 
 FILES = frozenset({GRAPH, SERIES, REQUEST, EVENTS})
 _IRI = Param("iri", "iri")
+_FIX = "export the run again"
 
 
 def import_run(
@@ -72,7 +73,10 @@ def import_run(
     target = iris.observation_graph(id_)
     here = twin.get_graph(target)
     if len(here) and _of(here, node) != _of(graph, node):
-        raise CrateError(f"{node} is recorded here already, and is another run")
+        raise CrateError(
+            f"{node} is recorded here already, and is another run: "
+            "`supertwin forget` it first"
+        )
     if not len(here) and not confirm:
         check_machine(twin, graph, node, iris.host(name))
     triples = Triples() if len(here) else _checked(twin, graph, node)
@@ -90,11 +94,13 @@ def _parsed(files: Mapping[str, Path]) -> Graph:
     try:
         text = read_whole(files[GRAPH], GRAPH)
     except KeyError:
-        raise CrateError(f"the crate has no {GRAPH}") from None
+        raise CrateError(f"the crate has no {GRAPH}: {_FIX}") from None
     try:
         graph = Graph().parse(data=text, format="turtle")
     except Exception as error:  # rdflib's parser raises many kinds of exceptions
-        raise CrateError(f"the crate's {GRAPH} is not Turtle: {error}") from None
+        raise CrateError(
+            f"the crate's {GRAPH} is not Turtle ({error}): {_FIX}"
+        ) from None
     for term in {term for triple in graph for term in triple}:
         _check_term(term)
     return graph
@@ -105,15 +111,19 @@ def _check_term(term: Any) -> None:
     iri = term.datatype if isinstance(term, Literal) else term
     try:
         if isinstance(iri, BNode) or (iri is not None and not convert(_IRI, str(iri))):
-            raise CrateError(f"the crate's {GRAPH} has a node without an IRI")
+            raise CrateError(f"the crate's {GRAPH} has a node without an IRI: {_FIX}")
     except ParameterError:
-        raise CrateError(f"the crate's {GRAPH} has a malformed IRI: {iri!r}") from None
+        raise CrateError(
+            f"the crate's {GRAPH} has a malformed IRI {iri!r}: {_FIX}"
+        ) from None
 
 
 def _run_of(graph: Graph) -> URIRef:
     runs = list(graph.subjects(RDF.type, ST.ObservationInterface))
     if len(runs) != 1 or not isinstance(runs[0], URIRef):
-        raise CrateError(f"the crate's {GRAPH} is of {len(runs)} runs: one is needed")
+        raise CrateError(
+            f"the crate's {GRAPH} is of {len(runs)} runs, not of one: {_FIX}"
+        )
     return runs[0]
 
 
@@ -124,7 +134,7 @@ def _id_of(iris: Iris, node: URIRef) -> str:
             return id_
     except IdError:
         pass
-    raise CrateError(f"the crate's run {node} has no IRI of a run")
+    raise CrateError(f"the crate's run {node} has no IRI of a run: {_FIX}")
 
 
 def _is_of(term: Any, node: URIRef) -> bool:
@@ -148,7 +158,7 @@ def _checked(twin: Endpoint, graph: Graph, node: URIRef) -> Triples:
     found = sorted(triple for triple in graph if triple[0] not in known)
     triples = Triples(found)  # type: ignore[arg-type]
     if fault := first_fault(triples, twin, node):
-        raise CrateError(f"the crate's run cannot be recorded: {fault}")
+        raise CrateError(f"the crate's run cannot be recorded ({fault}): {_FIX}")
     return triples
 
 
@@ -164,7 +174,7 @@ def _described(twin: Endpoint, nodes: set[Any]) -> set[Any]:
 def _check_points(graph: Graph, node: URIRef, files: Mapping[str, Path]) -> None:
     """Raise CrateError if there are samples that are not the run's."""
     if SERIES not in files:
-        raise CrateError(f"the crate has no {SERIES}")
+        raise CrateError(f"the crate has no {SERIES}: {_FIX}")
     host = name_of_host(graph, node)
     known = {(*key, host) for key in _keys(graph, node)}
     first, last = _span(graph, node)
@@ -173,7 +183,7 @@ def _check_points(graph: Graph, node: URIRef, files: Mapping[str, Path]) -> None
         if key not in known or not first <= point.time_ms <= last:
             raise CrateError(
                 f"the crate's {SERIES} has {point.series} of {point.hostname} at "
-                f"{point.time_ms}, which the run did not measure"
+                f"{point.time_ms}, which the run did not measure: {_FIX}"
             )
 
 
@@ -186,14 +196,16 @@ def _from_csv(path: Path) -> Iterator[Point]:
 def _points(text: IO[str]) -> Iterator[Point]:
     rows, wrong = csv.DictReader(text), f"the crate's {SERIES} is not as it was"
     if tuple(rows.fieldnames or ()) != COLUMNS:
-        raise CrateError(f"{wrong}: its first line is not {','.join(COLUMNS)}")
+        raise CrateError(f"{wrong}: its first line is not {','.join(COLUMNS)}: {_FIX}")
     while True:
         try:
             yield _point(next(rows))
         except StopIteration:
             return
         except (ValueError, TypeError, OverflowError, csv.Error):
-            raise CrateError(f"{wrong}: line {rows.line_num} is not a sample") from None
+            raise CrateError(
+                f"{wrong}: line {rows.line_num} is not a sample: {_FIX}"
+            ) from None
 
 
 def _point(row: dict[str, str]) -> Point:
@@ -220,7 +232,9 @@ def _span(graph: Graph, node: URIRef) -> tuple[int, int]:
     try:
         first, last = (time.toPython().timestamp() for time in times)  # type: ignore[union-attr]
     except AttributeError:
-        raise CrateError(f"the crate's {GRAPH} has no times of its run") from None
+        raise CrateError(
+            f"the crate's {GRAPH} has no times of its run: {_FIX}"
+        ) from None
     return int(first * 1000), int(last * 1000) + 1
 
 

@@ -21,7 +21,7 @@ def name_of_host(graph: Graph, node: URIRef) -> str:
     # Runs of old versions do not state the name themselves.
     name = name or graph.value(graph.value(node, ST.ofHost), ST.hostname)
     if name is None:
-        raise CrateError("the crate does not name the host of its run")
+        raise CrateError("the crate does not name the host of its run: export it again")
     return str(name)
 
 
@@ -35,7 +35,10 @@ def host_of(graph: Graph, node: URIRef, iris: Iris) -> str:
     threads = graph.objects(node, ST.involvesThread)
     others = [one for one in threads if not str(one).startswith(f"{host}/thread/")]
     if graph.value(node, ST.ofHost) != host or others:
-        raise CrateError(f"the crate's run was on {name}, and is of another host, too")
+        raise CrateError(
+            f"the crate's run was on {name} and is of another host, too: export it "
+            "again"
+        )
     return name
 
 

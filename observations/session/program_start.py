@@ -20,7 +20,7 @@ def start_program(
 ) -> AbstractContextManager[RunnerHandle]:
     """Start the program of a run's folder on its host, or follow it if it runs.
 
-    Raises UserError for a host without a known address, and RemoteLoginError.
+    Raises NoAddressError, and RemoteLoginError.
     """
     if run_request.spec.host == settings.host:
         environment = inherited_environment()

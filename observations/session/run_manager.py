@@ -11,6 +11,7 @@ from threading import Thread
 
 from core.errors import SuperTwinError
 from core.settings.settings import Settings
+from observations.errors import CpusSharedError
 from observations.launch import events
 from observations.record import RunRequest
 from observations.session.cpus import Cpus, CpuShield
@@ -151,7 +152,7 @@ class RunManager:
     def _report_shared_cpus(self, session: RunSession) -> None:
         if shared := self._cpus.shared(session.host, session.id):
             wrong = f"{shared} as well, so they influence each other's measurements"
-            session.status.problem = session.status.problem or wrong
+            session.status.problem = session.status.problem or CpusSharedError(wrong)
             _LOG.error("of observation %s: %s", session.id, wrong)
 
     def _end_silent(self, session: RunSession) -> None:
@@ -196,7 +197,7 @@ class RunManager:
         except Exception as error:
             if not isinstance(error, SuperTwinError):
                 _LOG.exception("observation %s broke", session.id)
-            session.fail(str(error))
+            session.fail(error)
         finally:
             session.follow(None)
 

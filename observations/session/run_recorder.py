@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from threading import Condition, Thread
 
+from core.errors import error_code
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
+from observations.errors import NotRecordedError
 from observations.record import Observation, RunRequest, plan_of
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.repetition import Repetition, begin_run, discard_unstarted
@@ -119,10 +121,11 @@ class RunRecorder:
         """Read all counters now."""
         return self._sampling.snapshot()
 
-    def record(self, run: Repetition) -> None:
-        """Record a run that has ended, unless it is recorded."""
+    def record(self, run: Repetition, problem: Exception | None = None) -> None:
+        """Record a run, unless it is recorded; ``problem`` ended it early."""
         if not run.is_recorded:
-            self._submit(partial(self._record, run))
+            code = error_code(problem) if problem else ""
+            self._submit(partial(self._record, run, code))
 
     def release(self, runs: Sequence[Repetition]) -> None:
         """Release everything once these runs, all of the session, are recorded."""
@@ -133,17 +136,18 @@ class RunRecorder:
         note = partial(note_failure, self._home, self._id)
         self._submit(partial(self._release, note))
 
-    def _record(self, run: Repetition) -> None:
+    def _record(self, run: Repetition, problem_code: str) -> None:
         try:
-            self._write(run)
+            self._write(run, problem_code)
         except Exception as error:
             _LOG.exception("observation %s is not recorded", run.id)
-            self._status.problem = f"{run.id} is not recorded: {error}"
+            text = f"{run.id} is not recorded: {error}"
+            self._status.problem = NotRecordedError(text)
 
-    def _write(self, run: Repetition) -> None:
+    def _write(self, run: Repetition, problem_code: str) -> None:
         """Write the graph of a run once all samples have arrived.
 
-        Raises ObservationError and the errors of the stores.
+        Raises NotRecordedError and the errors of the stores.
         """
         result, snapshots, sampling = run.result, run.snapshots, self._sampling
         summaries = sampling.summaries(result, snapshots, run.log.pids.keys())
@@ -154,6 +158,7 @@ class RunRecorder:
             {metric.name: metric.iri for metric in sampling.metrics},
             summaries,
             sampling.derived(result, snapshots, summaries),
+            problem_code,
         )
         with dataset(self._settings, "twin") as twin:
             keep_observation(observation, twin, Iris(self._settings.base))
@@ -165,7 +170,7 @@ class RunRecorder:
             self._sampling.stop()
         except Exception as error:
             _LOG.exception("observation %s leaves a plan behind", self._id)
-            self._status.problem = self._status.problem or str(error)
+            self._status.problem = self._status.problem or error
         else:
             then()
 

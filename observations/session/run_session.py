@@ -5,7 +5,12 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 
 from core.settings.settings import Settings
-from observations.errors import CpusTakenError
+from observations.errors import (
+    CpusTakenError,
+    LaunchError,
+    RunInterruptedError,
+    RunLostError,
+)
 from observations.events import check_order
 from observations.launch import RunnerEvent, RunnerHandle, is_alive
 from observations.record import Outcome, Run, RunRequest
@@ -198,18 +203,18 @@ class RunSession:
         seconds = time.monotonic() - self._last_heard
         runner = f"the runner on {self.host}"
         problem = f"lost contact with {runner} (last event {seconds:.0f} s ago)"
-        if self.status.change(Event.LOSE, problem):
+        if self.status.change(Event.LOSE, RunLostError(problem)):
             self._end_command()
 
     def interrupt(self, reason: str) -> None:
         """Start no further run; `close` then records the current one."""
-        self.status.change(Event.INTERRUPT, reason)
+        self.status.change(Event.INTERRUPT, RunInterruptedError(reason))
 
-    def fail(self, reason: str) -> None:
+    def fail(self, error: Exception) -> None:
         """End the session, because its runner failed."""
         with self._lock:
             if not self.state.is_over:
-                self._end(reason)
+                self._end(error)
 
     def close(self) -> None:
         """Start no further run; record an unfinished one as it is."""
@@ -253,10 +258,12 @@ class RunSession:
         return self.is_local and late > _COUNTERS_SECONDS
 
     def _finish(self, run: Repetition) -> None:
-        self.status.problem = run.refusal or self.status.problem
-        if not run.refusal:
+        if run.refusal:
+            self.status.problem = LaunchError(run.refusal)
+        else:
             self.runs.append(run.result)
-            self._recorder.record(run)
+            is_cut_short = self.state in (State.LOST, State.INTERRUPTED)
+            self._recorder.record(run, self.status.problem if is_cut_short else None)
 
     def _start_next(self) -> None:
         """Begin the next run; if there is none, end the session."""
@@ -268,10 +275,10 @@ class RunSession:
                 return
         self._end()
 
-    def _end(self, failure: str = "") -> None:
+    def _end(self, failure: Exception | None = None) -> None:
         """Release the CPUs; record what ran and release the rest in the background.
 
-        ``failure`` says how the runner failed.
+        ``failure`` is the error of the runner.
         """
         run, status = self.repetitions.latest, self.status
         # Both before the state: a session that is over is forgotten by this time, and a
@@ -283,7 +290,7 @@ class RunSession:
                 status.change(Event.LOSE, failure)
             status.change(Event.END)
         if run and not run.is_over:
-            self._recorder.record(run)
+            self._recorder.record(run, status.problem)
         self._recorder.release(self.repetitions.all)
 
     def _end_command(self) -> None:

@@ -119,12 +119,13 @@ TOO_LATE: Mapping[Event, Set[State]] = {
 class RunState:
     """The state of one request; only `change` changes it.
 
-    ``problem`` tells users what went wrong; empty if nothing did. Methods may be called
-    from any thread, and never wait for a run.
+    ``problem`` is the error that tells users what went wrong; None if nothing did.
+    Methods may be called from any thread, and never wait for a run.
     """
 
     def __init__(self, id_: str) -> None:
-        self.now, self.problem = State.REQUESTED, ""
+        self.now = State.REQUESTED
+        self.problem: Exception | None = None
         self._id = id_
         self._since = time.monotonic()
         self._lock = Lock()
@@ -134,7 +135,7 @@ class RunState:
         """How long this state has lasted."""
         return time.monotonic() - self._since
 
-    def change(self, event: Event, problem: str = "") -> bool:
+    def change(self, event: Event, problem: Exception | None = None) -> bool:
         """Apply an event and set its problem; False if it comes too late.
 
         Raises RuntimeError if the event cannot happen now: a fault of the caller.

@@ -124,7 +124,9 @@ class CalibrationStack:
         deadline = time.monotonic() + _CHANGE_WITHIN
         while not self._read_since(written):
             if time.monotonic() > deadline:
-                raise CalibrationError(f"the bridge does not take up {run.title!r}")
+                raise CalibrationError(
+                    f"the bridge does not take up {run.title!r}: see its log"
+                )
             await asyncio.sleep(_LOOK)
 
     def _read_since(self, moment: datetime) -> bool:

@@ -3,10 +3,11 @@
 CostError
 ├── CalibrationError   the machine could not be measured
 │   └── BusyError      it got busy while it was measured in the background
-└── ModelError         a saved calibration cannot be read
+├── ModelError         a saved calibration cannot be read
+└── CostlyPlanError    a plan costs more than may be added without consent
 """
 
-from core.errors import SuperTwinError
+from core.errors import USER_CAN_FIX, SuperTwinError
 
 
 class CostError(SuperTwinError):
@@ -29,3 +30,13 @@ class ModelError(CostError):
     """A file holds no readable calibration."""
 
     code = "bad-cost-model"
+    exit_code = USER_CAN_FIX
+    status = 400
+
+
+class CostlyPlanError(CostError):
+    """The plan costs more than may be added without consent."""
+
+    code = "plan-too-costly"
+    exit_code = USER_CAN_FIX
+    status = 400

@@ -27,7 +27,9 @@ def pcp_version(address: str) -> str:
         with pmapi.Context(address) as context:
             return context.version() or ""
     except pmapi.PmapiError as error:
-        raise CalibrationError(f"PMCD at {address} gives no values: {error}") from error
+        raise CalibrationError(
+            f"PMCD at {address} gives no values ({error}): is it running?"
+        ) from error
 
 
 def sizes_now(address: str) -> tuple[dict[str, FetchSize], str | None]:
@@ -42,7 +44,9 @@ def sizes_now(address: str) -> tuple[dict[str, FetchSize], str | None]:
             pmids = context.identifiers(names)
         found = _series(address, names)
     except (pmapi.PmapiError, SourceDownError) as error:
-        raise CalibrationError(f"PMCD at {address} gives no values: {error}") from error
+        raise CalibrationError(
+            f"PMCD at {address} gives no values ({error}): is it running?"
+        ) from error
     counts = Counter(series.metric for series in found)
     processes = (s.instance for s in found if s.metric.startswith("proc.psinfo."))
     # The first process outlives all others.

@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from core.errors import UserError
 from core.settings.running import pmcd_address
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from core.stores.endpoint import Endpoint
+from ingest.errors import NoSuchPlanError
 from ontology.figures import figures
 from ontology.iris import Iris
 from queries.run import saved_rows
 from sampling.cgroup_list import read_groups
+from sampling.cost.errors import CostlyPlanError
 from sampling.cost.estimate import CostEstimate, estimate_added, estimate_all
 from sampling.cost.graph import Count, loads, loads_with, nobody_counts
 from sampling.cost.live import value_counts
@@ -102,14 +103,13 @@ def _counters(
 
 
 def check_cost(settings: Settings, found: PlanCost) -> None:
-    """Raise UserError if a plan costs more than may be added without consent."""
+    """Raise CostlyPlanError if a plan costs more than may be added without consent."""
     if beyond := beyond_limit(settings, found):
         calibrate = f"{FIX}; or " if found.model.is_default else ""
-        raise UserError(
+        raise CostlyPlanError(
             f"the plan exceeds what is added without confirmation: {beyond}; "
             f"{calibrate}sample less often or fewer instances, raise the limit, "
-            "or accept it (`--yes`, `accept_cost`)",
-            code="plan-too-costly",
+            "or accept it (`--yes`, `accept_cost`)"
         )
 
 
@@ -157,7 +157,7 @@ def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetC
             check_host(wanted, twin, iris)
         found = loads(twin, wanted, partial(_counter, settings))
     if not found:
-        raise UserError(_nothing(wanted))
+        raise NoSuchPlanError(_nothing(wanted))
     hosts = dict.fromkeys(found, 1 if like is None else like)
     load = SamplingLoad()
     for name, of in found.items():

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import UserError
 from core.settings.settings import Settings
 from core.settings.state import read_json
 
@@ -34,11 +33,7 @@ def calibrated_line(settings: Settings) -> str:
 
 
 def current_model(settings: Settings) -> "CostModel":
-    """The model for estimates; raises UserError if the saved one is damaged."""
-    from sampling.cost.errors import ModelError
+    """The model for estimates; raises ModelError if the saved one is damaged."""
     from sampling.cost.model import default_model, load_model
 
-    try:
-        return load_model(model_path(settings)) or default_model()
-    except ModelError as error:  # its message says how to write it again
-        raise UserError(str(error), code=error.code) from error
+    return load_model(model_path(settings)) or default_model()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import UserError
 from core.linux.signals import signals_as_interrupt
 from core.settings.settings import Settings
 from core.stores.datasets import Progress
@@ -15,6 +14,7 @@ from ingest.sources.pcp import read_pcp
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 from sampling.counters.perfevent import CountingSetup, prepare
+from sampling.errors import PerfeventError
 from sampling.events.event import PmuEvent
 from sampling.plans.counters import (
     CounterPurpose,
@@ -61,9 +61,9 @@ def counting(
     """Count the events of a new plan in addition to all others; yields its metrics.
 
     All or nothing: if the block fails, the previous counters are restored. Raises
-    UserError, with the reason, for what cannot be counted, and PlanRequestError for
-    other faults. The request is checked first, since other plans notice when an agent
-    is reconfigured.
+    PerfeventError, with the reason, for what cannot be counted, and PlanRequestError
+    for other faults. The request is checked first, since other plans notice when an
+    agent is reconfigured.
     """
     if not (request.roles or request.events):
         yield {}
@@ -79,7 +79,7 @@ def counting(
 def planned(request: PlanRequest, twin: Endpoint) -> PlannedCounters:
     """Work out what an agent counts for a new plan and all others of its host.
 
-    Changes nothing. Raises UserError, with the reason, for what cannot be counted.
+    Changes nothing. Raises PerfeventError, with the reason, for what cannot be counted.
     """
     host = request.host
     named = prepare(twin, host, (), request.events, multiplex=True).checked().events
@@ -145,11 +145,11 @@ def _together(
     exact = [name for name, plan in sorted(plans.items()) if not plan.shares]
     try:
         return _prepared(twin, host, plans, multiplex=not exact)
-    except UserError as error:
+    except PerfeventError as error:
         others = [name for name in exact if name != new]
         if new in exact or not others:
             raise
-        raise UserError(
+        raise PerfeventError(
             f"{error}; {', '.join(others)} of {host} did not ask to share: remove it, "
             "and add it again with --multiplex"
         ) from None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core.errors import SuperTwinError, UserError
+from core.errors import NotRunningError, SuperTwinError
 from core.linux.lock import turn
 from core.linux.ssh.reasons import printable
 from core.settings.running import status
@@ -17,7 +17,7 @@ from core.settings.state import COUNTING, StackState, counting_home
 from core.stores.datasets import Progress
 from sampling.counters import private_pmcd
 from sampling.counters.perfevent import CountingSetup
-from sampling.errors import PerfeventError
+from sampling.errors import NoPmcdError, PerfeventError, SourceDownError
 from sampling.events.live import absent_metrics, has_agent, is_counting
 
 _WITHIN = 20.0
@@ -33,7 +33,7 @@ def counting_locally(
     """Let the agent count exactly this; None ends it. Yields PMCD's socket.
 
     Inside the block, PCP has every metric. If the block fails, or if something cannot
-    be counted after all (UserError, with the kernel's reason), the agent counts
+    be counted after all (PerfeventError, with the kernel's reason), the agent counts
     what it did before.
     """
     home = counting_home(settings)
@@ -60,7 +60,7 @@ def counting_locally(
 def count(home: Path, prepared: CountingSetup | None, pid: int) -> None:
     """Let the agent of a PMCD, given by its folder and pid, count exactly this.
 
-    Returns when PCP has every metric; with None, the agent ends. Raises UserError,
+    Returns when PCP has every metric; with None, the agent ends. Raises PerfeventError,
     with the kernel's reason, for what cannot be counted.
     """
     socket = private_pmcd.socket_of(home)
@@ -74,19 +74,23 @@ def count(home: Path, prepared: CountingSetup | None, pid: int) -> None:
 
 
 def counting_process(state: StackState | None) -> int:
-    """The pid of the PMCD for PMU events; raises UserError if there is none."""
+    """The pid of the PMCD for PMU events.
+
+    Without one, raises NotRunningError, PerfeventError, NoPmcdError or SourceDownError.
+    """
     if state is None:
-        raise UserError("the stack is not running: `make up`", code="not-running")
+        raise NotRunningError("the stack is not running: `make up`")
     child = state.children.get(COUNTING)
     if child is None:
         try:
             private_pmcd.check_can_count()
         except private_pmcd.CountingError as error:
-            raise UserError(f"{error}; then `make down` and `make up`") from error
-        raise UserError("no PMCD for PMU events was started: `make down; make up`")
+            raise PerfeventError(f"{error}; then `make down` and `make up`") from error
+        raise NoPmcdError("no PMCD for PMU events was started: `make down; make up`")
     if child.pid is None or child.state != "healthy":
-        raise SuperTwinError(
-            f"the PMCD for PMU events is {child.state}: {child.reason or 'wait'}"
+        raise SourceDownError(
+            f"the PMCD for PMU events is {child.state} ({child.reason or 'starting'}): "
+            "wait, or see `make status`"
         )
     return child.pid
 
@@ -119,7 +123,7 @@ def wait_until_counted(
 ) -> None:
     """Wait until a new agent counts and PCP has its metrics.
 
-    Raises UserError with the reason of an event that the agent refuses. The log
+    Raises PerfeventError with the reason of an event that the agent refuses. The log
     does not exist before the new agent runs.
     """
     deadline = time.monotonic() + _WITHIN
@@ -133,8 +137,8 @@ def wait_until_counted(
         if time.monotonic() > deadline:
             what = lacks[0] if lacks else "new perfevent agent"
             last_line = printable(log.strip().rpartition("\n")[2])
-            raise SuperTwinError(
-                f"PMCD has no {what} after {_WITHIN:.0f} s: {last_line}"
+            raise SourceDownError(
+                f"PMCD has no {what} after {_WITHIN:.0f} s ({last_line}): see its log"
             )
         time.sleep(_LOOK)
 
@@ -148,14 +152,12 @@ def absent(socket: Path, prepared: CountingSetup) -> list[str]:
 
 
 def _check_refusals(prepared: CountingSetup, lacks: list[str], log: str) -> None:
-    """Raise UserError for an absent event if the agent's log has the reason."""
+    """Raise PerfeventError for an absent event if the agent's log has the reason."""
     found = _REFUSAL.findall(log)
     refused = {name: f"{why} (cpu{cpu})" for cpu, name, why in found}
     for event in prepared.events:
         if event.value in lacks and event.configured in refused:
-            raise UserError(
-                f"{event}: {printable(refused[event.configured])}", code="not-countable"
-            )
+            raise PerfeventError(f"{event}: {printable(refused[event.configured])}")
 
 
 def _read(log: Path) -> str:

@@ -6,7 +6,6 @@ Nothing is changed here: ``local`` and ``remote`` configure the agents.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from core.errors import UserError
 from core.stores.endpoint import Endpoint
 from ingest.pmu.pfm import read_events
 from sampling.errors import PerfeventError
@@ -39,11 +38,9 @@ class CountingSetup:
         ]
 
     def checked(self) -> "CountingSetup":
-        """Return itself; raises UserError with all reasons of refusals, if any."""
+        """Return itself; raises PerfeventError with all reasons of refusals, if any."""
         if self.choice.refused:
-            raise UserError(
-                "; ".join(self.choice.refused.values()), code="not-countable"
-            )
+            raise PerfeventError("; ".join(self.choice.refused.values()))
         return self
 
 
@@ -57,15 +54,12 @@ def prepare(
     """Choose what measures roles and events on a host.
 
     What cannot be counted is in ``choice.refused``, each with its reason. Raises
-    UserError if there are too few counters, and QueriesError.
+    PerfeventError if there are too few counters, and QueriesError.
     """
-    try:
-        known = read_host(twin, host)
-        terms = {role: read_role(twin, host, role) for role in dict.fromkeys(roles)}
-        choice = choose(known, terms, dict.fromkeys(events), _encode)
-        remarks = check_counters(known, choice, multiplex)
-    except PerfeventError as error:
-        raise UserError(str(error), code="not-countable") from error
+    known = read_host(twin, host)
+    terms = {role: read_role(twin, host, role) for role in dict.fromkeys(roles)}
+    choice = choose(known, terms, dict.fromkeys(events), _encode)
+    remarks = check_counters(known, choice, multiplex)
     return CountingSetup(known, choice, configuration(known, choice), remarks)
 
 

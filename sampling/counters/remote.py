@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import SuperTwinError, UserError
+from core.errors import SuperTwinError
 from core.linux.ssh.address import parse_address
 from core.linux.ssh.reasons import printable
 from core.linux.ssh.sockets import plain_socket
 from core.settings.settings import Settings
 from core.stores.datasets import Progress
 from core.stores.endpoint import Endpoint
-from ingest.errors import RemoteError
+from ingest.errors import RemoteError, RemoteSetupError
 from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
 from ingest.remote.ssh import Command, Connection, connected
 from ingest.remote_hosts import address_of
@@ -27,6 +27,7 @@ from ontology.iris import encode_id
 from sampling.counters import private_pmcd, remote_daemon
 from sampling.counters.local import wait_until_counted
 from sampling.counters.perfevent import CountingSetup
+from sampling.errors import PerfeventError
 
 _SECONDS = 60.0
 # Bytes of an answer, most of them from the agent's log.
@@ -49,7 +50,7 @@ def counting_remotely(
 
     Yields PMCD's socket, as it is forwarded to this host and as it is there. Inside the
     block, PMCD has every metric; if the block fails, the previous configuration is
-    restored. Raises UserError for what cannot be counted there, and RemoteError.
+    restored. Raises PerfeventError for what cannot be counted there, and RemoteError.
     """
     where = parse_address(address_of(twin, host))
     with connected(where, settings.ssh_config) as connection:
@@ -121,7 +122,7 @@ class _RemoteProgram:
         self._leads = False
 
     def ask(self, text: str | None, change: bool = True) -> _CountingAnswer:
-        """Set the agent's configuration; raises UserError and RemoteError."""
+        """Set the agent's configuration; raises PerfeventError and RemoteError."""
         sent = program()
         request = {"name": self.folder, "text": text, "change": change}
         # The request follows the program on standard input: no part of it is in a
@@ -136,7 +137,7 @@ class _RemoteProgram:
     def read_log(self, local: Path) -> str:
         """The agent's log, which says what it cannot count.
 
-        Raises UserError if PMCD listens but the local socket does not lead to it.
+        Raises RemoteSetupError if PMCD listens but the local socket leads elsewhere.
         """
         answer = self.look()
         if answer.listens and not self._leads:
@@ -146,7 +147,7 @@ class _RemoteProgram:
             self._leads = greets(local)
             # PMCD may have ended just then.
             if not self._leads and self.look().listens:
-                raise UserError(
+                raise RemoteSetupError(
                     f"sshd of {self.where} forwards no sockets: set "
                     "`AllowStreamLocalForwarding yes` in its sshd_config"
                 )
@@ -168,7 +169,9 @@ class _RemoteProgram:
         self, printed: str, status: int, complaints: list[str]
     ) -> _CountingAnswer:
         if status == NO_PYTHON:
-            raise UserError(f"{self.where} has no Python 3.8 or newer: install python3")
+            raise RemoteSetupError(
+                f"{self.where} has no Python 3.8 or newer: install python3"
+            )
         lines = [
             line.removeprefix(remote_daemon.ANSWER)
             for line in printed.splitlines()
@@ -186,7 +189,7 @@ class _RemoteProgram:
             raise self._unexpected() from None
         match answer:
             case {"refused": str(why)}:
-                raise UserError(f"{self.where}: {printable(why)}")
+                raise PerfeventError(f"{self.where}: {printable(why)}")
             case {
                 "before": str() | None as before,
                 "socket": str(name),
@@ -199,8 +202,8 @@ class _RemoteProgram:
                     return _CountingAnswer(before, name, listens, log)
         raise self._unexpected()
 
-    def _unexpected(self) -> SuperTwinError:
-        return SuperTwinError(
+    def _unexpected(self) -> RemoteError:
+        return RemoteError(
             f"{self.where} gave an unexpected answer: see what "
             f"`ssh {self.where} true` prints"
         )

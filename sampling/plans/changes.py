@@ -49,8 +49,8 @@ def add(
 ) -> AddedPlan:
     """Write a plan, under the first free name if it has none, and notify the bridge.
 
-    Roles and events are counted from then on. Raises PlanRequestError, or UserError
-    for counters, if that is impossible; nothing is changed then. With
+    Roles and events are counted from then on. Raises PlanRequestError, or
+    PerfeventError for counters, if that is impossible; nothing is changed then. With
     ``host_is_known``, it is not checked whether the host has a twin.
     """
     iris = Iris(settings.base)
@@ -125,7 +125,7 @@ def freeing(
 def resume(settings: Settings, host: str, progress: Progress) -> int:
     """Let the agent of a host count its plans' events; return the number of events.
 
-    Raises PlanRequestError, UserError and RemoteError.
+    Raises PlanRequestError, PerfeventError and RemoteError.
     """
     iris = Iris(settings.base)
     with dataset(settings, "twin") as twin:

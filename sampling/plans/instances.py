@@ -11,9 +11,12 @@ from rdflib import URIRef
 
 from core.stores.endpoint import Endpoint
 from core.stores.results import TermRows
-from ingest.errors import PlanRequestError
+from ingest.errors import (
+    PlanRequestError,
+    UnknownInstanceError,
+    UnknownMetricError,
+)
 from queries.catalogue import SavedQuery, saved_query
-from queries.errors import ParameterError, UnknownQueryError
 from queries.run import saved_rows
 from sampling.plans.request import PlanRequest, check_instance
 
@@ -85,7 +88,7 @@ def _metric(host: str, twin: Endpoint, name: str) -> GraphMetric:
     bound = {"host": host, "metric": name}
     rows = saved_rows(twin, "telemetry/instances", bound)
     if not rows:
-        raise PlanRequestError(_unknown(host, name, twin), code="unknown-metric")
+        raise UnknownMetricError(_unknown(host, name, twin))
     first = rows[0]
     if first["valueType"] in _NOT_NUMBERS:
         what = _NOT_NUMBERS[first["valueType"]]
@@ -122,33 +125,21 @@ def _named(metric: GraphMetric, names: Sequence[str], host: URIRef) -> PlanMetri
         )
     for name in names:
         if name not in metric.instances and not metric.at_fetch:
-            raise PlanRequestError(
+            raise UnknownInstanceError(
                 f"metric {metric.name} has no instance {name!r}; it has "
-                f"{_restricted(metric.instances)}",
-                code="unknown-instance",
+                f"{_restricted(metric.instances)}"
             )
     known = {name: iri for name, iri in metric.instances.items() if name in names}
     return PlanMetric(metric.name, metric.iri, known, tuple(_distinct(names)))
 
 
 def _answer(request: PlanRequest, twin: Endpoint) -> TermRows:
-    try:
-        query = saved_query(request.query)
-    except UnknownQueryError:
-        raise PlanRequestError(
-            f"no saved query {request.query[:80]!r}: `supertwin query --help` lists "
-            "them",
-            code="unknown-query",
-        ) from None
+    query = saved_query(request.query)
     _check_form(query)
     given = dict(request.parameters)
     if "host" in query.params:
         given.setdefault("host", request.host)
-    try:
-        text = query.bind(given)
-    except ParameterError as error:
-        raise PlanRequestError(str(error), code="bad-parameter") from None
-    return twin.select(text)
+    return twin.select(query.bind(given))
 
 
 def _check_form(query: SavedQuery) -> None:

@@ -14,11 +14,12 @@ from rdflib import Literal, URIRef
 from core.stores.endpoint import Endpoint
 from ingest.describe.plan import MONITOR, CountedEvent, describe_sampling
 from ingest.entailed import drop, in_both, with_entailed
-from ingest.errors import PlanRequestError
+from ingest.errors import NoSuchPlanError, PlanExistsError, PlanRequestError
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, Value, insertion
 from ontology.iris import IdError, Iris
 from ontology.terms import ST
+from queries.errors import UnknownHostError
 from queries.run import saved_rows
 from sampling.plans.counters import COUNTERS, CounterPurpose, counted_among
 from sampling.plans.events import counted_events
@@ -36,10 +37,9 @@ def check_new(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
 def _check_free(request: PlanRequest, twin: Endpoint, iris: Iris) -> None:
     if not twin.ask(_plan_exists(request.host, request.name, iris, has_plan=False)):
         check_host(request.host, twin, iris)
-        raise PlanRequestError(
+        raise PlanExistsError(
             f"{request.host} has a plan {request.name} already: give another name, or "
-            "remove it first",
-            code="plan-exists",
+            "remove it first"
         )
 
 
@@ -115,20 +115,18 @@ def remove_plan(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
         names = plan_names(host, twin)
         near = get_close_matches(name, names, n=3) or names
         known = f"it has {', '.join(near)}" if near else "it has none"
-        raise PlanRequestError(
-            f"{host} has no plan {name}; {known}", code="no-such-plan"
-        )
+        raise NoSuchPlanError(f"{host} has no plan {name}; {known}")
     twin.update(_removal(host, name, iris))
 
 
 def check_host(host: str, twin: Endpoint, iris: Iris) -> None:
-    """Raise PlanRequestError for a host without a twin."""
+    """Raise UnknownHostError for a host without a twin."""
     node = _node(host, iris)
     if not twin.ask(f"ASK {{ <{node}> a <{ST.ComputeNode}> }}"):
         known = [str(row["host"]) for row in saved_rows(twin, "inventory/hosts")]
         near = get_close_matches(host[:100], known, n=3) or known[:5]
         hint = f"the twin has {', '.join(near)}" if near else "the twin has none"
-        raise PlanRequestError(f"no host {host[:100]!r}: {hint}", code="unknown-host")
+        raise UnknownHostError(f"no host {host[:100]!r}: {hint}")
 
 
 def plan_names(host: str, twin: Endpoint) -> list[str]:
@@ -151,9 +149,7 @@ def _node(host: str, iris: Iris) -> URIRef:
     try:
         return iris.host(host)
     except IdError as error:
-        raise PlanRequestError(
-            f"no host {host!r}: {error}", code="unknown-host"
-        ) from None
+        raise UnknownHostError(f"no host {host!r}: {error}") from None
 
 
 def _plan_exists(host: str, name: str, iris: Iris, *, has_plan: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from anyio import to_thread
 
 from core.stores.clients import Clients
-from core.stores.series_store import StoreError
+from core.stores.errors import StoreError
 from ingest.describe.process import time_literal
 from ontology.iris import series_name
 from ontology.selectors import selector, series_labels

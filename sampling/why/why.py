@@ -6,9 +6,10 @@ from typing import Any
 from anyio import to_thread
 from pydantic import BaseModel, Field
 
-from core.errors import ApiError
+from core.errors import api_error
 from core.stores.clients import Clients
-from core.stores.series_store import StoredSample, StoreError
+from core.stores.errors import StoreError
+from core.stores.series_store import StoredSample
 from ontology.iris import series_name
 from ontology.selectors import escaped, pattern, selector, series_labels
 from queries.catalogue import saved_query
@@ -145,8 +146,7 @@ async def _known(
             {"host": host, "metric": metric, "instance": instance}
         )
     except ParameterError as error:
-        title = "A parameter does not fit"
-        raise ApiError(400, error.code, title, str(error)) from None
+        raise api_error(error) from None
     return read_known(await clients.graph.select(text))
 
 

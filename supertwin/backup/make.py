@@ -9,15 +9,17 @@ from pathlib import Path
 
 import httpx
 
-from core.errors import SuperTwinError, UserError
+from core.errors import NotRunningError
 from core.linux.private_folder import make_private
 from core.settings import tools
 from core.settings.accounts import fuseki_account
 from core.settings.settings import Settings
+from core.stores.errors import EndpointError
 from observations.session.repetition import RECORDED
 from ontology.iris import Iris
 from supertwin.backup.manifest import write_manifest
 from supertwin.backup.snapshot import copy_snapshot
+from supertwin.errors import BackupExistsError, ExternalStoreError
 from supertwin.stack.compaction import DATASETS
 
 Progress = Callable[[str], None]
@@ -35,12 +37,12 @@ _TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 def make_backup(settings: Settings, folder: Path, progress: Progress) -> int:
     """Write a complete backup, private to its owner; return its number of files.
 
-    Raises UserError if the folder exists, or a store is remote or does not answer.
+    Raises BackupExistsError, ExternalStoreError and NotRunningError.
     """
     _check(settings, folder)
     partial = folder.with_name(f"{folder.name}.partial")
     if partial.exists():
-        raise UserError(
+        raise BackupExistsError(
             f"{partial} is left from a backup that was ended, or still runs: remove it"
         )
     make_private(partial)
@@ -55,11 +57,9 @@ def make_backup(settings: Settings, folder: Path, progress: Progress) -> int:
 
 def _check(settings: Settings, folder: Path) -> None:
     if folder.exists():
-        raise UserError(
-            f"{folder} exists: name a new folder for the backup", code="backup-exists"
-        )
+        raise BackupExistsError(f"{folder} exists: name a new folder for the backup")
     if settings.fuseki_url or settings.store_read_url or settings.store_write_url:
-        raise UserError(
+        raise ExternalStoreError(
             "Fuseki or VictoriaMetrics is elsewhere (SUPERTWIN_FUSEKI_URL, "
             "SUPERTWIN_STORE_…_URL): back it up on its own machine, with its own tools"
         )
@@ -104,12 +104,13 @@ def _dump(settings: Settings, dataset: str, path: Path) -> None:
             for piece in answer.iter_bytes():
                 file.write(piece)
     except httpx.ConnectError:
-        raise UserError(
-            f"no Fuseki answers at {settings.fuseki}: start the stack (`supertwin up`)",
-            code="not-running",
+        raise NotRunningError(
+            f"no Fuseki answers at {settings.fuseki}: start the stack (`supertwin up`)"
         ) from None
     except httpx.HTTPError as error:
-        raise SuperTwinError(f"{url} was not read: {error}") from error
+        raise EndpointError(
+            f"{url} was not read ({error}): see `make status`"
+        ) from None
 
 
 def _complete_runs(settings: Settings, folder: Path) -> None:

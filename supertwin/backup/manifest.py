@@ -8,19 +8,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from core.errors import UserError
 from core.settings.state import read_json
+from supertwin.errors import BackupError
 from supertwin.stack.compaction import DATASETS
 
 MANIFEST = "manifest.json"
 FORMAT = 1
 _SHOWN = 3
-
-
-class BackupError(UserError):
-    """A folder is not a backup, or its files were damaged."""
-
-    code = "bad-backup"
 
 
 def write_manifest(folder: Path, about: dict[str, Any]) -> int:

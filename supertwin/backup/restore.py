@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.errors import SuperTwinError, UserError
 from core.linux import lock
 from core.linux.private_folder import close_home, make_private
 from core.settings import tools
@@ -16,6 +15,7 @@ from core.settings.settings import Settings
 from core.settings.state import read_json
 from sampling.account.absence import COUNTED_FILE
 from supertwin.backup.manifest import checked_manifest
+from supertwin.errors import HomeNotEmptyError, RestoreError, StackRunsError
 from supertwin.stack.compaction import DATASETS
 
 Progress = Callable[[str], None]
@@ -31,8 +31,7 @@ def restore_backup(
 ) -> dict[str, Any]:
     """Restore a backup completely into the empty state folder; return its manifest.
 
-    Raises UserError if the backup is damaged, the stack runs or the folder has
-    files.
+    Raises BackupError, StackRunsError, HomeNotEmptyError and RestoreError.
     """
     home = settings.home
     _check(home)
@@ -54,13 +53,13 @@ def restore_backup(
 
 def _check(home: Path) -> None:
     if lock.holder(home) is not None:
-        raise UserError(
+        raise StackRunsError(
             f"the stack of {home} runs: `supertwin down`, then move {home} away"
         )
     # The lock is ours; the partial folder is left from a killed restore.
     held = {path.name for path in home.iterdir()} if home.exists() else set()
     if held - {_UP_LOCK, _PARTIAL}:
-        raise UserError(
+        raise HomeNotEmptyError(
             f"{home} is not empty: move it away, or set SUPERTWIN_HOME to an empty "
             "folder"
         )
@@ -101,7 +100,7 @@ def _load(quads: Path, folder: Path) -> None:
     )
     if done.returncode:
         why = _reason(done.stderr) or f"exit status {done.returncode}"
-        raise SuperTwinError(f"{quads} was not loaded: {why}")
+        raise RestoreError(f"{quads} was not loaded ({why}): restore another backup")
 
 
 def _reason(output: str) -> str:

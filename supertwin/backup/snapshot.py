@@ -7,9 +7,11 @@ from typing import Any
 
 import httpx
 
-from core.errors import SuperTwinError, UserError
+from core.errors import NotRunningError
 from core.settings.accounts import snapshot_key, store_read_account
 from core.settings.settings import Settings
+from core.stores.errors import StoreError
+from supertwin.errors import SnapshotKeyError
 
 # VictoriaMetrics first writes all data in memory to disk.
 _TIMEOUT = httpx.Timeout(600.0, connect=5.0)
@@ -47,18 +49,21 @@ def _snapshot_request(
         answer = client.post(f"/snapshot/{verb}", data=form)
         found: dict[str, Any] = answer.raise_for_status().json()
     except httpx.ConnectError:
-        raise UserError(
+        raise NotRunningError(
             f"no VictoriaMetrics answers at {settings.store_read}: start the stack "
-            "(`supertwin up`)",
-            code="not-running",
+            "(`supertwin up`)"
         ) from None
     except httpx.HTTPStatusError as error:
-        raise UserError(
+        raise SnapshotKeyError(
             "VictoriaMetrics refuses its snapshot key "
             f"({error.response.status_code}): `supertwin down`, then `supertwin up`"
         ) from None
     except (httpx.HTTPError, ValueError) as error:
-        raise SuperTwinError(f"VictoriaMetrics' snapshot failed: {error}") from error
+        raise StoreError(
+            f"VictoriaMetrics made no snapshot ({error}): see log/victoria-metrics.log"
+        ) from error
     if found.get("status") != "ok":
-        raise SuperTwinError(f"VictoriaMetrics' snapshot failed: {found}")
+        raise StoreError(
+            f"VictoriaMetrics made no snapshot ({found}): see log/victoria-metrics.log"
+        )
     return found

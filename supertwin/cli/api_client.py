@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from api.access.local_api import LocalApi, read_local_api
-from core.errors import PROBLEM_TYPES, SuperTwinError, UserError
+from core.errors import PROBLEM_TYPES, NotRunningError, SuperTwinError, UserError
 from core.stores.http_connection import BROKEN, HttpConnection, lines
 
 _SECONDS = 60.0
@@ -34,16 +34,16 @@ class ApiClient:
     """One connection to the API of a state folder, reopened when it breaks.
 
     A restarted API has another key, which is then read again. Methods raise
-    ApiAnswerError and ApiUnavailableError.
+    ApiAnswerError and ApiUnavailableError; without a running API, NotRunningError is
+    raised.
     """
 
     def __init__(self, home: Path) -> None:
         self._home = home
         local = read_local_api(home)
         if local is None:
-            raise ApiUnavailableError(
-                f"no SuperTwin of yours runs in {home}: `make up` starts one",
-                code="not-running",
+            raise NotRunningError(
+                f"no SuperTwin of yours runs in {home}: `make up` starts one"
             )
         self._local, self._connection = local, _connection(local)
 

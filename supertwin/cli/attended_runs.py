@@ -93,7 +93,6 @@ class Reporter:
 
     def report(self, event: RunnerEvent) -> None:
         """Send an event now or with the next one; output is not sent."""
-        self._messages.note_refusal(event)
         if event["event"] in _REPORTED:
             self._unsent.append(event)
             if event["event"] != _SENT_WITH_NEXT:

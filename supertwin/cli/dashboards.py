@@ -13,12 +13,12 @@ from urllib.parse import urlencode
 import click
 import orjson
 
-from core.errors import SuperTwinError, UserError
+from core.errors import FileError, SuperTwinError
 from core.settings.accounts import store_read_account
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from core.stores.endpoint import Endpoint
-from core.stores.errors import EndpointUnreachableError, QueriesError
+from core.stores.errors import EndpointUnreachableError, QueriesError, StoreError
 from core.stores.http_connection import (
     BROKEN,
     FORM,
@@ -140,7 +140,7 @@ def _write(out: Path, made: Sequence[tuple[Dashboard, dict[str, Any]]]) -> None:
                 click.echo(f"  panel {panel.title!r}: {panel.problem}", err=True)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise UserError(
+        raise FileError(
             f"--out {out}: {reason}: name a folder that can be written"
         ) from error
 
@@ -239,9 +239,7 @@ class RangeReader:
             return str(error)
 
     def range(self, expression: str, start: float, end: float) -> list[Any]:
-        """The series; raises BadExpressionError, or SuperTwinError if the store is
-        away.
-        """
+        """The series; raises BadExpressionError, or StoreError if the store is away."""
         parameters = {"query": expression, "start": f"{start:.3f}", "end": f"{end:.3f}"}
         body = urlencode({**parameters, "step": "5"}).encode()
         headers = {"Content-Type": FORM}
@@ -250,14 +248,14 @@ class RangeReader:
                 answer = connection.request("POST", "", body, headers, self._seconds)
                 return self._series(answer.status, answer.read())
         except BROKEN as error:
-            raise SuperTwinError(
+            raise StoreError(
                 f"the series store {self.url} does not answer "
                 f"({type(error).__name__}): is the stack up? See `make status`"
             ) from error
 
     def _series(self, status: int, text: bytes) -> list[Any]:
         if status in _NO_ACCOUNT:
-            raise SuperTwinError(
+            raise StoreError(
                 f"the series store {self.url} refuses the account "
                 f"({status}): fix SUPERTWIN_STORE_USER and "
                 "SUPERTWIN_STORE_PASSWORD"
@@ -268,7 +266,7 @@ class RangeReader:
                 return list(answer["data"]["result"])
             words = " ".join(str(answer["error"]).split())
         except (ValueError, KeyError, TypeError) as error:
-            raise SuperTwinError(
+            raise StoreError(
                 f"{self.url} answers {status}, and not as "
                 "VictoriaMetrics does: fix SUPERTWIN_STORE_READ_URL"
             ) from error

@@ -117,7 +117,7 @@ def consent(settings: Settings, request: PlanRequest, yes: bool) -> None:
 
     Without a terminal, the upper end of the default model refuses nothing.
 
-    Raises UserError for a plan beyond a limit without a terminal, click.Abort if
+    Raises CostlyPlanError for a plan beyond a limit without a terminal, click.Abort if
     the answer is no.
     """
     found = plan_cost(settings, request)

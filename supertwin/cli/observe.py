@@ -168,7 +168,6 @@ def _follow(api: ApiClient, session: Any) -> int:
         for event in api.events(f"{path}/events"):
             if not output.show(event):
                 cancel()
-            messages.note_refusal(event)
             status = status_of(event, status)
             if event["event"] == "ended":
                 _say_what_is_missing(event["output"])

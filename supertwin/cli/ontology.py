@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from api.vocabulary.page import page_file
-from core.errors import UserError
+from core.errors import FileError
 from core.settings import tools
 from ontology.classify import classify
 from ontology.errors import OntologyError
@@ -13,6 +13,7 @@ from ontology.load import FOLDER, alignment_graph, ontology_graph
 from ontology.published import json_ld, module_files, whole_ontology
 from supertwin.cli.out_file import write_whole
 from supertwin.cli.parameters import NonEmptyPath
+from supertwin.errors import ReasoningError
 
 _WHOLE = "supertwin"
 
@@ -33,7 +34,7 @@ def export_ontology(out: Path) -> None:
     try:
         (out / "modules").mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{out}: {error.strerror}: name another folder") from None
+        raise FileError(f"{out}: {error.strerror}: name another folder") from None
     for name, text in texts.items():
         write_whole(out / name, text)
     click.echo(f"{len(texts)} files written to {out}; open {out / 'index.html'}")
@@ -59,7 +60,7 @@ def classify_command(out: Path | None) -> None:
     try:
         found = classify(ontology_graph() + alignment_graph(), tools.java())
     except OntologyError as error:
-        raise UserError(str(error)) from None
+        raise ReasoningError(str(error)) from None
     text = found.serialize(format="turtle")
     if out is None:
         click.echo(text, nl=False)

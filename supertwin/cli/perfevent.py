@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import click
 
-from core.errors import UserError
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from sampling.counters.perfevent import CountingSetup, prepare
@@ -48,7 +47,7 @@ def show_command(
 ) -> None:
     """Print the agent's configuration for roles and events; nothing is changed."""
     if not (roles or events):
-        raise UserError("name what to count: --role ROLE or --event PMU::EVENT")
+        raise click.UsageError("name what to count: --role ROLE or --event PMU::EVENT")
     settings = Settings()
     with dataset(settings, "twin") as twin:
         target = (host or settings.host, roles, events, multiplex)

@@ -2,13 +2,14 @@
 
 import click
 
-from core.errors import UserError
 from core.settings import audit
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
+from ingest.errors import UnknownProcessError
 from ingest.loading import read_twin
 from ingest.named_processes import TEXTS, NamedProcess, forget_process, name_process
 from ontology.iris import Iris
+from queries.errors import UnknownHostError
 from supertwin.cli.confirm import YES_OPTION, confirm_removal
 
 
@@ -59,10 +60,9 @@ def forget_command(name: str, yes: bool) -> None:
     with dataset(settings, "twin") as twin:
         known = forget_process(twin, Iris(settings.base), settings.host, name)
     if not known:
-        raise UserError(
+        raise UnknownProcessError(
             f"no process of {settings.host} has the name {name[:64]!r}: "
-            "`supertwin query process/named` lists them",
-            code="unknown-process",
+            "`supertwin query process/named` lists them"
         )
     _note(settings, "process.forgotten", name)
     click.echo(f"{name} is forgotten")
@@ -76,8 +76,7 @@ def _note(settings: Settings, what: str, name: str) -> None:
 def _check_host(settings: Settings) -> None:
     """Check that the host is in the twin, so that the name is not orphaned."""
     if read_twin(settings, settings.host) is None:
-        raise UserError(
+        raise UnknownHostError(
             f"{settings.host} is not in the twin: run `supertwin up`, or "
-            "`supertwin ingest`",
-            code="unknown-host",
+            "`supertwin ingest`"
         )

@@ -16,7 +16,6 @@ from typing import Any
 
 import click
 
-from observations.errors import LaunchError
 from observations.launch import RunnerEvent
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -154,12 +153,6 @@ class RunMessages:
     def __init__(self) -> None:
         self._printed = 0
         self._printed_lines: set[str] = set()
-        self._refusal = ""
-
-    def note_refusal(self, event: RunnerEvent) -> None:
-        """Remember why a run could not be started: that problem has a code."""
-        if event["event"] == "refused":
-            self._refusal = event["reason"]
 
     def print_new(self, answer: Mapping[str, Any]) -> None:
         """Print the parts of an answer that were not printed before."""
@@ -171,8 +164,8 @@ class RunMessages:
                 say(f"it left {left} behind, which was ended")
         self._printed = len(runs)
         problem = answer["problem"]
-        if problem and problem == self._refusal:
-            problem = f"{problem} [{LaunchError.code}]"
+        if problem:
+            problem = f"{problem} [{answer['errorCode']}]"
         for line in (*answer["notes"], problem):
             if line and line not in self._printed_lines:
                 say(line)

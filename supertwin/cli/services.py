@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 
 import click
 
-from core.errors import SuperTwinError, UserError
 from core.linux.private_folder import close_home, keep_files_private
 from core.settings import pmcd
 from core.settings.settings import Settings
+from sampling.errors import NoPmcdError
 from supertwin.cli.parameters import FiniteNumber
+from supertwin.errors import CompactionError, ExternalStoreError, UnhealthyError
 from supertwin.stack import children, compaction
 from supertwin.stack.children import ChildSpec
 from supertwin.stack.fuseki_service import serve
@@ -60,7 +61,7 @@ def check_command(service: str) -> None:
         return await check()
 
     if wrong := asyncio.run(ask()):
-        raise SuperTwinError(f"{service}: {wrong}")
+        raise UnhealthyError(f"{service}: {wrong}")
     click.echo(f"{service} is healthy")
 
 
@@ -78,14 +79,16 @@ def compact_command(patience: float | None) -> None:
     """
     settings = Settings()
     if settings.fuseki_url:
-        raise UserError(
+        raise ExternalStoreError(
             "Fuseki is external (SUPERTWIN_FUSEKI_URL): compact it on its own machine"
         )
     for dataset in compaction.DATASETS:
         try:
             asyncio.run(compaction.compact(settings, dataset, patience))
         except (OSError, ValueError) as error:
-            raise SuperTwinError(f"{dataset} not compacted: {error}") from error
+            raise CompactionError(
+                f"{dataset} not compacted ({error}): see log/fuseki.log"
+            ) from error
         click.echo(f"{dataset} compacted")
 
 
@@ -104,7 +107,7 @@ def _pmcd(settings: Settings) -> str:
     """The PMCD of this machine: only the supervisor can start a private one."""
     address, own = pmcd.choose(settings)
     if own:
-        raise UserError(
+        raise NoPmcdError(
             f"no PMCD at {pmcd.SYSTEM_SOCKET}: start it, or set SUPERTWIN_PMCD to the "
             "address of a running one"
         )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from core.errors import SuperTwinError
 from core.linux.private_folder import keep_files_private
 from core.settings.home import CHECKOUT
 from core.settings.running import status
 from core.settings.settings import Settings
 from core.settings.state import StackState, read_json, write_json
 from core.stores.datasets import dataset
+from core.stores.errors import EndpointError
 from ontology.iris import Iris
 from sampling.account.status_lines import (
     SamplingStatus,
@@ -129,7 +129,9 @@ def _load(settings: Settings, state: StackState) -> "Twin":
         write_json(done, {"stack": state.started})
         twin = read_twin(settings, settings.host)
     if twin is None:
-        raise SuperTwinError(f"{settings.host} was loaded, but the graph lacks it")
+        raise EndpointError(
+            f"{settings.host} was loaded, but the graph lacks it: see `make status`"
+        )
     return twin
 
 

@@ -83,12 +83,12 @@ def check_command() -> None:
     known = {token.id: token for token in tokens.all_tokens(Settings().home)}
     token = known.get(sent.id)
     if token is None or not tokens.proves(token, sent.secret):
-        raise tokens.TokenError(
-            "it is not a token of this installation, or was revoked",
-            code="token-refused",
+        raise tokens.TokenRefusedError(
+            "it is not a token of this installation, or was revoked: `supertwin token "
+            "add` makes one"
         )
     if why := token.refusal(time.time()):
-        raise tokens.TokenError(why)
+        raise tokens.TokenRefusedError(f"{why}: `supertwin token add` makes one")
     click.echo(f"{token.name} is {token.role} {_end(token.expires)}")
 
 

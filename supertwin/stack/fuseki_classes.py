@@ -20,6 +20,7 @@ from core.settings.accounts import Account, jetty_line, write_secret
 from core.settings.settings import LOOPBACK
 from core.stores.endpoint import Endpoint
 from core.stores.errors import EndpointError
+from supertwin.errors import BuildError
 from supertwin.stack.children import fuseki_config, fuseki_main
 
 _START, _STOP = 90.0, 60.0  # seconds
@@ -54,7 +55,9 @@ def _dump(java: Path, folder: Path) -> Path:
         finally:
             process.kill()
     if not archive.exists():
-        raise UserError(f"{java} made no archive of Fuseki's classes")
+        raise BuildError(
+            f"{java} made no archive of Fuseki's classes: run ./install.sh again"
+        )
     return archive
 
 
@@ -84,7 +87,7 @@ def _exercise(process: subprocess.Popen[bytes], url: str) -> None:
                 return
             except EndpointError as error:
                 if process.poll() is not None or time.monotonic() > deadline:
-                    raise UserError(f"Fuseki did not start: {error}") from error
+                    raise BuildError(f"Fuseki did not start: {error}") from error
             time.sleep(0.1)
 
 

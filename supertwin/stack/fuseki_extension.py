@@ -14,6 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from core.errors import UserError
 from core.settings import tools
+from supertwin.errors import BuildError
 
 # Read by the extension when it starts: it ends Fuseki if the versions differ.
 _VERSION = "org/w3id/supertwin/samples/jena-version"
@@ -36,7 +37,7 @@ def build_extension() -> Path:
 def compile_java(
     sources: tuple[Path, ...], classes: Path, libraries: tuple[Path, ...]
 ) -> None:
-    """Compile folders of Java; raises UserError with the first error."""
+    """Compile folders of Java; raises BuildError with the first error."""
     command = (
         *(str(tools.java()), "-jar", str(tools.java_compiler())),
         *("-17", "-proc:none", "-nowarn", "-encoding", "UTF-8"),
@@ -46,7 +47,7 @@ def compile_java(
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip("- ")]
-        raise UserError(f"Java does not compile: {' '.join(lines[:4])}")
+        raise BuildError(f"Java does not compile: {' '.join(lines[:4])}")
 
 
 def _pack(classes: Path, jar: Path) -> Path:

@@ -5,10 +5,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.errors import UserError
+from core.errors import DiskFullError, StateFolderError
 from core.linux import ports
 from core.settings import pmcd, run_as, tools
 from core.settings.settings import LOOPBACK, Settings
+from supertwin.errors import CannotListenError, PortTakenError
 
 
 def preflight(settings: Settings) -> None:
@@ -43,11 +44,10 @@ def _port(title: str, address: str, port: int, setting: str) -> None:
     change = f"set SUPERTWIN_{setting} to another port"
     if ports.is_taken(error):
         by = ports.holder(port) or "another user's process"
-        raise UserError(
-            f"port {port} ({title}) is taken by {by}: stop it, or {change}",
-            code="port-taken",
+        raise PortTakenError(
+            f"port {port} ({title}) is taken by {by}: stop it, or {change}"
         )
-    raise UserError(
+    raise CannotListenError(
         f"{title} cannot listen on {address}:{port} ({error.strerror}): {change}"
         + ("" if address == LOOPBACK else ", or fix SUPERTWIN_BIND")
     )
@@ -55,9 +55,9 @@ def _port(title: str, address: str, port: int, setting: str) -> None:
 
 def _home(home: Path) -> None:
     if home.exists() and not home.is_dir():
-        raise UserError(f"{home} is not a folder: set SUPERTWIN_HOME to one")
+        raise StateFolderError(f"{home} is not a folder: set SUPERTWIN_HOME to one")
     if not os.access(_nearest(home), os.W_OK | os.X_OK):
-        raise UserError(
+        raise StateFolderError(
             f"{home} cannot be written: fix its permissions, or set SUPERTWIN_HOME "
             "to another folder"
         )
@@ -66,11 +66,10 @@ def _home(home: Path) -> None:
 def _disk(home: Path, wanted: int) -> None:
     free = shutil.disk_usage(_nearest(home)).free
     if free < wanted:
-        raise UserError(
+        raise DiskFullError(
             f"the disk is full: {free / 2**20:.0f} MiB are free for {home}, "
             f"{wanted / 2**20:.0f} are needed: free some, set SUPERTWIN_HOME to a "
-            "folder on another disk, or lower SUPERTWIN_MIN_FREE_BYTES",
-            code="disk-full",
+            "folder on another disk, or lower SUPERTWIN_MIN_FREE_BYTES"
         )
 
 

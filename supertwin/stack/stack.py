@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from core.errors import StartError, SuperTwinError, UserError
+from core.errors import StartError, UserError
 from core.linux import lock
 from core.linux.private_folder import close_home, make_private
 from core.settings.home import CHECKOUT
 from core.settings.running import status
 from core.settings.settings import Settings
 from core.settings.state import StackState, read_state
+from supertwin.errors import OtherUserError, StackRunsError, StopError
 from supertwin.stack.preflight import preflight
 
 Progress = Callable[[str], None]
@@ -89,12 +90,12 @@ def _end(supervisor: subprocess.Popen[bytes]) -> None:
 
 
 def _same_settings(settings: Settings) -> None:
-    """Raise UserError if the stack was started with other settings."""
+    """Raise StackRunsError if the stack was started with other settings."""
     state = read_state(settings.home)
     then, now = (state.settings if state else {}), settings.shown()
     changed = [k for k in now if k in then and then[k] != now[k] and k not in _FREE]
     if changed:
-        raise UserError(
+        raise StackRunsError(
             f"the stack runs with another {', '.join(changed)}: run `make down` first"
         )
 
@@ -116,7 +117,10 @@ def _wait_until_healthy(
         if over:
             raise StartError(_why_it_ended(settings, state))
         time.sleep(_LOOK)
-    raise StartError(f"not all healthy after {_UP_WITHIN:.0f} s: {_ailing(settings)}")
+    raise StartError(
+        f"not all healthy after {_UP_WITHIN:.0f} s: {_ailing(settings)} "
+        f"(log: {settings.home / 'log'})"
+    )
 
 
 def _fresh_state(
@@ -162,7 +166,9 @@ def stop(settings: Settings, progress: Progress) -> bool:
     if not _gone(settings, pid, _DOWN_WITHIN):
         _signal(pid, signal.SIGKILL)
         if not _gone(settings, pid, _DOWN_WITHIN):
-            raise SuperTwinError(f"the supervisor (pid {pid}) does not end")
+            raise StopError(
+                f"the supervisor (pid {pid}) does not end: see log/supervisor.log"
+            )
     return True
 
 
@@ -172,7 +178,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
     except ProcessLookupError:
         return
     except PermissionError:
-        raise UserError(
+        raise OtherUserError(
             f"the stack (pid {pid}) runs as another user: stop it as that user"
         ) from None
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import UserError
+from supertwin.errors import DamagedDatasetError
 
 _BLOCK = 8192
 _TREE, _LENGTH = struct.Struct(">3Q"), struct.Struct(">Q")
@@ -60,7 +60,7 @@ class _Terms:
 
 
 def check_dataset(folder: Path) -> None:
-    """Raise UserError if a file of a dataset is damaged, in any generation."""
+    """Raise DamagedDatasetError for a damaged file of a dataset, in any generation."""
     found = (
         one
         for part in folder.glob("Data-[0-9][0-9][0-9][0-9]")
@@ -70,8 +70,8 @@ def check_dataset(folder: Path) -> None:
         raise _damaged(path, wrong)
 
 
-def _damaged(path: Path, wrong: str) -> UserError:
-    return UserError(
+def _damaged(path: Path, wrong: str) -> DamagedDatasetError:
+    return DamagedDatasetError(
         f"{path} is damaged ({wrong}): move the state folder away and restore a "
         "backup (`supertwin restore DIR`), or move "
         f"{path.parent.parent} away and start "

@@ -93,7 +93,7 @@ def test_internal_failure_shows_no_internals(app: FastAPI) -> None:
 def test_problem_fields_are_fixed(app: FastAPI) -> None:
     assert ask(app, "GET", "/queries/cache/sharing?cpu=x").json() == {
         "type": "https://w3id.org/supertwin/problem/bad-parameter",
-        "title": "Invalid parameter",
+        "title": "A parameter is unknown or given twice, or its value does not fit",
         "status": 400,
         "detail": "parameter cpu: 'x' given, expected a whole number",
         "instance": "/queries/cache/sharing",

@@ -178,20 +178,20 @@ def test_ended_process_is_found_by_its_series(here: Here) -> None:
 
 
 @pytest.mark.parametrize(
-    ("id_", "host", "says"),
+    ("id_", "host", "code"),
     [
-        ("4194303", "here", "none with that number was seen"),
-        ("nobody", "here", "has the name 'nobody'"),
-        ("1", "away", "this is the API of here"),
-        ("1", "nowhere", "no host 'nowhere'"),
-        ("99999999999999", "here", "has the name"),
-        ("1.1.00000000-0000-0000-0000-000000000000", "here", "has no process 1"),
+        ("4194303", "here", "unknown-process"),
+        ("nobody", "here", "unknown-process"),
+        ("1", "away", "process-elsewhere"),
+        ("1", "nowhere", "unknown-host"),
+        ("99999999999999", "here", "unknown-process"),
+        ("1.1.00000000-0000-0000-0000-000000000000", "here", "unknown-process"),
     ],
 )
-def test_unknown_process_is_404(here: Here, id_: str, host: str, says: str) -> None:
+def test_unknown_process_is_404(here: Here, id_: str, host: str, code: str) -> None:
     answer = here.get(id_, host)
     assert answer.status_code == 404
-    assert says in answer.json()["detail"]
+    assert answer.json()["type"].endswith(f"/{code}")
 
 
 def test_name_follows_each_new_process(here: Here) -> None:

@@ -132,4 +132,4 @@ def test_missing_command_is_reported(client: httpx.Client) -> None:
     one = begun(client, "/no/such/command")
     closed = followed(client, one["id"])[-1]
     assert closed["runs"] == []
-    assert "there is no command '/no/such/command'" in closed["problem"]
+    assert closed["errorCode"] == "launch-failed"

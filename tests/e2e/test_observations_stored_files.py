@@ -129,7 +129,7 @@ def test_series_have_times_since_the_start(
     bad = operator.get(path, params={**asked, "start": 1, "end": 0})
     assert (bad.status_code, bad.json()["title"]) == (400, "Not a range of time")
     missing = operator.get(path, params={"metric": "no.such"})
-    assert "has no summary of 'no.such'" in missing.json()["detail"]
+    assert missing.json()["type"].endswith("/not-measured")
     both = {"id": list(pair.values()), **asked}
     found = operator.get("/observations/compare/series", params=both).json()
     short, long = found["values"]

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -133,14 +134,14 @@ def test_resumed_runs_that_share_cpus_report_it_and_keep_them(
         kept.write_text(kept.read_text().replace('"cpus": [1]', '"cpus": [0]'))
     kill_api(stack)
     for id_, other in (ids, ids[::-1]):
-        problem = client.get(f"/observations/{id_}").json()["problem"]
-        assert problem.startswith(f"observation {other} has CPU 0 of ")
+        state = client.get(f"/observations/{id_}").json()
+        assert state["errorCode"] == "cpus-shared" and other in state["problem"]
         refused = client.post("/observations", json={"argv": ["true"], "cpus": "0"})
         assert refused.status_code == 409, refused.text
         assert client.delete(f"/observations/{id_}").status_code == 202
         closed = followed(client, id_)[-1]
         assert closed["runs"][0]["outcome"] == "cancelled"
-        assert closed["problem"] == problem
+        assert closed["problem"] == state["problem"]
     begun(client, "true", cpus="0")
 
 
@@ -152,7 +153,10 @@ def test_stopping_the_api_ends_launched_runs(
     wait_until(lambda: events.exists() and events.read_text())
     pid = json.loads(events.read_text().splitlines()[0])["pid"]
     kill_api(stack, signal.SIGTERM)
-    assert outcome(stack, f"{stack.base}/observation/{one['id']}") == "broke off"
+    node = f"{stack.base}/observation/{one['id']}"
+    assert outcome(stack, node) == "broke off"
+    record = stack.get(f"/observation/{one['id']}", "application/ld+json").text
+    assert re.search(r'"(st:)?errorCode":\s*"run-interrupted"', record)
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), what="its command is gone")
     begun(client, "true", cpus="0")
 

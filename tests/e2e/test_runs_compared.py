@@ -140,13 +140,13 @@ def test_series_of_runs_are_overlaid(
     assert max(first) == pytest.approx(float(row["maximum"]))
     none = stack.run("compare", quick, sampled, "--series", "no.such", check=False)
     assert none.returncode == 2
-    assert "none of these runs measured no.such" in none.stderr
+    assert "[not-measured]" in none.stderr
 
 
 def test_unknown_run_cannot_be_compared(stack: Stack, quick: str) -> None:
     done = stack.run("compare", quick, "nothing", check=False)
     assert done.returncode == 2
-    assert "no run and no group 'nothing' is recorded" in done.stderr
+    assert "[no-such-observation]" in done.stderr
     assert stack.run("compare", quick, check=False).returncode == 2
 
 
@@ -173,10 +173,10 @@ def test_regression_exits_with_3(
     state = ("baseline", "check", "before", slow, "--metric", "kernel.all.load")
     refused = stack.run(*state, check=False)
     assert refused.returncode == 2
-    assert "kernel.all.load is state of the machine" in refused.stderr
+    assert "[not-comparable]" in refused.stderr
     none = stack.run("baseline", "check", "after", slow, check=False)
     assert none.returncode == 2
-    assert "no baseline 'after'; there is before" in none.stderr
+    assert "[unknown-baseline]" in none.stderr
 
 
 def test_failed_run_is_not_better(stack: Stack, slow: str) -> None:
@@ -193,18 +193,18 @@ def test_baseline_needs_ended_runs_and_can_be_removed(
     (killed,) = ran(stack, "--timeout", "0.1", "--", "sleep", "9")
     done = stack.run("baseline", "set", "none", killed, check=False)
     assert done.returncode == 2
-    assert "1 of 1 runs timed out" in done.stderr
+    assert "[not-comparable]" in done.stderr
     stack.run("baseline", "set", "one", sampled)
     done = stack.run("baseline", "check", "one", killed, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "they cannot be judged" in done.stderr
+    assert "[not-comparable]" in done.stderr
     done = stack.run("baseline", "check", "one", quick, check=False)
     assert f"command: cat {gate} in the baseline, sleep 0.3 in these" in done.stderr
     assert "undecided: the baseline is one run" in done.stderr
     for name in ("", ".", "x" * 101):
         done = stack.run("baseline", "set", name, quick, check=False)
         assert done.returncode == 2
-        assert "is not a valid baseline name" in done.stderr
+        assert "[bad-baseline-name]" in done.stderr
     stack.run("baseline", "remove", "one")
     assert "one" not in stack.run("baseline", "list").stdout.split()
     assert stack.run("baseline", "remove", "one", check=False).returncode == 2
@@ -314,7 +314,7 @@ def test_invalid_crate_is_refused(stack: Stack, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = stack.run("import", "observation", str(tmp_path / "empty"), check=False)
     assert done.returncode == 2
-    assert "is not an RO-Crate" in done.stderr
+    assert "[bad-crate]" in done.stderr
     (tmp_path / "no.zip").write_text("no zip")
     done = stack.run("import", "observation", str(tmp_path / "no.zip"), check=False)
     assert done.returncode == 2

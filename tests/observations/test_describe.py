@@ -6,6 +6,7 @@ import pytest
 from rdflib import XSD, Literal, URIRef
 
 from observations.describe import describe_observation
+from observations.errors import RunLostError
 from observations.record import Observation, Run, RunSpec, run_of
 from observations.statistics import Span
 from ontology.iris import Iris
@@ -40,6 +41,15 @@ def test_request_is_described_without_secrets() -> None:
     assert str(graph.value(node, ST.requestedEvent)) == "msr::tsc"
     assert float(graph.value(node, ST.timeLimit) or 0) == 1.5
     assert graph.value(node, ST.requestedRuns) is None
+
+
+def test_code_of_the_problem_that_ended_a_run_is_described() -> None:
+    run, spec = Run(STARTED, Span(1000.0, 2000.0)), RunSpec("n1", ("solve",))
+    lost = Observation("o", spec, run, {}, [], problem_code=RunLostError.code)
+    graph = describe_observation(lost, IRIS).graph()
+    assert str(graph.value(IRIS.observation("o"), ST.errorCode)) == "run-lost"
+    graph = describe_observation(Observation("o", spec, run, {}, []), IRIS).graph()
+    assert graph.value(IRIS.observation("o"), ST.errorCode) is None
 
 
 def test_run_names_the_dashboard_of_its_host_while_it_ran() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from observations import environment as surroundings
 from observations import runner
-from observations.errors import LaunchError
+from observations.errors import RunLostError
 from observations.launch import (
     HELD,
     INPUT,
@@ -175,7 +175,7 @@ def test_program_is_recorded_as_at_its_start(tmp_path: Path) -> None:
 def test_broken_runner_reports_its_error() -> None:
     words = "had ended: RuntimeError: out of order"
     text = b"raise RuntimeError('out of order')\n"
-    with pytest.raises(LaunchError, match=words), here(text, {}) as running:
+    with pytest.raises(RunLostError, match=words), here(text, {}) as running:
         list(events(running))
 
 
@@ -198,7 +198,7 @@ def test_program_of_another_version_is_run_unchanged() -> None:
     older = program({"argv": ["true"]}).replace(
         b'{"event": event, ', b'{"event": "x", '
     )
-    with here(older, ENVIRONMENT) as running, pytest.raises(LaunchError):
+    with here(older, ENVIRONMENT) as running, pytest.raises(RunLostError):
         for event in events(running):
             assert event["event"] == "x"
 
@@ -282,7 +282,7 @@ def test_outliving_run_is_cancelled_or_reported_as_gone(tmp_path: Path) -> None:
     assert last["cancelled"] == "SuperTwin cancelled it or disconnected"
     (tmp_path / "run.py").write_text("raise RuntimeError('out of order')")
     words = "had ended: RuntimeError: out of order"
-    with pytest.raises(LaunchError, match=words), following(tmp_path) as running:
+    with pytest.raises(RunLostError, match=words), following(tmp_path) as running:
         list(events(running))
 
 
@@ -292,7 +292,7 @@ def test_killed_runner_leaves_nothing(tmp_path: Path) -> None:
     events_file = tmp_path / "said.jsonl"
     wait_until(lambda: b"alive" in events_file.read_bytes())
     os.kill(int(Path(f"/proc/{started['pid']}/stat").read_text().split()[3]), 9)
-    with pytest.raises(LaunchError), following(tmp_path) as running:
+    with pytest.raises(RunLostError), following(tmp_path) as running:
         for event in events(running):
             if event["event"] == "output":
                 child = int(base64.b64decode(event["data"]))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from observations.errors import LaunchError
+from observations.errors import RunLostError
 from observations.launch import events, prestarted_runner, program
 from observations.orphan_reaper import end_orphans
 from tests.servers import ENDS_WITH_US
@@ -28,7 +28,7 @@ def killed_runner(script: str, until: str) -> tuple[set[int], str]:
         boss = parent(leader)
         pids = {pid for pid in numbers() if boss in ancestors(pid)}
         os.kill(boss, signal.SIGKILL)
-        with pytest.raises(LaunchError) as broke:
+        with pytest.raises(RunLostError) as broke:
             list(received)
     return pids, str(broke.value)
 

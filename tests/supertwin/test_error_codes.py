@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import FAILED, USER_CAN_FIX, ApiError, error_code, exit_code
 from core.settings.tools import CHECKOUT
-from supertwin.error_page import MEANINGS, all_occurrences, error_classes
+from supertwin.error_page import all_occurrences, error_classes
 from tests.test_layout import SOURCES
 
 CLASSES = error_classes()
@@ -43,8 +43,18 @@ def test_every_code_is_short_and_documented() -> None:
         assert re.search(rf"^\| `{one.code}` \| \w.* \|", page, re.M), one
 
 
-def test_every_meaning_is_of_a_code_in_use() -> None:
-    assert not MEANINGS.keys() - {one.code for one in all_occurrences()}
+def test_no_code_has_two_titles() -> None:
+    titles: dict[str, set[str]] = {}
+    for one in all_occurrences():
+        titles.setdefault(one.code, set()).add(one.meaning)
+    assert not {code: found for code, found in titles.items() if len(found) > 1}
+
+
+def test_converted_errors_keep_their_titles() -> None:
+    """Only `api_error` makes an answer from an error: its title is that of the code."""
+    own_title = re.compile(r"\b(Api|NotFound|BadQuery)Error\([^()]*\b[a-z_]+\.code\b")
+    found = {path.name for path in SOURCES if own_title.search(path.read_text("utf-8"))}
+    assert found == {"errors.py"}
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
 from core.settings.pmcd import choose, running_address, without_root
+from core.settings.setting import SettingsError
 from core.settings.settings import Settings
 from sampling.counters import private_pmcd
 from sampling.events.choice import EventSelection, SelectedEvent
@@ -140,7 +140,7 @@ def test_agent_that_starts_slowly_is_waited_for(tmp_path: Path) -> None:
 
 def test_home_with_too_long_a_name_is_refused_with_the_fix(tmp_path: Path) -> None:
     home = tmp_path / ("x" * 100)
-    with pytest.raises(UserError, match="bytes .*: set SUPERTWIN_HOME to a folder"):
+    with pytest.raises(SettingsError, match="SUPERTWIN_HOME"):
         choose(Settings(pmcd="own", home=home))
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
 from core.linux.ports import try_bind
 from core.settings import tools
 from core.settings.settings import Settings
+from core.settings.tools import NotInstalledError
 from supertwin.stack.preflight import preflight
 from tests.command_line import run
 from tests.ports import free_port
@@ -84,7 +84,7 @@ def test_home_that_is_a_file_is_refused(tmp_path: Path, env: dict[str, str]) -> 
     home.touch()
     done = run(env | {"SUPERTWIN_HOME": str(home)}, "up")
     assert done.returncode == 2
-    assert f"{home} is not a folder" in done.stderr
+    assert f"{home} " in done.stderr and "[bad-state-folder]" in done.stderr
 
 
 def test_home_with_a_too_long_socket_path_is_refused(env: dict[str, str]) -> None:
@@ -132,13 +132,13 @@ def test_java_is_also_searched_outside_the_path(
 
 
 def test_missing_java_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"^no Java, .* 17 or newer.*make up"):
+    with pytest.raises(NotInstalledError, match="17 or newer"):
         tools.find_java([tmp_path / "java"])
 
 
 def test_old_java_is_refused(path_with: dict[str, Path]) -> None:
     old = fake_java(path_with["java"], "11.0.2")
-    with pytest.raises(UserError, match=r"^Java 11 .* too old.*JAVA_HOME"):
+    with pytest.raises(NotInstalledError, match="JAVA_HOME"):
         tools.find_java([old])
 
 

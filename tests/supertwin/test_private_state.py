@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UserError
+from core.errors import StateFolderError
 from core.linux import lock
 from core.linux.private_folder import close_home
 from tests.command_line import run
@@ -77,7 +77,7 @@ def test_up_makes_an_existing_home_private(env: dict[str, str]) -> None:
     done = run(env | {"SUPERTWIN_PMCD_PORT": "0"}, "up")
     assert done.returncode == 2
     done = run(env | {"SUPERTWIN_MIN_FREE_BYTES": str(2**60)}, "up")
-    assert done.returncode == 2 and "the disk is full" in done.stderr
+    assert done.returncode == 2 and "[disk-full]" in done.stderr
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 
@@ -90,7 +90,7 @@ def test_foreign_folder_is_not_made_private(tmp_path: Path, names: list[str]) ->
     for name in names:
         (home / name).mkdir(parents=True)
     home.chmod(0o755)
-    with pytest.raises(UserError, match="holds other files"):
+    with pytest.raises(StateFolderError, match="holds other files"):
         close_home(home)
     assert stat.S_IMODE(home.stat().st_mode) == 0o755
 
@@ -107,7 +107,7 @@ def test_state_folder_is_made_private(tmp_path: Path, mark: str) -> None:
 def test_shared_folder_is_refused_as_home(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
     (tmp_path / "up.lock").touch()
-    with pytest.raises(UserError, match="open to other users"):
+    with pytest.raises(StateFolderError):
         close_home(tmp_path)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core.errors import UserError
+from supertwin.errors import DamagedDatasetError
 from supertwin.stack.tdb2 import check_dataset
 from tests.command_line import run
 from tests.servers import Fuseki
@@ -143,7 +143,7 @@ def test_trees_may_differ_by_what_the_journal_repairs(dataset: Path) -> None:
 def test_damaged_file_is_named(dataset: Path, name: str) -> None:
     damaged, damage = DAMAGES[name]
     damage(file(dataset, damaged))
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(DamagedDatasetError) as refused:
         check_dataset(dataset)
     found = str(refused.value)
     # A wrong record may show as an error in the file that it points to.
@@ -158,5 +158,5 @@ def test_fuseki_does_not_start_with_a_damaged_file(
     cut(file(dataset, "nodes-data.obj"), 1000)
     done = run({"SUPERTWIN_HOME": str(tmp_path)}, "run", "fuseki")
     assert done.returncode == 2
-    assert "nodes-data.obj is damaged (it has 1000 bytes of " in done.stderr
+    assert "nodes-data.obj " in done.stderr and "[dataset-damaged]" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -4,6 +4,6 @@ from core.errors import SuperTwinError
 
 
 class CgroupError(SuperTwinError):
-    """The only error of this folder; its text names the thing and the fix."""
+    """A pattern of cgroups, or the list of cgroups, cannot be read."""
 
     code = "bad-cgroup-list"

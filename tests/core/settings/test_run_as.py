@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from core.errors import UserError
 from core.settings.run_as import other_user
+from core.settings.setting import SettingsError
 from core.settings.settings import Settings
 
 
@@ -16,7 +16,7 @@ def test_own_user_is_not_another_user() -> None:
 
 
 def test_user_must_exist() -> None:
-    with pytest.raises(UserError, match="this machine has no user 'no-such-user'"):
+    with pytest.raises(SettingsError, match="this machine has no user 'no-such-user'"):
         other_user(Settings(run_as="no-such-user"))
 
 
@@ -24,7 +24,7 @@ def test_only_root_runs_commands_as_another_user() -> None:
     assert other_user(Settings(run_as="nobody")) == "nobody"
     os.seteuid(65533)
     try:
-        with pytest.raises(UserError, match="only root may run commands"):
+        with pytest.raises(SettingsError, match="only root may run commands"):
             other_user(Settings(run_as="nobody"))
     finally:
         os.seteuid(0)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.errors import UserError
 from core.stores.endpoint import Endpoint
 from observations.comparison.baselines import set_baseline
+from observations.errors import BaselineNameError
 from ontology.iris import Iris
 from tests.ports import free_port
 
@@ -15,6 +15,6 @@ NAMES = ["", ".", "x" * 101, "a\nb", "a\tb", "\x1b[2Ja", "a\x7f", "a\u2028b", "a
 def test_invalid_name_is_refused_before_the_store_is_asked(name: str) -> None:
     with (
         Endpoint(f"http://127.0.0.1:{free_port()}/twin") as twin,
-        pytest.raises(UserError, match="is not a valid baseline name: use 1 to 100"),
+        pytest.raises(BaselineNameError),
     ):
         set_baseline(twin, Iris("http://twin.example"), name, "a")

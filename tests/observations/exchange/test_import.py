@@ -148,14 +148,12 @@ def test_metadata_of_another_crate_is_refused(
     nowhere: Settings, content: bytes
 ) -> None:
     files = crate() | {METADATA: content}
-    assert "of no run that SuperTwin wrote" in refused(nowhere, files)
+    assert METADATA in refused(nowhere, files)
 
 
 def test_graph_too_large_for_memory_is_refused(nowhere: Settings) -> None:
     found = refused(nowhere, crate(_GRAPH + "#" * (32 << 20)))
-    assert found == (
-        "the crate's observation.ttl has more than 32 MiB, which is the limit"
-    )
+    assert "observation.ttl has more than 32 MiB" in found
 
 
 def test_command_refuses_an_invalid_crate_in_one_line(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.settings.settings import Settings
+from observations.errors import NotRecordedError
 from observations.record import RunRequest, RunSpec
 from observations.session import run_session
 from observations.session.run_manager import RunManager
@@ -60,7 +61,7 @@ def runner_of(session: RunSession) -> int:
 
 def ended(session: RunSession) -> None:
     def is_settled() -> bool:
-        assert "is not recorded" not in session.status.problem, session.status.problem
+        assert not isinstance(session.status.problem, NotRecordedError)
         return session.state in (State.RECORDED, State.REFUSED)
 
     wait_until(is_settled)

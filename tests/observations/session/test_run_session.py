@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import SuperTwinError
+from core.errors import SuperTwinError, error_code
 from core.settings.state import StackState, write_state
-from observations.errors import RunnerEventError
+from observations.errors import RunInterruptedError, RunLostError, RunnerEventError
 from observations.launch import RunnerEvent
 from observations.record import RunRequest, RunSpec
 from observations.session import run_state
@@ -75,24 +75,26 @@ def test_cpus_of_an_ended_session_are_free_at_once(manager: RunManager) -> None:
 
 @contextmanager
 def changes(session: RunSession) -> Iterator[list[tuple[State, str]]]:
-    """Return the states that a session takes, each with the problem seen with it."""
+    """Return the states that a session takes, each with its problem's code then."""
     found: list[tuple[State, str]] = []
-    with at_each_change(lambda: found.append((session.state, session.status.problem))):
+
+    def note() -> None:
+        problem = session.status.problem
+        found.append((session.state, error_code(problem) if problem else ""))
+
+    with at_each_change(note):
         yield found
 
 
-STOPPED = "SuperTwin was stopped"
-BROKEN = "the run broke off before its command had ended"
+STOPPED, BROKEN = RunInterruptedError.code, RunLostError.code
 
 
 def test_reason_is_visible_with_the_state(manager: RunManager) -> None:
     session = manager.begin(run_request(), None)
     with changes(session) as found:
         session.lose()
-        session.interrupt(STOPPED)
-    (lost, lost_contact), interrupted = found
-    assert (lost, interrupted) == (State.LOST, (State.INTERRUPTED, STOPPED))
-    assert lost_contact.startswith(f"lost contact with the runner on {HOST}")
+        session.interrupt("SuperTwin was stopped")
+    assert found == [(State.LOST, BROKEN), (State.INTERRUPTED, STOPPED)]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_reason_is_visible_with_the_state(manager: RunManager) -> None:
             lambda _: None,
             [(State.LOST, BROKEN), (State.RECORDING, BROKEN)],
         ),
-        ([STARTED], lambda one: one.interrupt(STOPPED), [(State.RECORDING, STOPPED)]),
+        ([STARTED], lambda one: one.interrupt(""), [(State.RECORDING, STOPPED)]),
     ],
     ids=["opened", "running", "interrupted"],
 )
@@ -118,7 +120,7 @@ def test_failure_of_the_runner_does_not_replace_the_reason_of_the_end(
     session.take(events)
     before(session)
     with changes(session) as found:
-        session.fail(BROKEN)
+        session.fail(RunLostError("the runner was killed"))
     assert found == states
 
 

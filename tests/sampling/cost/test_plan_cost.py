@@ -162,7 +162,7 @@ def test_damaged_calibration_is_named(run: Run, calibrated: Path) -> None:
     calibrated.write_text("{")
     done = run("sample", "estimate", USER, "--period", "20ms")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "cost.json is not a calibration" in done.stderr
+    assert "[bad-cost-model]" in done.stderr
 
 
 def test_metrics_with_changing_instances_are_omitted_without_a_bridge(
@@ -196,8 +196,8 @@ def test_estimate_gives_the_refusals_of_add(run: Run) -> None:
         (("--fleet", "--multiplex"), "other options of a new plan"),
         (("--hosts", "3", USER, "--period", "1s"), "--hosts needs --fleet"),
         (("--fleet", "--hosts", "0"), "--hosts"),
-        (("--fleet", "--hosts", "2", "--host", "n7"), "no host 'n7'"),
-        (("--fleet", "--host", "n7"), "no host 'n7'"),
+        (("--fleet", "--hosts", "2", "--host", "n7"), "[unknown-host]"),
+        (("--fleet", "--host", "n7"), "[unknown-host]"),
     ):
         done = run("sample", "estimate", *words)
         assert (done.exit_code, done.stdout) == (2, ""), (words, done.output)
@@ -228,7 +228,7 @@ def test_plan_beyond_the_limits_needs_acceptance(
         done = run("sample", *words, **limits)
         assert (done.exit_code, done.stdout) == (2, "")
         assert message in done.stderr
-        assert "or accept it (`--yes`, `accept_cost`)" in done.stderr
+        assert "[plan-too-costly]" in done.stderr
         assert read_plan(twin, "n1") == before
     assert good(run, *words, "--yes", **cpu) == "fast: 1 metric every 10ms\n"
     assert listed(run)["fast"]["metrics"] == 1
@@ -297,4 +297,4 @@ def test_fleet_without_plans_is_refused(run: Run, twin: Endpoint) -> None:
     twin.update("DROP ALL")
     done = run("sample", "estimate", "--fleet")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "no host here has a plan" in done.stderr
+    assert "[no-such-plan]" in done.stderr

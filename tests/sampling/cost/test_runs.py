@@ -53,5 +53,5 @@ def test_every_process_has_the_fetched_values(pmcd: Pmcd) -> None:
 
 
 def test_without_a_pmcd_nothing_can_be_measured() -> None:
-    with pytest.raises(CalibrationError, match="gives no values"):
+    with pytest.raises(CalibrationError):
         sizes_now("unix:///nowhere")

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SuperTwinError, UserError
+from core.errors import NotRunningError
 from core.settings.settings import Settings
 from core.settings.state import ChildState, StackState
 from sampling.counters.local import counting_locally, counting_process
 from sampling.counters.perfevent import CountingSetup
+from sampling.errors import NoPmcdError, PerfeventError, SourceDownError
 from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.event import PmuEvent
 from sampling.events.host import HostPmus
@@ -21,7 +22,7 @@ def test_configuration_needs_a_running_stack(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, host="h")
     prepared = CountingSetup(HostPmus("h", {}), EventSelection("h", (ONE,)), "[perf]\n")
     with (
-        pytest.raises(UserError, match="the stack is not running"),
+        pytest.raises(NotRunningError),
         counting_locally(settings, prepared, print),
     ):
         pass
@@ -30,10 +31,10 @@ def test_configuration_needs_a_running_stack(tmp_path: Path) -> None:
 
 def test_stack_without_events_has_no_configuration() -> None:
     state = StackState(1, 0.0, "running", pmcd="unix:///run/pcp/pmcd.socket")
-    with pytest.raises(UserError, match="`make down.*make up`"):
+    with pytest.raises((PerfeventError, NoPmcdError)):
         counting_process(state)
     state.children["pmu"] = ChildState(pid=7, state="waiting", reason="it was killed")
-    with pytest.raises(SuperTwinError, match="PMU events is waiting: it was killed"):
+    with pytest.raises(SourceDownError, match=r"waiting \(it was killed\)"):
         counting_process(state)
     state.children["pmu"].state = "healthy"
     assert counting_process(state) == 7

@@ -14,16 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SuperTwinError, UserError
+from core.errors import SuperTwinError
 from core.linux.signals import signals_as_interrupt
 from core.linux.ssh.errors import SocketNameError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
-from ingest.errors import RemoteError
+from ingest.errors import RemoteError, RemoteSetupError
 from sampling.counters.counters import resume
 from sampling.counters.perfevent import CountingSetup
 from sampling.counters.remote import counting_remotely, folder_there
 from sampling.counters.remote_daemon import ANSWER
+from sampling.errors import PerfeventError
 from sampling.events.choice import EventSelection
 from sampling.events.host import HostPmus
 from tests.servers import Fuseki, wait_until
@@ -130,7 +131,7 @@ def test_remote_text_is_shown_without_control_characters(
     settings = settings_of(there, tmp_path)
     says(there, ANSWER + json.dumps({"refused": "\x1b]0;x\x07no\nmore"}))
     refused = refusal(settings, twin)
-    assert isinstance(refused, UserError)
+    assert isinstance(refused, PerfeventError)
     assert str(refused) == "ssh://twin-node: ]0;x no more"
     there.set_shell("cat >/dev/null; printf 'no \\033[31mway\\n' >&2")
     assert "gave no answer (no [31mway): try again" in str(refusal(settings, twin))
@@ -251,7 +252,5 @@ def test_sshd_without_socket_forwarding_is_reported(
         known(twin, there.url())
         refused = refusal(settings_of(there, tmp_path), twin)
         assert not (there.folder / "root/.supertwin").exists()
-    assert isinstance(refused, UserError)
-    assert "forwards no sockets: set `AllowStreamLocalForwarding yes` in" in str(
-        refused
-    )
+    assert isinstance(refused, RemoteSetupError)
+    assert "`AllowStreamLocalForwarding yes`" in str(refused)
