@@ -70,16 +70,23 @@ class CallTest {
 
     @Test
     void selectorEscapesQuotesAndExpressions() {
-        List<String> found = Selector.of("m", List.of(new Telemetry.Key("n", "a\"b"),
-                new Telemetry.Key("n", "c|d")));
+        List<String> found = Selector.of(List.of(new Telemetry.Key("m", "n", "a\"b"),
+                new Telemetry.Key("m", "n", "c|d")));
         assertEquals(List.of("m{hostname=\"n\",instname=~\"a\\\"b|c\\\\|d\"}"), found);
+    }
+
+    @Test
+    void selectorOfSeveralMetricsNamesThem() {
+        List<String> found = Selector.of(List.of(new Telemetry.Key("m", "n", null),
+                new Telemetry.Key("k", "n", "a")));
+        assertEquals(List.of("{__name__=~\"k|m\",hostname=\"n\",instname=~\"|a\"}"), found);
     }
 
     @Test
     void longListsOfInstancesAreSplit() {
         List<Telemetry.Key> keys = java.util.stream.IntStream.range(0, 1000)
-                .mapToObj(i -> new Telemetry.Key("n", "instance" + i)).toList();
-        assertEquals(4, Selector.of("m", keys).size());
+                .mapToObj(i -> new Telemetry.Key("m", "n", "instance" + i)).toList();
+        assertEquals(4, Selector.of(keys).size());
     }
 
     @ParameterizedTest
@@ -105,7 +112,7 @@ class CallTest {
 
     @Test
     void expectedSamplesAreTheTicksAfterTheStart() {
-        Telemetry telemetry = new Telemetry("m", new Telemetry.Key("n", null), false, false, 10);
+        Telemetry telemetry = new Telemetry(new Telemetry.Key("m", "n", null), false, false, 10);
         assertEquals(3, telemetry.expected(20, 50));
         assertEquals(3, telemetry.expected(25, 55));
     }
