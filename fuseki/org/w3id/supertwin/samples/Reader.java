@@ -35,6 +35,7 @@ final class Reader {
     private final SeriesStore store;
     final Requests requests;
     private final long now;
+    private final TimeLiterals times = new TimeLiterals();
 
     Reader(Function function, SeriesStore store, Requests requests, long now) {
         this.function = function;
@@ -106,7 +107,7 @@ final class Reader {
     private Binding bind(Batch.Row row, Last last) {
         long ms = Math.round(last.seconds * 1000);
         return row.bind(row.telemetry().isText() ? text(last.text) : Numbers.literal(last.value),
-                new TimeLiterals().literal(ms), Numbers.seconds(Math.max(0, now - ms)));
+                times.literal(ms), Numbers.seconds(Math.max(0, now - ms)));
     }
 
     private static Node text(String text) {
