@@ -12,6 +12,7 @@ from tests.stack import Stack
 
 HOST, METRIC = "sampled", "kernel.percpu.cpu.idle"
 MINUTES, ROUNDS, LAST = 60, 7, 1000
+AHEAD = 300  # seconds: the queries ask until now, which moves
 _PREFIX = "PREFIX st: <https://w3id.org/supertwin/ns#>\n"
 _SERIES = f"""?host st:hostname "{HOST}" .
   ?telemetry st:ofHost ?host ; st:samplerName "{METRIC}" ; st:ofComponent ?thread ."""
@@ -31,7 +32,7 @@ def _by_core(time_: str, step: str) -> str:
 
 def sample_figures(stack: Stack) -> Iterator[Figure]:
     """Queries of one host with 128 threads and an hour of samples at 1 s."""
-    big_host(stack.fuseki, stack.store, stack.base, HOST, MINUTES)
+    big_host(stack.fuseki, stack.store, stack.base, HOST, MINUTES, ahead=AHEAD)
     with httpx.Client(timeout=120) as client:
         of_nodes = _last_values(client, stack)
         last, _ = _median(lambda: _sparql(client, stack, of_nodes, LAST))

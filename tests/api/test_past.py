@@ -74,6 +74,9 @@ def test_host_that_was_not_known_yet_is_absent(api: httpx.Client) -> None:
     assert rows(api, query, "2026-11-01T12:00") == [["n1"]]
     assert rows(api, query, "2026-11-02T12:00") == [["n1"], ["n2"]]
     assert not rows(api, query, "2026-10-01")
+    graphs = rows(api, "SELECT ?g { GRAPH ?g {} }", "2026-10-01")
+    assert [TWIN] not in graphs
+    assert [f"{graph.BASE}/graph/metrics"] in graphs
 
 
 def test_time_of_the_query_is_that_time(api: httpx.Client) -> None:

@@ -17,6 +17,15 @@ def test_last_value_has_time_and_age(samples: Samples) -> None:
     assert 500 < age < 3600
 
 
+def test_last_values_of_several_metrics_are_one_request(samples: Samples) -> None:
+    telemetry = f"VALUES ?t {{ {CPU0} {CPU1} {FREE} {PROCESS} {RELEASE} }}"
+    pattern = f"{telemetry} ?t st:last (?value)"
+    values = {t.rpartition("telemetry/")[2]: v for t, v in samples.rows(pattern)}
+    assert list(values.values()) == [6000, 6001, "6.2.0", 600.5, 600]
+    # One more for each metric: these points are older than two minutes.
+    assert len(samples.requests(pattern)) == 5
+
+
 def test_last_value_of_a_text_metric_is_its_newest_text(samples: Samples) -> None:
     assert samples.rows(f"{RELEASE} st:last (?value)") == [["6.2.0"]]
 

@@ -30,8 +30,9 @@ class CallTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"'\"now\"', 0", "'\"now-1h\"', 3600000", "'\"now-1.5s\"', 1500", "'\"now-2y\"', 63072000000",
-            "1699999999, 1000", "'\"2023-11-14T22:13:19Z\"^^xsd:dateTime', 1000",
+    @CsvSource({"'\"now\"', 0", "'\"now-1h\"', 3600000", "'\"now-1.5s\"', 1500",
+            "'\"now-2y\"', 63072000000", "1699999999, 1000",
+            "'\"2023-11-14T22:13:19Z\"^^xsd:dateTime', 1000",
             "'\"2023-11-14T22:13:19\"^^xsd:dateTime', 1000",
             "'\"2023-11-14T23:13:19+01:00\"^^xsd:dateTime', 1000"})
     void timesAreMillisecondsBeforeNow(String text, long before) {
@@ -70,16 +71,23 @@ class CallTest {
 
     @Test
     void selectorEscapesQuotesAndExpressions() {
-        List<String> found = Selector.of("m", List.of(new Telemetry.Key("n", "a\"b"),
-                new Telemetry.Key("n", "c|d")));
+        List<String> found = Selector.of(List.of(new Telemetry.Key("m", "n", "a\"b"),
+                new Telemetry.Key("m", "n", "c|d")));
         assertEquals(List.of("m{hostname=\"n\",instname=~\"a\\\"b|c\\\\|d\"}"), found);
+    }
+
+    @Test
+    void selectorOfSeveralMetricsNamesThem() {
+        List<String> found = Selector.of(List.of(new Telemetry.Key("m", "n", null),
+                new Telemetry.Key("k", "n", "a")));
+        assertEquals(List.of("{__name__=~\"k|m\",hostname=\"n\",instname=~\"|a\"}"), found);
     }
 
     @Test
     void longListsOfInstancesAreSplit() {
         List<Telemetry.Key> keys = java.util.stream.IntStream.range(0, 1000)
-                .mapToObj(i -> new Telemetry.Key("n", "instance" + i)).toList();
-        assertEquals(4, Selector.of("m", keys).size());
+                .mapToObj(i -> new Telemetry.Key("m", "n", "instance" + i)).toList();
+        assertEquals(4, Selector.of(keys).size());
     }
 
     @ParameterizedTest
@@ -89,11 +97,15 @@ class CallTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"1, integer", "-7, integer", "0.5, double", "1e+20, double", "INF, double"})
+    @CsvSource({"1, integer", "-7, integer", "12345678901, integer",
+            "-1234567890123456789, integer", "98765432109876543210, integer", "0.5, double",
+            "1e+20, double", "INF, double"})
     void numbersKeepTheirText(String text, String type) {
         Node literal = Numbers.literal(text);
         assertEquals(text, literal.getLiteralLexicalForm());
         assertEquals(type, literal.getLiteralDatatypeURI().replaceAll(".*#", ""));
+        Node parsed = NodeFactory.createLiteralDT(text, literal.getLiteralDatatype());
+        assertEquals(parsed.getLiteralValue(), literal.getLiteralValue());
     }
 
     @ParameterizedTest
@@ -105,7 +117,7 @@ class CallTest {
 
     @Test
     void expectedSamplesAreTheTicksAfterTheStart() {
-        Telemetry telemetry = new Telemetry("m", new Telemetry.Key("n", null), false, false, 10);
+        Telemetry telemetry = new Telemetry(new Telemetry.Key("m", "n", null), false, false, 10);
         assertEquals(3, telemetry.expected(20, 50));
         assertEquals(3, telemetry.expected(25, 55));
     }

@@ -15,9 +15,9 @@ import org.apache.jena.sparql.engine.binding.BindingFactory;
 
 import org.w3id.supertwin.samples.Telemetry.Key;
 
-/** The rows of a query that need the same metric over the same range. */
+/** The rows of a query that need the same metric over the same range, or last values. */
 final class Batch {
-    /** What the rows of a batch have in common. */
+    /** What the rows of a batch have in common; {@code series} is null for last values. */
     record Common(String series, boolean isText, Call.Range range, int coverage,
             List<Threshold> thresholds) {
         boolean hasCoverage() {
@@ -69,7 +69,7 @@ final class Batch {
     }
 
     List<String> selectors() {
-        return Selector.of(common.series(), rows.keySet());
+        return Selector.of(rows.keySet());
     }
 
     /** The hosts of its series. */

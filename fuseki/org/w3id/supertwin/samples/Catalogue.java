@@ -77,7 +77,7 @@ final class Catalogue {
         if (name == null || found.series == null)
             throw SampleError.badCall("<" + host + "> has no st:hostname, or <" + metric
                     + "> no st:dbName: their series have no name");
-        return new Telemetry(found.series, new Telemetry.Key(name, instance), found.isCounter,
+        return new Telemetry(new Telemetry.Key(found.series, name, instance), found.isCounter,
                 found.isText, period);
     }
 

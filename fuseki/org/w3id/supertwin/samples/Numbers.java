@@ -9,13 +9,17 @@ import org.apache.jena.graph.impl.LiteralLabelFactory;
 final class Numbers {
     // Whole doubles below this are exact.
     private static final double EXACT = 1L << 53;
+    // A number with at most so many signs is a long.
+    private static final int LONG_DIGITS = 18;
 
     private Numbers() {}
 
     /** The literal of a number as the store wrote it. */
     static Node literal(String text) {
         if (isWhole(text))
-            return NodeFactory.createLiteralDT(text, XSDDatatype.XSDinteger);
+            return text.length() > LONG_DIGITS
+                    ? NodeFactory.createLiteralDT(text, XSDDatatype.XSDinteger)
+                    : whole(text, Long.parseLong(text));
         return NodeFactory.createLiteralDT(special(text), XSDDatatype.XSDdouble);
     }
 
@@ -31,14 +35,23 @@ final class Numbers {
     static Node literal(double value) {
         if (value == Math.rint(value) && Math.abs(value) < EXACT)
             return whole((long) value);
-        String text = special(Double.toString(value));
-        // Jena would parse the text to check it.
-        return NodeFactory.createLiteral(
-                LiteralLabelFactory.createIncludingValue(text, value, XSDDatatype.XSDdouble));
+        return literal(special(Double.toString(value)), value, XSDDatatype.XSDdouble);
+    }
+
+    /** A literal whose text Jena does not parse, which takes longer than all else. */
+    private static Node literal(String text, Number value, XSDDatatype type) {
+        return NodeFactory
+                .createLiteral(LiteralLabelFactory.createIncludingValue(text, value, type));
     }
 
     static Node whole(long value) {
-        return NodeFactory.createLiteralDT(Long.toString(value), XSDDatatype.XSDinteger);
+        return whole(Long.toString(value), value);
+    }
+
+    /** With the class of the value that Jena's parser would choose. */
+    private static Node whole(String text, long value) {
+        Number number = value == (int) value ? (Number) (int) value : (Number) value;
+        return literal(text, number, XSDDatatype.XSDinteger);
     }
 
     /** Milliseconds as a decimal number of seconds. */

@@ -95,7 +95,7 @@ final class QueryAnswer {
         return labels;
     }
 
-    static Key key(Map<String, String> labels) {
-        return new Key(labels.get("hostname"), labels.get("instname"));
+    static Key key(String series, Map<String, String> labels) {
+        return new Key(series, labels.get("hostname"), labels.get("instname"));
     }
 }

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 
 import org.apache.jena.graph.Node;
 import org.apache.jena.graph.NodeFactory;
@@ -34,6 +35,7 @@ final class Reader {
     private final SeriesStore store;
     final Requests requests;
     private final long now;
+    private final TimeLiterals times = new TimeLiterals();
 
     Reader(Function function, SeriesStore store, Requests requests, long now) {
         this.function = function;
@@ -68,49 +70,44 @@ final class Reader {
     // ---- the last value ----------------------------------------------------------
 
     private Rows last(Batch batch) {
-        Map<Key, Last> found = lastWithin(RECENT, batch, batch.rows.keySet());
-        List<Key> missing =
-                batch.rows.keySet().stream().filter(key -> !found.containsKey(key)).toList();
-        if (!missing.isEmpty())
-            found.putAll(lastWithin(store.retention, batch, missing));
+        Map<Key, Last> found = lastWithin(RECENT, batch.rows.keySet());
+        // By metric: a selector of several would also find running series, of all that time.
+        batch.rows.keySet().stream().filter(key -> !found.containsKey(key))
+                .collect(Collectors.groupingBy(Key::series)).values()
+                .forEach(keys -> found.putAll(lastWithin(store.retention, keys)));
         return Rows.of(found.entrySet().stream()
                 .flatMap(one -> batch.rows.getOrDefault(one.getKey(), List.of()).stream()
-                        .map(row -> bind(row, one.getValue(), batch.common.isText())))
+                        .map(row -> bind(row, one.getValue())))
                 .filter(Objects::nonNull).iterator());
     }
 
-    private Map<Key, Last> lastWithin(String age, Batch batch, Collection<Key> keys) {
+    private Map<Key, Last> lastWithin(String age, Collection<Key> keys) {
         Map<Map<String, String>, String> values = new HashMap<>();
         Map<Map<String, String>, Double> times = new HashMap<>();
-        for (String selector : Selector.of(batch.common.series(), keys)) {
+        for (String selector : Selector.of(keys)) {
             String window = selector + "[" + age + "]";
             String query = "union(" + part(VALUE, "last_over_time(" + window + ")") + ","
-                    + part(TIME, "tlast_over_time(" + window + ")") + ")";
+                    + part(TIME, "tlast_over_time(" + window + ") keep_metric_names") + ")";
             query("/api/v1/query", Map.of("query", query, "time", Times.seconds(now + AHEAD_MS)),
                     (labels, ms, value) -> {
                         if (TIME.equals(labels.remove(PART)))
                             times.put(labels, Double.parseDouble(value));
                         else
-                            values.put(withoutName(labels), value);
+                            values.put(labels, value);
                     });
         }
         Map<Key, Last> found = new LinkedHashMap<>();
-        times.forEach((labels, at) -> found.merge(QueryAnswer.key(labels),
+        times.forEach((labels, at) -> found.merge(
+                QueryAnswer.key(labels.get("__name__"), labels),
                 new Last(at, values.get(labels), labels.get("value")),
                 (one, other) -> one.seconds < other.seconds ? other : one));
         return found;
     }
 
-    /** last_over_time keeps the name of a series, tlast_over_time does not. */
-    private static Map<String, String> withoutName(Map<String, String> labels) {
-        labels.remove("__name__");
-        return labels;
-    }
-
-    private Binding bind(Batch.Row row, Last last, boolean isText) {
+    private Binding bind(Batch.Row row, Last last) {
         long ms = Math.round(last.seconds * 1000);
-        return row.bind(isText ? text(last.text) : Numbers.literal(last.value),
-                new TimeLiterals().literal(ms), Numbers.seconds(Math.max(0, now - ms)));
+        return row.bind(row.telemetry().isText() ? text(last.text) : Numbers.literal(last.value),
+                times.literal(ms), Numbers.seconds(Math.max(0, now - ms)));
     }
 
     private static Node text(String text) {
@@ -145,7 +142,7 @@ final class Reader {
         int steps = batch.common.range().steps();
         for (String selector : batch.selectors())
             windows(batch.common.range(), expression(batch, selector), (labels, step, value) -> {
-                Key key = QueryAnswer.key(labels);
+                Key key = QueryAnswer.key(batch.common.series(), labels);
                 boolean isCount = COUNT.equals(labels.get(PART));
                 if (batch.rows.containsKey(key))
                     (isCount ? counts : values).computeIfAbsent(key, any -> empty(steps))[step] =

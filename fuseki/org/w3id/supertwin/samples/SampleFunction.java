@@ -79,7 +79,9 @@ final class SampleFunction implements PropertyFunction {
     }
 
     private Batch.Common common(Call call, Telemetry telemetry, List<Threshold> thresholds) {
-        return new Batch.Common(telemetry.series(), telemetry.isText(), call.range(),
+        // Last values of all metrics are one answer.
+        String series = function == Function.LAST ? null : telemetry.key().series();
+        return new Batch.Common(series, series != null && telemetry.isText(), call.range(),
                 call.coverage(), thresholds.stream()
                         .filter(one -> one.value().equals(call.value())).toList());
     }

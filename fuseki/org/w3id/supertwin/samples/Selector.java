@@ -3,6 +3,7 @@ package org.w3id.supertwin.samples;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
@@ -15,48 +16,55 @@ final class Selector {
     // VictoriaMetrics refuses queries over 16 KiB, and some hold a selector four times.
     private static final int LONGEST = 3500;
 
+    private final TreeSet<String> names = new TreeSet<>();
+    private final TreeSet<String> hosts = new TreeSet<>();
+    private final TreeSet<String> instances = new TreeSet<>();
+    private int length;
+
     private Selector() {}
 
     /**
-     * Selectors that together find the series of a metric with these keys.
+     * Selectors that together find the series with these keys.
      *
-     * <p>A selector of several hosts also finds series whose host and instance are in different keys,
-     * so a reader has to compare.
+     * <p>A selector also finds series whose name, host and instance are in different keys, so a
+     * reader has to compare.
      */
-    static List<String> of(String series, Collection<Key> keys) {
+    static List<String> of(Collection<Key> keys) {
         List<String> found = new ArrayList<>();
-        List<Key> some = new ArrayList<>();
-        int length = 0;
+        Selector some = new Selector();
         for (Key key : keys) {
-            int size = escaped(pattern(key.host()) + pattern(text(key))).length() + 1;
-            if (length + size > LONGEST && !some.isEmpty()) {
-                found.add(one(series, some));
-                some.clear();
-                length = 0;
+            if (some.length + some.added(key) > LONGEST && some.length > 0) {
+                found.add(some.text());
+                some = new Selector();
             }
-            some.add(key);
-            length += size;
+            some.length += some.added(key);
+            some.names.add(key.series());
+            some.hosts.add(key.host());
+            some.instances.add(text(key));
         }
-        found.add(one(series, some));
+        found.add(some.text());
         return found;
+    }
+
+    /** How much longer a key makes the selector. */
+    private int added(Key key) {
+        return added(names, key.series()) + added(hosts, key.host())
+                + added(instances, text(key));
+    }
+
+    private static int added(Set<String> values, String value) {
+        return values.contains(value) ? 0 : escaped(pattern(value)).length() + 1;
+    }
+
+    private String text() {
+        boolean plain = names.size() == 1 && NAME.matcher(names.first()).matches();
+        return (plain ? names.first() + "{" : "{" + label("__name__", names) + ",")
+                + label("hostname", hosts) + "," + label("instname", instances) + "}";
     }
 
     /** The selector of all instances of a metric on some hosts. */
     static String ofHosts(String series, Collection<String> hosts) {
         return series + "{" + label("hostname", new TreeSet<>(hosts)) + "}";
-    }
-
-    private static String one(String series, Collection<Key> keys) {
-        TreeSet<String> hosts = new TreeSet<>();
-        TreeSet<String> instances = new TreeSet<>();
-        for (Key key : keys) {
-            hosts.add(key.host());
-            instances.add(text(key));
-        }
-        boolean plain = NAME.matcher(series).matches();
-        String name = plain ? "" : "__name__=\"" + escaped(series) + "\",";
-        return (plain ? series : "") + "{" + name + label("hostname", hosts) + ","
-                + label("instname", instances) + "}";
     }
 
     /** The label of a metric without instances is absent, which an empty one also matches. */

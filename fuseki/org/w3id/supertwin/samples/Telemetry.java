@@ -5,11 +5,10 @@ package org.w3id.supertwin.samples;
  *
  * @param periodMs of the fastest plan that samples it; 0 if no plan does
  */
-record Telemetry(
-        String series, Key key, boolean isCounter, boolean isText, long periodMs) {
+record Telemetry(Key key, boolean isCounter, boolean isText, long periodMs) {
 
-    /** The labels that tell the series of one metric apart. */
-    record Key(String host, String instance) {}
+    /** The name and the labels that tell series apart. */
+    record Key(String series, String host, String instance) {}
 
     /** How many samples the plan asks for after {@code from}, up to {@code to}. */
     long expected(long from, long to) {

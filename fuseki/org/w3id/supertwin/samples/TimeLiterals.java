@@ -9,12 +9,25 @@ import org.apache.jena.graph.NodeFactory;
 /** Writes times as xsd:dateTime, many times faster than java.time; for one thread. */
 final class TimeLiterals {
     private static final long DAY_MS = 86_400_000L;
+    // More seconds than four hours have.
+    private static final int KEPT = 1 << 14;
 
     private final char[] text = "0000-00-00T00:00:00.000Z".toCharArray();
+    private final long[] keptMs = new long[KEPT];
+    private final Node[] kept = new Node[KEPT];
     private long day = Long.MIN_VALUE;
 
-    /** The literal of a time between the years 0 and 9999. */
+    /** The literal of a time between the years 0 and 9999; other series have the same times. */
     Node literal(long ms) {
+        int slot = (int) (31 * (ms / 1000) + ms % 1000) & KEPT - 1;
+        if (kept[slot] == null || keptMs[slot] != ms) {
+            kept[slot] = made(ms);
+            keptMs[slot] = ms;
+        }
+        return kept[slot];
+    }
+
+    private Node made(long ms) {
         long ofDay = Math.floorDiv(ms, DAY_MS);
         if (ofDay != day) {
             LocalDate.ofEpochDay(ofDay).toString().getChars(0, 10, text, 0);
