@@ -123,14 +123,17 @@ public final class PlacementFunction extends PropertyFunctionEval {
     private static List<Binding> rows(Binding row, HostTree tree, List<Integer> cpus,
             PropFuncArg object) {
         List<Binding> found = new ArrayList<>();
+        Node wanted = object.getArg(1);
         for (int rank = 0; rank < cpus.size(); rank++) {
-            int cpu = cpus.get(rank);
+            Node thread = tree.threads().get(cpus.get(rank));
+            // Most calls are for one thread, so do not build the other rows.
+            if (!wanted.isVariable() && !wanted.equals(thread))
+                continue;
             Node number = NodeFactory.createLiteralDT(String.valueOf(rank), XSDDatatype.XSDinteger);
             BindingBuilder built = Binding.builder(row);
-            if (fits(built, object.getArg(0), number)
-                    && fits(built, object.getArg(1), tree.threads().get(cpu))
+            if (fits(built, object.getArg(0), number) && fits(built, wanted, thread)
                     && (object.getArgListSize() == 2
-                            || fits(built, object.getArg(2), tree.memory().get(cpu))))
+                            || fits(built, object.getArg(2), tree.memory().get(cpus.get(rank)))))
                 found.add(built.build());
         }
         return found;
