@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from pinning import reason
-from pinning.choose import MOST_THREADS
 from pinning.cpu_list import in_order, write_cpus
 from pinning.errors import LimitError, PolicyError
 from pinning.formats import COMMAND, find_format, rankfile, whole_node
+from pinning.placement import MOST_THREADS
 from pinning.tree import Tree
 
 MAPS = ("slot", "node", "core", "l3", "numa", "socket")

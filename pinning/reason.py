@@ -50,6 +50,19 @@ def near(tree: Tree, device: str, called: str, cpus: Collection[int]) -> str:
     return f"Nearest to {f'{device} {called}'.strip()} {_are(cpus)} {_these(cpus)}."
 
 
+def of_query(command: str) -> str:
+    """The CPUs are the answer of a saved query."""
+    return f"They are the rows of `{command}`."
+
+
+def computed(queries: Sequence[str], *, by_load: bool) -> str:
+    """The CPUs are not the answer of a saved query."""
+    *most, last = queries
+    rows = f"over the rows of {', '.join(most)} and {last}"
+    load = ", and from the live load" if by_load else ""
+    return f"No saved query gives this choice: it is computed {rows}{load}."
+
+
 def _these(cpus: Collection[int]) -> str:
     """``CPU 0``, ``CPUs 0-3``."""
     return f"{_cpus(cpus)} {write_cpus(cpus)}"

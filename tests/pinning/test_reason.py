@@ -2,7 +2,8 @@
 
 import pytest
 
-from pinning.choose import PolicyFacts, choose
+from pinning.choose import choose
+from pinning.placement import PolicyFacts
 from pinning.policy import read_policy
 from pinning.tree import Tree
 
