@@ -47,6 +47,7 @@ def placement(
     """The placement on these CPUs, with its reason."""
     near = [reason.near(tree, *one, known.near[one]) for one in policy.near]
     words = reason.sentences(tree, policy, cpus, near)
+    words += reason.warnings(tree, policy, cpus, known.near)
     return Placement(tree.host, policy.text, tuple(cpus), " ".join(words))
 
 

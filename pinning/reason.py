@@ -1,6 +1,6 @@
 """The reason for a placement, or for its failure, in words."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pinning.cpu_list import in_order, write_cpus
 from pinning.policy import Policy, SharePolicy
@@ -61,6 +61,28 @@ def computed(queries: Sequence[str], *, by_load: bool) -> str:
     rows = f"over the rows of {', '.join(most)} and {last}"
     load = ", and from the live load" if by_load else ""
     return f"No saved query gives this choice: it is computed {rows}{load}."
+
+
+def warnings(
+    tree: Tree,
+    policy: Policy,
+    cpus: Sequence[int],
+    near: Mapping[tuple[str, str], Collection[int]],
+) -> list[str]:
+    """The words of a policy that restrict nothing on this host."""
+    useless = [
+        f"near:{'='.join(filter(None, one))}"
+        for one in policy.near
+        if tree.allowed <= {*near[one]}
+    ]
+    for share in policy.share:
+        shared = tree.domain(share.kind, cpus[0])
+        if shared and tree.allowed <= shared.cpus:
+            useless.append(f"share:{share.kind}")
+    return [
+        f"Warning: {word} restricts nothing, since it means all CPUs of {tree.host}."
+        for word in useless
+    ]
 
 
 def _these(cpus: Collection[int]) -> str:
