@@ -20,10 +20,11 @@ from core.stores.results import read_rows
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
+from pinning.answers import TREE
 from pinning.choose import choose
 from pinning.policy import read_policy
+from pinning.saved import BoundQuery, policy_query
 from pinning.tree import read_tree
-from queries.catalogue import saved_query
 from tests.api.servers import Api
 from tests.dashboards.synthetic_facts import topology
 from tests.ingest.documents import describe_json
@@ -36,11 +37,10 @@ ASKED = [
     ("compact", 128),
 ]
 _TABLE = {"Accept": "application/sparql-results+json"}
-_TREE = ("pinning/threads", "pinning/components")
 
 
 def pinning_figures() -> Iterator[Figure]:
-    """Medians of paired requests: one to the API, both queries at once to Fuseki."""
+    """Medians of paired requests: one to the API, its queries at once to Fuseki."""
     with tempfile.TemporaryDirectory() as folder, own_store() as (server, _):
         _fill(server)
         settings = {
@@ -76,7 +76,7 @@ def _fill(server: OwnFuseki) -> None:
 
 
 def _measured(api: str, server: OwnFuseki) -> Iterator[Figure]:
-    with httpx.Client(timeout=60) as client, ThreadPoolExecutor(2) as pool:
+    with httpx.Client(timeout=60) as client, ThreadPoolExecutor(3) as pool:
         pairs = [_pair(client, pool, api, server, 0, *ASKED[0]) for _ in range(WARM_UP)]
         yield Figure("pin: first call ever", pairs[0][0], "ms")
         for policy, threads in ASKED:
@@ -88,7 +88,7 @@ def _measured(api: str, server: OwnFuseki) -> Iterator[Figure]:
                 statistics.median(times) for times in zip(*pairs, strict=True)
             )
             title = f"pin {threads} threads by {policy}, {HOSTS:,} hosts, warm, median"
-            yield Figure(title, placed, "ms", 30, bare, "Fuseki's two queries at once")
+            yield Figure(title, placed, "ms", 30, bare, "Fuseki's queries at once")
 
 
 def _pair(
@@ -102,21 +102,25 @@ def _pair(
 ) -> tuple[float, float]:
     host = f"node{number * 7 % HOSTS}"
     asked = {"host": host, "policy": policy, "threads": threads}
+    chosen = policy_query(host, read_policy(policy), threads)
+    queries = [*_tree(host), *([chosen] if chosen else [])]
 
     def through_api() -> None:
         client.get(f"{api}/pin", params=asked).raise_for_status()
 
     def straight() -> None:
-        answers = pool.map(lambda name: _ask(client, server, name, host), _TREE)
-        assert all(answers)
+        assert all(pool.map(lambda query: _ask(client, server, query), queries))
 
     return _ms(through_api), _ms(straight)
 
 
-def _ask(client: httpx.Client, server: OwnFuseki, name: str, host: str) -> bytes:
-    text = saved_query(name).bind({"host": host})
+def _tree(host: str) -> list[BoundQuery]:
+    return [BoundQuery(name, {"host": host}) for name in TREE]
+
+
+def _ask(client: httpx.Client, server: OwnFuseki, query: BoundQuery) -> bytes:
     address = f"{server.url}/twin/sparql"
-    answer = client.post(address, data={"query": text}, headers=_TABLE)
+    answer = client.post(address, data={"query": query.text}, headers=_TABLE)
     return answer.raise_for_status().content
 
 
@@ -126,12 +130,12 @@ def _own_part() -> Figure:
         iris = Iris(Settings().base)
         made = describe_json(hwloc_document("one", parse_hwloc(topology())), iris)
         store.twin.put_graph(str(iris.twin_graph("one")), made.twin.graph())
-        tables = [read_rows(_ask(client, server, name, "one")) for name in _TREE]
+        tables = [read_rows(_ask(client, server, query)) for query in _tree("one")]
     rows = [
         [dict(zip(table.columns, row, strict=True)) for row in table.values()]
         for table in tables
     ]
-    policy = read_policy("scatter")
+    policy = read_policy("per:socket=4+distinct:l1")
 
     def place() -> None:
         choose(read_tree("one", *rows), policy, 8)

@@ -1,20 +1,18 @@
 """Run the saved queries that a placement needs, in parallel."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
-from core.errors import ApiError
 from core.stores.clients import Clients
 from core.stores.fuseki import GraphStore
-from pinning.choose import PolicyFacts
 from pinning.devices import core_cpus, near_cpus, with_devices
+from pinning.placement import PolicyFacts
 from pinning.policy import Policy
+from pinning.saved import BoundQuery, policy_query, read_spread, spread_text
 from pinning.thread_load import busy_threads
 from pinning.tree import Tree, read_tree
-from queries.catalogue import saved_query
 from queries.hosts import check_host
 
 Row = dict[str, Any]
@@ -27,56 +25,65 @@ NEAR, CORES = "topology/near-devices", "topology/cpu-kinds"
 class PinningInputs:
     """A host's tree, other facts that the policy needs, and the queries used.
 
-    ``policy`` has the devices by their names in the graph; None for ranks.
+    ``policy`` has the devices by their names in the graph; None for ranks. ``chosen``
+    are the CPUs of the policy's saved query, in order; None if it is a combination, or
+    for ranks. ``queries`` are those that the CPUs come from.
     """
 
     tree: Tree
     policy: Policy | None
     known: PolicyFacts
-    queries: tuple[str, ...]
+    queries: tuple[BoundQuery, ...]
+    chosen: tuple[int, ...] | None = None
 
 
-async def ask(clients: Clients, host: str, policy: Policy | None) -> PinningInputs:
-    """Read all that the choice needs; raises ApiError without a known host."""
-    if not host:
-        detail = "a placement is for one host: add host=NAME; / lists the hosts"
-        raise ApiError(400, "host-needed", "Name a host", detail)
-    names = [*TREE, *_more(policy)]
-    idle = policy is not None and policy.order == "idle"
+async def ask(
+    clients: Clients, host: str, policy: Policy | None, threads: int | None = None
+) -> PinningInputs:
+    """Read all that the choice needs; raises ApiError for an unknown host."""
+    near = _of_host(NEAR, host)
+    devices = await _rows(clients.graph, near) if policy and policy.near else []
+    policy = policy and with_devices(policy, devices)
+    one = policy and policy_query(host, policy, threads)
+    tree = [_of_host(name, host) for name in TREE]
+    more = [_of_host(CORES, host)] if policy and policy.cores else []
+    asked = [*tree, *more, *([one] if one else [])]
     answers, busy = await asyncio.gather(
-        asyncio.gather(*(_rows(clients.graph, name, host) for name in names)),
-        _load(clients, host) if idle else _nothing(),
+        asyncio.gather(*(_rows(clients.graph, query) for query in asked)),
+        _load(clients, host) if policy and policy.order == "idle" else _nothing(),
     )
-    rows = dict(zip(names, answers, strict=True))
-    if not rows[TREE[0]]:
+    if not answers[0]:
         await check_host(clients, host)
-    tree = read_tree(host, *(rows[name] for name in TREE))
-    if policy and policy.near:
-        policy = with_devices(policy, rows[NEAR])
-    return PinningInputs(tree, policy, _known(host, policy, rows, busy), tuple(names))
+    known = _known(host, policy, devices, answers[2] if more else [], busy)
+    queries = (one,) if one else (*tree, *([near] if devices else []), *more)
+    chosen = tuple(int(row["cpu"]) for row in answers[-1]) if one else None
+    made = read_tree(host, answers[0], answers[1])
+    return PinningInputs(made, policy, known, queries, chosen)
 
 
-def address(base: str, name: str, host: str) -> str:
-    """The URL that shows the answer of a saved query."""
-    return f"{base.rstrip('/')}/queries/{name}?{urlencode({'host': host})}"
+async def ask_spread(
+    clients: Clients, host: str, sets: Sequence[frozenset[int]], count: int
+) -> dict[frozenset[int], Sequence[int]]:
+    """The threads that ``pinning/scatter`` takes of each set of CPUs."""
+    rows = (await clients.graph.table(spread_text(host, sets, count))).records()
+    return read_spread(sets, rows)
 
 
-def _more(policy: Policy | None) -> list[str]:
-    if policy is None:
-        return []
-    return [*([NEAR] if policy.near else []), *([CORES] if policy.cores else [])]
+def _of_host(name: str, host: str) -> BoundQuery:
+    return BoundQuery(name, {"host": host})
 
 
 def _known(
     host: str,
     policy: Policy | None,
-    rows: Mapping[str, list[Row]],
+    devices: Sequence[Row],
+    kinds: Sequence[Row],
     busy: Mapping[int, float],
 ) -> PolicyFacts:
     if policy is None:
         return PolicyFacts()
-    near = {one: near_cpus(host, rows[NEAR], *one) for one in policy.near}
-    cores = core_cpus(host, rows[CORES]) if policy.cores else {}
+    near = {one: near_cpus(host, devices, *one) for one in policy.near}
+    cores = core_cpus(host, kinds) if policy.cores else {}
     return PolicyFacts(near, {str(kind): cpus for kind, cpus in cores.items()}, busy)
 
 
@@ -93,7 +100,6 @@ async def _load(clients: Clients, host: str) -> dict[int, float]:
     }
 
 
-async def _rows(store: GraphStore, name: str, host: str) -> list[Row]:
+async def _rows(store: GraphStore, query: BoundQuery) -> list[Row]:
     """The rows of a saved query as plain values; rdflib's terms are slower."""
-    text = saved_query(name).bind({"host": host})
-    return (await store.table(text)).records()
+    return (await store.table(query.text)).records()

@@ -1,42 +1,28 @@
-"""Choose CPUs: a policy and a tree in, CPUs and the reason in words out."""
+"""Choose CPUs: a policy and a tree in, CPUs and the reason in words out.
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+The CPUs of a policy that is a saved query are its rows (``from_rows``). This module
+computes combinations (``choose``), and why a request cannot be met.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from pinning import reason
-from pinning.branches import spread
-from pinning.errors import LimitError, PlaceError, PolicyError
+from pinning.errors import LimitError, PlaceError
 from pinning.likwid import likwid_cpus
+from pinning.placement import (
+    Placement,
+    PolicyFacts,
+    check,
+    check_named,
+    placement,
+)
 from pinning.policy import Policy, SharePolicy
 from pinning.tree import ThreadDomain, Tree
 
 # Loads that differ by less than this count as equal.
 LOAD_STEP = 0.05
-MOST_THREADS = 100_000
-
-
-@dataclass(frozen=True)
-class PolicyFacts:
-    """Facts other than the tree that a policy may need.
-
-    ``near`` are the CPUs nearest to a device by (kind, name); ``cores`` are those of
-    ``p`` and ``e``; ``load`` is the load of each CPU, from 0 to 1.
-    """
-
-    near: Mapping[tuple[str, str], Collection[int]] = field(default_factory=dict)
-    cores: Mapping[str, Collection[int]] = field(default_factory=dict)
-    load: Mapping[int, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Placement:
-    """CPUs in the order in which threads should use them, and why these."""
-
-    host: str
-    policy: str
-    cpus: tuple[int, ...]
-    reason: str
 
 
 def choose(
@@ -46,32 +32,46 @@ def choose(
 
     ``threads`` may be None if the policy gives the number: with per: and likwid:.
     """
-    tree.check()
-    _check(policy, threads)
-    if policy.order == "idle" and not (known and known.load):
-        raise PlaceError(
-            f"the load of {tree.host} is not known: nothing samples "
-            "kernel.percpu.cpu.idle there now; leave idle out"
-        )
-    chosen = _Choice(tree, policy, known or PolicyFacts())
-    cpus = chosen.cpus(threads)
-    words = reason.sentences(tree, policy, cpus, chosen.notes)
-    return Placement(tree.host, policy.text, tuple(cpus), " ".join(words))
+    known = known or PolicyFacts()
+    check(tree, policy, threads, known)
+    chosen = _Choice(tree, policy, known)
+    made = placement(tree, policy, chosen.cpus(threads), known)
+    return replace(made, unspread=tuple(chosen.unspread))
 
 
-def _check(policy: Policy, threads: int | None) -> None:
-    if threads is None and not (policy.per or policy.likwid):
-        raise PolicyError(f"{policy.text} needs the number of threads: give threads")
-    if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise PolicyError(f"{threads} threads: ask for 1 to {MOST_THREADS}")
+def from_rows(
+    tree: Tree,
+    policy: Policy,
+    threads: int | None,
+    known: PolicyFacts,
+    cpus: Sequence[int],
+) -> Placement:
+    """The placement on the CPUs of a policy's saved query.
+
+    Raises PinningError, which names the limit, if they are not as many as asked.
+    """
+    check(tree, policy, threads, known)
+    if not cpus or len(cpus) != _wanted(tree, policy, threads):
+        choose(tree, policy, threads, known)
+        raise LimitError(f"the twin of {tree.host} changed in the meantime: ask again")
+    return placement(tree, policy, cpus, known)
+
+
+def _wanted(tree: Tree, policy: Policy, threads: int | None) -> int:
+    """The number of CPUs that are asked; 0 if per: cannot give it."""
+    kind, each = policy.per or ("", 1)
+    if threads is not None:
+        return 0 if threads % each else threads
+    found = [d for d in tree.domains(kind) if not tree.allowed.isdisjoint(d.cpus)]
+    return each * len(found)
 
 
 class _Choice:
-    """One choice; ``notes`` are parts of the reason that only the algorithm knows."""
+    """One choice; ``unspread`` are sets of CPUs over which threads are to be spread."""
 
     def __init__(self, tree: Tree, policy: Policy, known: PolicyFacts) -> None:
         self.tree, self.policy, self.known = tree, policy, known
-        self.notes: list[str] = []
+        self.unspread: list[frozenset[int]] = []
 
     def cpus(self, threads: int | None) -> list[int]:
         if self.policy.likwid:
@@ -92,7 +92,6 @@ class _Choice:
 
     def _candidates(self) -> frozenset[int]:
         tree, policy = self.tree, self.policy
-        self._check_named(policy.exclude, "exclude")
         left = tree.allowed - policy.exclude
         self._check_left(left, "exclude", "CPU", tree.allowed)
         for device in policy.near:
@@ -101,19 +100,10 @@ class _Choice:
             self._check_left(
                 left, f"near:{'='.join(filter(None, device))}", "CPU", before
             )
-            self.notes.append(reason.near(tree, *device, near))
         if policy.cores:
             before, left = left, left & frozenset(self.known.cores[policy.cores])
             self._check_left(left, f"cores:{policy.cores}", "CPU", before)
         return left
-
-    def _check_named(self, cpus: Collection[int], word: str) -> None:
-        unknown = sorted(set(cpus) - self.tree.cpus)
-        if unknown:
-            last = max(self.tree.cpus)
-            raise PlaceError(
-                f"{word}: {self.tree.host} has no CPU {unknown[0]}; its last is {last}"
-            )
 
     def _check_left(
         self, left: Collection[int], word: str, noun: str, before: Collection[int]
@@ -223,7 +213,7 @@ class _Choice:
     def _sharable(self, share: SharePolicy) -> list[ThreadDomain]:
         if share.of is None:
             return self._ordered(share.kind)
-        self._check_named([share.of], f"share:{share.kind}")
+        check_named(self.tree, [share.of], f"share:{share.kind}")
         if share.of not in self.tree.allowed:
             raise PlaceError(
                 f"CPU {share.of} of {self.tree.host} is offline or not allowed"
@@ -244,8 +234,15 @@ class _Choice:
         if len(reduced) < count:
             raise LimitError(self._too_few(candidates, len(reduced), count))
         if self.policy.order == "scatter":
-            return spread(self.tree.root, reduced, count)
+            return self._spread(reduced, count)
         return reduced[:count]
+
+    def _spread(self, cpus: Sequence[int], count: int) -> list[int]:
+        """Those that are furthest apart; the first ones while these are not known."""
+        spread = self.known.spread.get(frozenset(cpus))
+        if spread is None:
+            self.unspread.append(frozenset(cpus))
+        return list(cpus[:count] if spread is None else spread)
 
     def _reduced(self, candidates: Iterable[int]) -> list[int]:
         """The candidates in order, each distinct from the earlier ones."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from pinning import reason
-from pinning.choose import MOST_THREADS
 from pinning.cpu_list import in_order, write_cpus
 from pinning.errors import LimitError, PolicyError
 from pinning.formats import COMMAND, find_format, rankfile, whole_node
+from pinning.placement import MOST_THREADS
 from pinning.tree import Tree
 
 MAPS = ("slot", "node", "core", "l3", "numa", "socket")
@@ -96,7 +96,8 @@ def lay_out(tree: Tree, request: HybridRequest) -> RankLayout:
         Rank(number, node, *places[slot])
         for number, (node, slot) in enumerate(_numbered(wanted.rank, each))
     )
-    return RankLayout(tree.host, wanted, ranks, _reason(tree, wanted, each))
+    words = _reason(tree, wanted, each) + _warning(tree, wanted, ranks)
+    return RankLayout(tree.host, wanted, ranks, words)
 
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> str:
@@ -196,6 +197,19 @@ def _reason(tree: Tree, wanted: HybridRequest, each: Sequence[int]) -> str:
         f"{many} on each. "
         f"{_how(wanted.map)}, numbered by {wanted.rank}. A rank has {count} "
         f"core{_s(count)} of its own. {_bound_to(wanted)}."
+    )
+
+
+def _warning(tree: Tree, wanted: HybridRequest, ranks: Sequence[Rank]) -> str:
+    """A sentence if ranks were to be bound, but may use the whole node."""
+    is_bound = wanted.bind not in ("none", "hwthread")
+    has_more = len(_cores(tree, tree.allowed)) > wanted.threads
+    widest = max(len(one.cpus) for one in ranks)
+    if not is_bound or not has_more or widest < len(tree.allowed):
+        return ""
+    return (
+        f" Warning: binding to the {reason.noun(wanted.bind)} restricts nothing, since "
+        f"it contains all {widest} CPUs of {tree.host}: bind to core, for example."
     )
 
 

@@ -1,19 +1,23 @@
 """A request to place threads or ranks, and its result."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from core.errors import api_error
 from core.stores.clients import Clients
-from pinning.answers import PinningInputs, address, ask
-from pinning.choose import choose
+from pinning import reason
+from pinning.answers import PinningInputs, ask, ask_spread
+from pinning.choose import choose, from_rows
 from pinning.errors import PinningError, PolicyError
 from pinning.formats import find_format, write
 from pinning.hybrid import HybridRequest, Rank, lay_out, write_ranks
-from pinning.policy import read_policy
+from pinning.placement import Placement, check_count
+from pinning.policy import Policy, read_policy
+from pinning.saved import SCATTER, BoundQuery
 from pinning.tree import KINDS, Tree
+from queries.errors import HostNeededError
 from queries.hosts import check_host
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -43,6 +47,9 @@ async def place(
     clients: Clients, pin_request: PinningRequest
 ) -> tuple[dict[str, Any], Tree]:
     """The placement as a JSON object, and its tree; raises ApiError."""
+    if not pin_request.host:
+        detail = "a placement is for one host: add host=NAME; / lists the hosts"
+        raise api_error(HostNeededError(detail))
     try:
         return await (_ranks if pin_request.for_ranks else _threads)(
             clients, pin_request
@@ -62,19 +69,40 @@ async def _threads(
     )
     form = pin_request.format or "cpus"
     find_format(form)
-    inputs = await ask(clients, pin_request.host, policy)
-    made = choose(inputs.tree, inputs.policy or policy, count, inputs.known)
+    check_count(policy, count)
+    inputs = await ask(clients, pin_request.host, policy, count)
+    made, inputs = await _chosen(clients, inputs, inputs.policy or policy, count)
     return {
         "host": made.host,
         "policy": made.policy,
         "threads": len(made.cpus),
         "cpus": made.cpus,
-        "reason": made.reason,
+        "reason": f"{made.reason} {_source(inputs)}",
         "format": form,
         "text": write(inputs.tree, made.cpus, form),
-        **_queries(clients, pin_request.host, inputs),
+        **_queries(clients, inputs),
         "places": [_where(inputs.tree, cpu) for cpu in made.cpus],
     }, inputs.tree
+
+
+async def _chosen(
+    clients: Clients, inputs: PinningInputs, policy: Policy, count: int | None
+) -> tuple[Placement, PinningInputs]:
+    """The placement, and the inputs with all queries that it needed."""
+    tree, known = inputs.tree, inputs.known
+    if inputs.chosen is not None:
+        return from_rows(tree, policy, count, known, inputs.chosen), inputs
+    made = choose(tree, policy, count, known)
+    if made.unspread:
+        scatter = BoundQuery(SCATTER, {"host": tree.host})
+        inputs = replace(inputs, queries=(*inputs.queries, scatter))
+    while made.unspread:
+        # Which sets there are may depend on the CPUs that are taken of earlier ones.
+        each = policy.per[1] if policy.per else count or 0
+        more = await ask_spread(clients, tree.host, made.unspread, each)
+        known = replace(known, spread={**known.spread, **more})
+        made = choose(tree, policy, count, known)
+    return made, inputs
 
 
 async def _ranks(
@@ -100,10 +128,10 @@ async def _ranks(
         "host": made.host,
         **asdict(made.wanted),
         "cpus": made.cpus,
-        "reason": made.reason,
+        "reason": f"{made.reason} {_source(inputs)}",
         "format": form,
         "text": write_ranks(inputs.tree, made, form),
-        **_queries(clients, pin_request.host, inputs),
+        **_queries(clients, inputs),
         "places": [_rank(one) for one in made.ranks],
     }, inputs.tree
 
@@ -121,19 +149,26 @@ def _count(pin_request: PinningRequest, name: str) -> int | None:
     return number
 
 
-def _queries(
-    clients: Clients, host: str, inputs: PinningInputs
-) -> Mapping[str, Sequence[Any]]:
+def _source(inputs: PinningInputs) -> str:
+    """Where the CPUs come from, as the last sentence of the reason."""
+    if inputs.chosen is not None:
+        return reason.of_query(inputs.queries[0].command)
+    by_load = inputs.policy is not None and inputs.policy.order == "idle"
+    return reason.computed([q.name for q in inputs.queries], by_load=by_load)
+
+
+def _queries(clients: Clients, inputs: PinningInputs) -> Mapping[str, Any]:
     base = clients.settings.base
     return {
+        "computed": inputs.chosen is None,
         "queries": [
             {
-                "name": name,
-                "query": address(base, f"{name}.rq", host),
-                "answer": address(base, name, host),
+                "name": query.name,
+                "query": query.address(base, ".rq"),
+                "answer": query.address(base),
             }
-            for name in inputs.queries
-        ]
+            for query in inputs.queries
+        ],
     }
 
 

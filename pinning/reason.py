@@ -1,6 +1,6 @@
 """The reason for a placement, or for its failure, in words."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pinning.cpu_list import in_order, write_cpus
 from pinning.policy import Policy, SharePolicy
@@ -48,6 +48,41 @@ def name(tree: Tree, domain: ThreadDomain) -> str:
 def near(tree: Tree, device: str, called: str, cpus: Collection[int]) -> str:
     """The CPUs near to a device."""
     return f"Nearest to {f'{device} {called}'.strip()} {_are(cpus)} {_these(cpus)}."
+
+
+def of_query(command: str) -> str:
+    """The CPUs are the answer of a saved query."""
+    return f"They are the rows of `{command}`."
+
+
+def computed(queries: Sequence[str], *, by_load: bool) -> str:
+    """The CPUs are not the answer of a saved query."""
+    *most, last = queries
+    rows = f"over the rows of {', '.join(most)} and {last}"
+    load = ", and from the live load" if by_load else ""
+    return f"No saved query gives this choice: it is computed {rows}{load}."
+
+
+def warnings(
+    tree: Tree,
+    policy: Policy,
+    cpus: Sequence[int],
+    near: Mapping[tuple[str, str], Collection[int]],
+) -> list[str]:
+    """The words of a policy that restrict nothing on this host."""
+    useless = [
+        f"near:{'='.join(filter(None, one))}"
+        for one in policy.near
+        if tree.allowed <= {*near[one]}
+    ]
+    for share in policy.share:
+        shared = tree.domain(share.kind, cpus[0])
+        if shared and tree.allowed <= shared.cpus:
+            useless.append(f"share:{share.kind}")
+    return [
+        f"Warning: {word} restricts nothing, since it means all CPUs of {tree.host}."
+        for word in useless
+    ]
 
 
 def _these(cpus: Collection[int]) -> str:

@@ -1,15 +1,14 @@
 """Placements over HTTP: the chosen CPUs, the queries used, and refused requests."""
 
-import time
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.api.watched import BASE, IDLE, LARGE, SMALL, Watched
-from tests.servers import wait_until
+from tests.api.watched import BASE, LARGE, Watched
 
 HTML = {"Accept": "text/html"}
+TABLE = {"Accept": "application/sparql-results+json"}
 
 
 def ask(watched: Watched, **query: Any) -> httpx.Response:
@@ -27,14 +26,64 @@ def test_placement_names_its_candidates(watched: Watched) -> None:
     assert "No two share an L3 cache: there are 16 L3 caches." in found["reason"]
     assert found["places"][1]["cpu"] == 4
     assert found["places"][1]["l3"] == f"{BASE}/twin/{LARGE}/cache/l3-4"
-    names = [query["name"] for query in found["queries"]]
-    assert names == ["pinning/threads", "pinning/components"]
-    for query in found["queries"]:
-        path = query["answer"].removeprefix(BASE)
-        rows = watched.client.get(path, headers={"Accept": "text/csv"}).text
-        assert len(rows.splitlines()) > 100
-        text = watched.client.get(query["query"].removeprefix(BASE)).text
-        assert f'VALUES (?host) {{ ("{LARGE}") }}' in text
+    assert not found["computed"]
+    (query,) = found["queries"]
+    assert query["name"] == "pinning/distinct"
+    assert "--threads 4 --kind l3`." in found["reason"]
+    assert listed(watched, query["answer"]) == found["cpus"]
+    text = watched.client.get(query["query"].removeprefix(BASE)).text
+    assert f'VALUES (?host ?threads ?kind) {{ ("{LARGE}" 4 "l3") }}' in text
+
+
+def listed(watched: Watched, address: str) -> list[int]:
+    """The CPUs in the answer of a saved query, in order."""
+    answer = watched.client.get(address.removeprefix(BASE), headers=TABLE)
+    rows = answer.json()["results"]["bindings"]
+    return [int(row["cpu"]["value"]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("policy", "threads", "name", "cpus"),
+    [
+        ("", 3, "compact", [0, 64, 1]),
+        ("compact-cores", 3, "distinct", [0, 1, 2]),
+        ("scatter", 4, "scatter", [0, 16, 32, 48]),
+        ("share:socket:of=32", 2, "share", [32, 96]),
+        ("per:socket=1", 2, "per", [0, 32]),
+        ("per:socket=1", "", "per", [0, 32]),
+        ("exclude:0-1", 2, "exclude", [64, 65]),
+    ],
+)
+def test_cpus_are_the_rows_of_the_query(
+    watched: Watched, policy: str, threads: int | str, name: str, cpus: list[int]
+) -> None:
+    found = ask(watched, threads=threads, policy=policy).json()
+    (query,) = found["queries"]
+    assert query["name"] == f"pinning/{name}"
+    assert found["cpus"] == cpus == listed(watched, query["answer"])
+
+
+def test_combination_says_that_it_is_computed(watched: Watched) -> None:
+    tree = ["pinning/threads", "pinning/components"]
+    for policy, names in (
+        ("per:socket=2+distinct:l3", tree),
+        ("likwid:S0:0-3", tree),
+        ("share:socket+scatter", [*tree, "pinning/scatter"]),
+    ):
+        found = ask(watched, threads=4, policy=policy).json()
+        assert found["computed"]
+        assert [query["name"] for query in found["queries"]] == names
+        assert "No saved query gives this choice: it is computed" in found["reason"]
+        for query in found["queries"]:
+            assert listed_any(watched, query["answer"])
+
+
+def listed_any(watched: Watched, address: str) -> bool:
+    """Whether a saved query answers with rows."""
+    rows = watched.client.get(
+        address.removeprefix(BASE), headers={"Accept": "text/csv"}
+    )
+    return len(rows.text.splitlines()) > 1
 
 
 def test_plus_sign_may_be_unescaped(watched: Watched) -> None:
@@ -45,6 +94,7 @@ def test_plus_sign_may_be_unescaped(watched: Watched) -> None:
 
 def test_ranks_are_placed(watched: Watched) -> None:
     found = ask(watched, ranks=4, threads=2, nodes=2, map="l3", format="srun").json()
+    assert found["computed"]
     assert [one["threads"] for one in found["places"]] == [[0, 1], [4, 5]] * 2
     assert [one["node"] for one in found["places"]] == [0, 0, 1, 1]
     assert found["text"].startswith("srun --nodes=2 --mincpus=128 --ntasks=4 ")
@@ -80,7 +130,6 @@ def test_ranks_are_placed(watched: Watched) -> None:
             {"threads": 1, "policy": "cores:p"},
             *(422, "no-such-place", "are of one kind"),
         ),
-        ({"threads": 1, "policy": "idle"}, 422, "no-such-place", "leave idle out"),
         ({"threads": 1, "policy": "exclude:0-999"}, 422, "no-such-place", "no CPU 128"),
     ],
 )
@@ -93,21 +142,6 @@ def test_refusal_is_a_problem_document(
     problem = answer.json()
     assert problem["type"].endswith(f"/{kind}")
     assert message in problem["detail"]
-
-
-def test_idle_policy_reads_the_current_load(watched: Watched) -> None:
-    now = int(time.time())
-    for cpu, share in enumerate((0.0, 1.0, 1.0, 1.0)):
-        points = {now - age: (100 - age) * 1000 * share for age in range(8)}
-        watched.write(IDLE, f"cpu{cpu}", points)
-
-    def chosen() -> list[int]:
-        answer = ask(watched, host=SMALL, threads=3, policy="idle")
-        found: list[int] = answer.json().get("cpus", [])
-        return found
-
-    # The core of CPU 0 is half busy, and CPU 1 is less busy than CPU 0.
-    wait_until(lambda: chosen() == [2, 3, 1], what="the idle ones first")
 
 
 def test_page_without_a_host_is_a_form(watched: Watched) -> None:
@@ -126,11 +160,14 @@ def test_page_shows_the_cpus_and_every_command(watched: Watched) -> None:
     assert page.text.count('class="cpu ') == 128
     assert "taskset -c " in page.text
     assert "KMP_AFFINITY=" in page.text
-    for name in ("pinning/threads", "pinning/components"):
-        assert f'href="/queries/{name}?host={LARGE}"' in page.text
+    assert "The CPUs are the rows of" in page.text
+    assert f'href="/queries/pinning/scatter?host={LARGE}&amp;threads=4"' in page.text
     ranks = {"host": LARGE, "ranks": 2, "format": "rankfile"}
     page = watched.client.get("/pin", params=ranks, headers=HTML)
     assert f"rank 1={LARGE} slot=1,65" in page.text
+    assert "Computed over the rows of" in page.text
+    for name in ("pinning/threads", "pinning/components"):
+        assert f'href="/queries/{name}?host={LARGE}"' in page.text
 
 
 def test_page_shows_the_reason_of_a_refusal(watched: Watched) -> None:

@@ -199,7 +199,7 @@ def test_origin_of_a_run_is_recorded(stack: Stack) -> None:
     assert used[f"{stack.base}/twin/{HOST}"] == HOST
     assert used[f"{iri}/surroundings"].endswith("sleep")
     # The address of the query that chose the CPUs answers.
-    (query,) = [one for one in used if "/queries/pinning/threads?" in one]
+    (query,) = [one for one in used if "/queries/pinning/compact?" in one]
     assert stack.get(query.removeprefix(stack.base), "application/json").json()
     assert set(found["wasAssociatedWith"].values()) == {"SuperTwin 0.2.0", "token ana"}
     assert list(found["hadPlan"].values()) == [f"run-{iri.rpartition('/')[2]}"]

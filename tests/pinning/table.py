@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,12 @@ from core.stores.endpoint import Endpoint
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
 from ontology.iris import Iris
-from pinning.choose import PolicyFacts, choose
+from pinning.choose import choose, from_rows
 from pinning.devices import core_cpus, near_cpus
 from pinning.errors import LimitError, PlaceError
+from pinning.placement import PolicyFacts
 from pinning.policy import Policy, read_policy
+from pinning.saved import policy_query, read_spread, spread_text
 from pinning.tree import Tree, read_tree
 from queries.catalogue import saved_query
 from tests.agreement import MACHINES, ROOT, host_name
@@ -66,6 +68,7 @@ class Verdict:
 class Judged:
     """A machine in the twin's view and in that of hwloc's tools, and made-up loads."""
 
+    twin: Endpoint
     tree: Tree
     devices: Rows
     kinds: Rows
@@ -107,14 +110,32 @@ def _judge_one(one: Judged, word: str, text: str, count: int, verdict: Verdict) 
 
 
 def placed(one: Judged, policy: Policy, count: int) -> list[int]:
-    """The placement, computed from the twin's data and the made-up loads."""
-    host = one.tree.host
+    """The placement, from the twin's data and the made-up loads."""
+    host, threads = one.tree.host, None if policy.likwid else count
     known = PolicyFacts(
         {near: near_cpus(host, one.devices, *near) for near in policy.near},
         {**core_cpus(host, one.kinds)} if policy.cores else {},
         {cpu: load / 100 for cpu, load in one.loads.items()},
     )
-    return [*choose(one.tree, policy, None if policy.likwid else count, known).cpus]
+    query = policy_query(host, policy, threads)
+    if query and policy.order != "idle":
+        cpus = [row["cpu"] for row in one.twin.table(query.text).records()]
+        return [*from_rows(one.tree, policy, threads, known, cpus).cpus]
+    return computed(one.twin, one.tree, policy, threads, known)
+
+
+def computed(
+    twin: Endpoint, tree: Tree, policy: Policy, threads: int | None, known: PolicyFacts
+) -> list[int]:
+    """The placement, computed over rows; only its spreading is a query."""
+    made = choose(tree, policy, threads, known)
+    while made.unspread:
+        each = policy.per[1] if policy.per else threads or 0
+        text = spread_text(tree.host, made.unspread, each)
+        more = read_spread(made.unspread, twin.table(text).records())
+        known = replace(known, spread={**known.spread, **more})
+        made = choose(tree, policy, threads, known)
+    return [*made.cpus]
 
 
 def _false(machine: Machine, policy: Policy, count: int, message: str) -> Iterator[str]:
@@ -168,7 +189,7 @@ def judged(
     names = ("topology/near-devices", "topology/cpu-kinds")
     rows = (_rows(twin, name, host) for name in names)
     machine = read_machine(readable(path, folder))
-    return judge(Judged(stored_tree(twin, host), *rows, machine), counts)
+    return judge(Judged(twin, stored_tree(twin, host), *rows, machine), counts)
 
 
 def own_machines(folder: Path) -> list[Path]:

@@ -1,13 +1,19 @@
 """Choices on a made-up machine, their reasons, and their refusals."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from pinning.choose import PolicyFacts, choose
+from core.stores.endpoint import Endpoint
+from pinning.choose import choose, from_rows
 from pinning.errors import LimitError, PinningError, PlaceError, PolicyError
+from pinning.placement import PolicyFacts
 from pinning.policy import read_policy
 from pinning.tree import ThreadDomain, Tree
+from tests.pinning.conftest import BIG
+from tests.pinning.table import computed, load
 
 KNOWN = PolicyFacts(
     near={("gpu", "gpu0"): [8, 9, 24, 25], ("nic", "nic0"): [0, 9, 16, 25]},
@@ -17,6 +23,14 @@ KNOWN = PolicyFacts(
 
 def cpus(tree: Tree, text: str, count: int | None, known: PolicyFacts | None = None):
     return list(choose(tree, read_policy(text), count, known).cpus)
+
+
+@pytest.fixture(scope="module")
+def stored(twin: Endpoint, made_up: Callable[[str], tuple[Tree, Path]]) -> Endpoint:
+    """The store with the machine, which spreads threads over it."""
+    tree, path = made_up(BIG)
+    load(twin, path, tree.host)
+    return twin
 
 
 @pytest.mark.parametrize(
@@ -47,9 +61,21 @@ def cpus(tree: Tree, text: str, count: int | None, known: PolicyFacts | None = N
     ],
 )
 def test_order_matches_the_documented_one(
-    tree: Tree, text: str, count: int | None, expected: list[int]
+    tree: Tree, stored: Endpoint, text: str, count: int | None, expected: list[int]
 ) -> None:
-    assert cpus(tree, text, count, KNOWN) == expected
+    assert computed(stored, tree, read_policy(text), count, KNOWN) == expected
+
+
+def test_placement_names_the_sets_over_which_to_spread(tree: Tree) -> None:
+    made = choose(tree, read_policy("per:socket=2+scatter"), None)
+    assert made.unspread == (
+        frozenset({*range(8), *range(16, 24)}),
+        frozenset({*range(8, 16), *range(24, 32)}),
+    )
+    spread = {made.unspread[0]: (0, 4), made.unspread[1]: (8, 12)}
+    known = PolicyFacts(spread=spread)
+    final = choose(tree, read_policy("per:socket=2+scatter"), None, known)
+    assert (final.cpus, final.unspread) == ((0, 4, 8, 12), ())
 
 
 @pytest.mark.parametrize(
@@ -100,6 +126,18 @@ def test_impossible_count_is_refused_with_the_limit(
     with pytest.raises(LimitError) as caught:
         cpus(tree, text, count, KNOWN)
     assert message in str(caught.value).replace(tree.host, "m0")
+
+
+def test_rows_of_a_query_are_the_placement(tree: Tree) -> None:
+    """Rows in another order show that they are not computed again."""
+    policy, facts = read_policy("compact"), PolicyFacts()
+    assert from_rows(tree, policy, 2, facts, [9, 3]).cpus == (9, 3)
+    with pytest.raises(LimitError, match="changed in the meantime"):
+        from_rows(tree, policy, 2, facts, [9])
+    with pytest.raises(LimitError, match="multiples of 2 threads, 3 asked"):
+        from_rows(tree, read_policy("per:socket=2"), 3, facts, [0, 1, 8])
+    with pytest.raises(LimitError, match="has no die"):
+        from_rows(tree, read_policy("per:die=1"), None, facts, [])
 
 
 def test_threads_without_a_kind_do_not_count_for_another() -> None:

@@ -45,6 +45,7 @@ def test_only_the_answer_is_printed(pin) -> None:
     assert done.exit_code == 0, done.stderr
     assert done.stdout == "taskset -c 0,4,8,12 COMMAND\n"
     assert "hwloc-distrib --single" in done.stderr
+    assert "They are the rows of `supertwin query pinning/scatter --host" in done.stderr
 
 
 def test_json_equals_that_of_the_api(pin) -> None:

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from core.stores.results import TermRows
-from pinning.choose import PolicyFacts, choose
+from pinning.choose import choose
 from pinning.devices import core_cpus, near_cpus, with_devices
 from pinning.errors import PlaceError
+from pinning.placement import PolicyFacts
 from pinning.policy import read_policy
 from pinning.tree import Tree, read_tree
 from queries.catalogue import saved_query

@@ -207,3 +207,21 @@ def test_ranks_are_written_in_every_suitable_format(tree: Tree) -> None:
         write_ranks(tree, layout, "omp")
     assert "2 nodes like" in layout.reason
     assert "1 to 2 on each" in layout.reason
+
+
+def test_binding_that_restricts_nothing_is_warned_of(
+    made_up: Callable[[str], tuple[Tree, Path]],
+) -> None:
+    """One NUMA domain, to which ranks are bound by default."""
+    tree, _ = made_up("pack:1 numa:1 l3:2 core:4 pu:2")
+    layout = lay_out(tree, HybridRequest(4))
+    assert len(layout.ranks[0].cpus) == 16
+    message = "Warning: binding to the NUMA domain restricts nothing, since it contains"
+    assert f"{message} all 16 CPUs" in layout.reason
+    for wanted in (
+        HybridRequest(4, bind="core"),
+        HybridRequest(4, bind="l3"),
+        HybridRequest(4, bind="none"),
+        HybridRequest(1, threads=8, bind="numa"),
+    ):
+        assert "Warning" not in lay_out(tree, wanted).reason

@@ -1,8 +1,11 @@
 """The sentences of a reason, one for each rule."""
 
+from dataclasses import replace
+
 import pytest
 
-from pinning.choose import PolicyFacts, choose
+from pinning.choose import choose
+from pinning.placement import PolicyFacts
 from pinning.policy import read_policy
 from pinning.tree import Tree
 
@@ -35,3 +38,19 @@ def test_each_rule_has_a_sentence(
 ) -> None:
     reason = choose(tree, read_policy(text), count, KNOWN).reason
     assert message in reason.replace(tree.host, "m0")
+
+
+@pytest.mark.parametrize("text", ["near:gpu=gpu0", "near:nic0", "share:socket"])
+def test_word_that_restricts_nothing_is_warned_of(tree: Tree, text: str) -> None:
+    all_near = {("gpu", "gpu0"): range(32), ("", "nic0"): range(32)}
+    known = replace(KNOWN, near=all_near)
+    policy = read_policy(text)
+    socket = replace(tree, allowed=frozenset(range(8)))
+    warning = f"Warning: {text} restricts nothing, since it means all CPUs of "
+    assert warning in choose(socket, policy, 2, known).reason
+    if policy.share:
+        assert "Warning" not in choose(tree, policy, 2, known).reason
+
+
+def test_word_that_restricts_is_not_warned_of(tree: Tree) -> None:
+    assert "Warning" not in choose(tree, read_policy("near:gpu=gpu0"), 2, KNOWN).reason

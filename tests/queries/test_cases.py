@@ -1,5 +1,6 @@
 """Every saved query against its worked examples, on rdflib and on Fuseki."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,9 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 CASES = all_cases()
+# Functions of our extension of Fuseki, which rdflib does not have.
+FUNCTIONS = re.compile(r"\) st:(treeOrder|distrib) \(")
+PLAIN = [c for c in CASES if not FUNCTIONS.search(load_catalogue()[c.query].text)]
 IRIS = Iris("http://localhost:8000")
 
 
@@ -45,7 +49,7 @@ def test_every_case_has_its_query():
     assert {case.query for case in CASES} == set(load_catalogue())
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", PLAIN, ids=str)
 def test_rdflib_gives_the_expected_rows(case: Case):
     query = load_catalogue()[case.query]
     result = load_data(case.data).query(query.bind(case.params))

@@ -21,6 +21,7 @@ def test_form_shows_marked_cpus_and_commands(visit: Open, scheme: str) -> None:
     expect(page.get_by_role("main")).to_contain_text("No two share an L3 cache")
     wide = page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert wide
+    expect(page.get_by_role("main")).to_contain_text("Computed over the rows of")
     page.get_by_role("link", name="pinning/threads").click()
     page.wait_for_url("**/queries/pinning/threads?host=*")
 

@@ -11,6 +11,8 @@ import org.apache.jena.sparql.pfunction.PropertyFunctionRegistry;
 import org.apache.jena.sys.JenaSubsystemLifecycle;
 import org.w3id.supertwin.patterns.PatternOptimizer;
 
+import org.w3id.supertwin.placement.PlacementFunction;
+
 /** Registers the functions with Jena, and the handler of queries with Fuseki. */
 public final class Extension implements JenaSubsystemLifecycle {
     private static final int AFTER_FUSEKI = 500;
@@ -27,6 +29,7 @@ public final class Extension implements JenaSubsystemLifecycle {
         PropertyFunctionRegistry functions = PropertyFunctionRegistry.get();
         for (Function function : Function.values())
             functions.put(function.iri(), iri -> new SampleFunction(function, store));
+        PlacementFunction.register();
         OperationRegistry.get().register(Operation.Query, new QueryHandler());
         UnflushedRows.register();
         PatternOptimizer.register();
