@@ -58,6 +58,20 @@ def outcome(stack: Stack, iri: str) -> str:
     return str(asked(stack, pattern)[0]["how"])
 
 
+def wait_until_closed(stack: Stack, *ids: str) -> None:
+    """Wait until runs or groups are not open: just after they are recorded."""
+    names = {id_.rpartition("/")[2] for id_ in ids}
+    sessions = names | {name.rpartition("-")[0] for name in names}
+    journal = stack.home / "observing"
+    wait_until(lambda: sessions.isdisjoint(one.stem for one in journal.glob("*.json")))
+
+
+def forget(stack: Stack, *ids: str) -> None:
+    """Forget runs or groups once they are closed."""
+    wait_until_closed(stack, *ids)
+    stack.run("forget", "--yes", *ids)
+
+
 def plans(stack: Stack) -> set[str]:
     """Return the names of this host's plans."""
     found = stack.get("/plans", "application/json", host=HOST).json()

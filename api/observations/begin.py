@@ -79,19 +79,7 @@ async def begin(
     if not new.attended:
         manager.launch(session)
     audit.record(request, "run.launched", f"{host} {session.id}")
-    program = session.program() if new.attended else None
-    answer = {
-        **session_document(services.iris, session),
-        "cpus": chosen.cpus,
-        "reason": chosen.reason,
-        "program": program and program.decode(),
-    }
-    return Response(
-        orjson.dumps(answer),
-        201,
-        headers={"Location": f"/observations/{session.id}"},
-        media_type=formats.JSON,
-    )
+    return _answer(services, session, chosen)
 
 
 async def _placed(services: Services, new: NewObservation, host: str) -> ChosenCpus:
@@ -106,6 +94,23 @@ async def _placed(services: Services, new: NewObservation, host: str) -> ChosenC
     found, _ = await place(services, Place(host, new.threads, new.pin))
     queries = tuple(one["answer"] for one in found["queries"])
     return ChosenCpus(tuple(found["cpus"]), found["policy"], found["reason"], queries)
+
+
+def _answer(services: Services, session: "RunSession", chosen: ChosenCpus) -> Response:
+    """Answer with the session, and with its program if the client runs that."""
+    program = session.program() if session.run_request.attended else None
+    answer = {
+        **session_document(services.iris, session),
+        "cpus": chosen.cpus,
+        "reason": chosen.reason,
+        "program": program and program.decode(),
+    }
+    return Response(
+        orjson.dumps(answer),
+        201,
+        headers={"Location": f"/observations/{session.id}"},
+        media_type=formats.JSON,
+    )
 
 
 async def _begin_session(

@@ -10,6 +10,7 @@ from api.access.tokens import TokenRole, add_token
 from tests.browser import Watched, chromium, watched_page
 from tests.e2e.launched_runs import begun, followed, recorded
 from tests.e2e.observation_pages import SECONDS, Open, log_in
+from tests.observed import forget
 from tests.servers import wait_until
 from tests.slurm import Slurm
 from tests.sshd import Sshd
@@ -101,9 +102,7 @@ def pair(stack: Stack, operator: httpx.Client) -> dict[str, str]:
             sampled(run["node"].rpartition("/")[2]) for run in runs
         ):
             return True
-        forget = ("forget", one["id"], "--yes")
-        # The outcome is recorded shortly before the run ends.
-        wait_until(lambda: stack.run(*forget, check=False).returncode == 0)
+        forget(stack, one["id"])
         return False
 
     for name, seconds in SECONDS.items():

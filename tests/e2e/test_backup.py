@@ -16,7 +16,7 @@ from observations.record import plan_of
 from tests.cable import Cable
 from tests.command_line import run
 from tests.e2e.launched_runs import begun, recorded
-from tests.observed import outcome, plans, runs
+from tests.observed import forget, outcome, plans, runs
 from tests.sampler_bridge.servers import BridgeProcess
 from tests.servers import ENDS_WITH_US, ROOT, wait_until
 from tests.stack import HOST, Stack, environment
@@ -76,7 +76,7 @@ def run_iri(stack: Stack) -> Iterator[str]:
     yield iri
     stack.run("sample", "remove", "kept")
     stack.run("token", "revoke", "ann")
-    stack.run("forget", iri, "--yes")
+    forget(stack, iri)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from observations.exchange.crate import METADATA
+from tests.observed import forget
 from tests.stack import Stack
 
 pytestmark = pytest.mark.e2e
@@ -81,7 +82,7 @@ def test_group_is_accepted_in_place_of_a_run(
     assert names == {f"{run}/{METADATA}" for run in runs}
     crates = str(tmp_path / "crates.zip")
     stack.run("export", "observation", group, "--out", crates)
-    stack.run("forget", group, "--yes")
+    forget(stack, group)
     again = stack.run("import", "observation", crates).stdout.split()
     assert again == [f"{stack.base}/observation/{run}" for run in runs]
     parquet = tmp_path / "samples.parquet"

@@ -17,6 +17,7 @@ from rocrate.rocrate import ROCrate
 from tests.command_line import run
 from tests.observed import (
     asked,
+    forget,
     observed_until_sampled,
     outcome,
     runs,
@@ -51,14 +52,13 @@ def steady(stack: Stack, seconds: float) -> str:
     found: list[str] = []
 
     def is_steady() -> bool:
-        words = ("--repeat", "3", *_LOAD, "--", "sleep", f"{seconds}")
-        iris = ran(stack, *words)
+        iris = ran(stack, "--repeat", "3", *_LOAD, "--", "sleep", f"{seconds}")
         found[:] = [group_of(iris[0])]
         rows = [row for iri in iris for row in query(stack, "runs", iri)]
         assert len(rows) == 3
         is_found = max(float(row["seconds"]) for row in rows) < seconds + 0.5
         if not is_found:
-            stack.run("forget", *found, "--yes")
+            forget(stack, *found)
         return is_found
 
     wait_until(is_steady, what=f"three runs of {seconds} s")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.launched_runs import begun, followed
-from tests.observed import operator, outcome, runs
+from tests.observed import forget, operator, outcome, runs, wait_until_closed
 from tests.servers import wait_until
 from tests.stack import Stack
 
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.e2e
 def ran(stack: Stack, *words: str) -> list[str]:
     found = [iri for _, iri in runs(stack.run("observe", *words).stderr)]
     assert [outcome(stack, iri) for iri in found] == ["completed"] * len(found)
+    wait_until_closed(stack, *found)
     return found
 
 
@@ -72,7 +73,7 @@ def test_active_run_is_not_forgotten(stack: Stack) -> None:
         assert "[run-active]" in done.stderr
         assert len(runs(running.result().stderr)) == 2
     assert outcome(stack, f"{stack.base}/observation/{group}-2") == "completed"
-    stack.run("forget", "--yes", group)
+    forget(stack, group)
 
 
 def holding(home: Path, secret: str) -> list[Path]:

@@ -65,9 +65,8 @@ def test_waiting_records_are_sent_and_acknowledged(
     with sending(tmp_path, store.url) as (log, account, writer):
         for tick in range(5):
             log.append(*row(tick))
-        wait_until(lambda: log.waiting == 0)
+        wait_until(lambda: log.waiting == 0 and writer.state.last_ack_ms)
         assert writer.state.up
-        assert writer.state.last_ack_ms
     assert store.values()["a"] == {T0 + tick: tick for tick in range(5)}
     assert account.figures()["written"] == 5
     assert load_cursor(tmp_path / "cursor.json").taken > Cursor().taken
