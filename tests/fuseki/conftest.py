@@ -7,11 +7,16 @@ from pathlib import Path
 import httpx
 import pytest
 
+from ontology.iris import series_name
+from sampling.sources.own_metrics import PREFIX
 from tests.api import graph
 from tests.fuseki.samples import Samples
 from tests.servers import Fuseki, VictoriaMetrics
 
 SECONDS = 600
+EXPECTED, MISSING = (
+    series_name(f"{PREFIX}points.{name}") for name in ("expected", "missing")
+)
 
 
 def points(start: int) -> Iterator[str]:
@@ -24,10 +29,10 @@ def points(start: int) -> Iterator[str]:
         if not 100 < i <= 200:
             yield f'mem_util_free{{hostname="n1"}} {i + 0.5} {ms}\n'
         yield f'proc_psinfo_utime{{hostname="n1",instname="1 in\\"it"}} {i} {ms}\n'
-        yield f'supertwin_bridge_points_expected{{hostname="n1"}} {5 * i} {ms}\n'
+        yield f'{EXPECTED}{{hostname="n1"}} {5 * i} {ms}\n'
         late = min(max(i - 400, 0), 50)
         labels = 'hostname="n1",instname="late"'
-        yield f"supertwin_bridge_points_missing{{{labels}}} {late} {ms}\n"
+        yield f"{MISSING}{{{labels}}} {late} {ms}\n"
         release = "6.1.0" if i <= 300 else "6.2.0"
         yield f'kernel_uname_release{{hostname="n1",value="{release}"}} 1 {ms}\n'
 

@@ -84,7 +84,8 @@ final class PastDataset extends DatasetGraphWrapper implements DatasetGraphWrapp
 
     @Override
     public Iterator<Node> listGraphNodes() {
-        return Iter.distinct(Iter.map(find(), Quad::getGraph));
+        Iterator<Node> kept = Iter.filter(super.listGraphNodes(), name -> !hidden.contains(name));
+        return Iter.distinct(Iter.concat(kept, removed.listGraphNodes()));
     }
 
     @Override

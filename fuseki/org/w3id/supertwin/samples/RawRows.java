@@ -53,7 +53,8 @@ final class RawRows implements Rows {
 
     private void addRows() {
         Map<String, String> labels = lines.labels();
-        List<Batch.Row> rows = batch.rows.getOrDefault(QueryAnswer.key(batch.common.series(), labels), List.of());
+        List<Batch.Row> rows = batch.rows
+                .getOrDefault(QueryAnswer.key(batch.common.series(), labels), List.of());
         int count = rows.isEmpty() ? 0 : lines.count();
         requests.read((long) count * rows.size());
         String text = labels.getOrDefault("value", "");

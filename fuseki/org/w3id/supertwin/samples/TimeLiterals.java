@@ -9,7 +9,7 @@ import org.apache.jena.graph.NodeFactory;
 /** Writes times as xsd:dateTime, many times faster than java.time; for one thread. */
 final class TimeLiterals {
     private static final long DAY_MS = 86_400_000L;
-    // More seconds than four hours have.
+    // The seconds of four and a half hours.
     private static final int KEPT = 1 << 14;
 
     private final char[] text = "0000-00-00T00:00:00.000Z".toCharArray();
