@@ -10,6 +10,7 @@ QueriesError                     also the root of the errors of saved queries
     ├── UpdateRefusedError       502: the store did not carry out a write
     ├── TooLargeError            413: the answer has more bytes than allowed
     ├── IncompleteAnswerError    502: the answer ended before it was complete
+    ├── TooMuchMemoryError       413: the query was aborted because memory was short
     └── SamplesError             400: a function of samples is used wrongly
         ├── UnknownTelemetryError
         ├── TooManySamplesError  413
@@ -92,6 +93,12 @@ class IncompleteAnswerError(EndpointError):
     code = "answer-incomplete"
 
 
+class TooMuchMemoryError(EndpointError):
+    """A query was aborted because memory was short and it had used most."""
+
+    status, code, title = 413, "too-much-memory", "The query needs too much memory"
+
+
 class SamplesError(EndpointError):
     """A query calls a function of samples with arguments that do not fit."""
 
@@ -132,9 +139,10 @@ class SeriesAwayError(SamplesError):
 
 
 # Those that Fuseki's extension reports, by code.
-SAMPLES_ERRORS = {
+EXTENSION_ERRORS = {
     kind("").code: kind
     for kind in (
+        TooMuchMemoryError,
         *(SamplesError, UnknownTelemetryError, TooManySamplesError),
         *(SeriesRefusedError, SeriesAwayError),
     )

@@ -81,8 +81,6 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
     command = (
         str(java),
         f"-Xmx{settings.fuseki_heap}",
-        # After an exhausted heap no thread can be trusted, so restart.
-        "-XX:+ExitOnOutOfMemoryError",
         "-Djava.awt.headless=true",
         f"-Dlog4j.configurationFile={_HERE / 'log4j2.properties'}",
         *fuseki_main(java, settings.fuseki_port, everywhere),
@@ -119,6 +117,9 @@ def fuseki_main(java: Path, port: int, everywhere: bool = False) -> tuple[str, .
     classes = tools.fuseki_classes(java)
     return (
         *((f"-XX:SharedArchiveFile={classes}",) if classes.exists() else ()),
+        # The last resort, if the extension aborts no query in time: after an exhausted
+        # heap no thread can be trusted, so restart.
+        "-XX:+ExitOnOutOfMemoryError",
         *(() if everywhere else ("-Dsupertwin.host=localhost",)),
         f"-Dsupertwin.port={port}",
         *("-cp", f"{tools.fuseki_jar()}:{tools.fuseki_extension()}"),
