@@ -10,6 +10,8 @@ QueriesError                     also the root of the errors of saved queries
     ├── UpdateRefusedError       502: the store did not carry out a write
     ├── TooLargeError            413: the answer has more bytes than allowed
     ├── IncompleteAnswerError    502: the answer ended before it was complete
+    ├── FunctionRefusedError     400: a function is unknown or not allowed
+    ├── ServiceRefusedError      400: the query asks another endpoint
     ├── TooMuchMemoryError       413: the query was aborted because memory was short
     └── SamplesError             400: a function of samples is used wrongly
         ├── UnknownTelemetryError
@@ -93,6 +95,18 @@ class IncompleteAnswerError(EndpointError):
     code = "answer-incomplete"
 
 
+class FunctionRefusedError(EndpointError):
+    """A query calls a function that is unknown or not allowed."""
+
+    status, code, title = 400, "function-refused", "The function is not accepted"
+
+
+class ServiceRefusedError(EndpointError):
+    """A query asks another endpoint."""
+
+    status, code, title = 400, "service-refused", "SERVICE is not accepted"
+
+
 class TooMuchMemoryError(EndpointError):
     """A query was aborted because memory was short and it had used most."""
 
@@ -142,6 +156,7 @@ class SeriesAwayError(SamplesError):
 EXTENSION_ERRORS = {
     kind("").code: kind
     for kind in (
+        *(FunctionRefusedError, ServiceRefusedError),
         TooMuchMemoryError,
         *(SamplesError, UnknownTelemetryError, TooManySamplesError),
         *(SeriesRefusedError, SeriesAwayError),

@@ -145,6 +145,7 @@ class SparqlDataset:
 
     def check_update(self, answer: Answer) -> None:
         """Raise EndpointError unless an update was carried out."""
+        self._check_reported(answer)
         if answer.status == _BAD_REQUEST:
             raise self._failure(answer, "update")
         self.check_written(answer)

@@ -11,7 +11,7 @@ import pytest
 from api.access.tokens import TokenRole
 from tests.api import graph
 from tests.api.servers import Closed, bearer, own_api
-from tests.explosions import GROUPS
+from tests.explosions import GROUPS, WAIT
 from tests.servers import Fuseki
 
 pytestmark = pytest.mark.serial
@@ -70,9 +70,10 @@ def asked_meanwhile(service: Service, exploding: list[Future[httpx.Response]]) -
 @pytest.mark.parametrize(
     ("query", "number", "codes"),
     [
+        (WAIT, 20, {"function-refused"}),
         (GROUPS, 2, {"too-much-memory"}),
     ],
-    ids=["groups"],
+    ids=["waits", "groups"],
 )
 def test_exploding_queries_stop_only_themselves(
     service: Service, query: str, number: int, codes: set[str]

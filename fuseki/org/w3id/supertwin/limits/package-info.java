@@ -1,7 +1,8 @@
 /**
- * What a query may use, so that one query cannot stop the others.
+ * What a query may call and use, so that one query cannot stop the others.
  *
- * <p>{@link Limits} starts everything when Fuseki starts. {@link LimitedQueries} registers each query
- * while it runs, so that {@link HeapWatch} can abort the greediest when memory becomes short.
+ * <p>{@link Limits} registers everything when Fuseki starts. {@link LimitedAlgebra} checks the
+ * functions of each query and update before it runs. {@link LimitedQueries} registers each query while it runs, so that {@link HeapWatch} can abort the
+ * greediest when memory becomes short.
  */
 package org.w3id.supertwin.limits;
