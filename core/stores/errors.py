@@ -12,6 +12,7 @@ QueriesError                     also the root of the errors of saved queries
     ├── IncompleteAnswerError    502: the answer ended before it was complete
     ├── FunctionRefusedError     400: a function is unknown or not allowed
     ├── ServiceRefusedError      400: the query asks another endpoint
+    ├── LiteralTooLongError      413: the query makes a literal of over 1 MiB
     ├── TooMuchMemoryError       413: the query was aborted because memory was short
     └── SamplesError             400: a function of samples is used wrongly
         ├── UnknownTelemetryError
@@ -107,6 +108,12 @@ class ServiceRefusedError(EndpointError):
     status, code, title = 400, "service-refused", "SERVICE is not accepted"
 
 
+class LiteralTooLongError(EndpointError):
+    """A query makes a text of over 1 MiB, or a number of over 10,000 digits."""
+
+    status, code, title = 413, "literal-too-long", "A literal is too long"
+
+
 class TooMuchMemoryError(EndpointError):
     """A query was aborted because memory was short and it had used most."""
 
@@ -157,7 +164,7 @@ EXTENSION_ERRORS = {
     kind("").code: kind
     for kind in (
         *(FunctionRefusedError, ServiceRefusedError),
-        TooMuchMemoryError,
+        *(LiteralTooLongError, TooMuchMemoryError),
         *(SamplesError, UnknownTelemetryError, TooManySamplesError),
         *(SeriesRefusedError, SeriesAwayError),
     )

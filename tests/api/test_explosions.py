@@ -11,7 +11,7 @@ import pytest
 from api.access.tokens import TokenRole
 from tests.api import graph
 from tests.api.servers import Closed, bearer, own_api
-from tests.explosions import GROUPS, WAIT
+from tests.explosions import DOUBLINGS, GROUPS, SORT, WAIT
 from tests.servers import Fuseki
 
 pytestmark = pytest.mark.serial
@@ -70,10 +70,12 @@ def asked_meanwhile(service: Service, exploding: list[Future[httpx.Response]]) -
 @pytest.mark.parametrize(
     ("query", "number", "codes"),
     [
+        (DOUBLINGS, 8, {"literal-too-long"}),
         (WAIT, 20, {"function-refused"}),
         (GROUPS, 2, {"too-much-memory"}),
+        (SORT, 2, {"too-much-memory", "query-timeout"}),
     ],
-    ids=["waits", "groups"],
+    ids=["doublings", "waits", "groups", "sort"],
 )
 def test_exploding_queries_stop_only_themselves(
     service: Service, query: str, number: int, codes: set[str]

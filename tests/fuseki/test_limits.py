@@ -1,4 +1,4 @@
-"""What a query may call."""
+"""What a query may call, and how long its literals may be."""
 
 import pytest
 
@@ -114,6 +114,45 @@ def test_terms_of_the_ontology_are_not_functions(server: Fuseki) -> None:
     assert rows(server, f"{count} }}") != ["0"]
     assert rows(server, f"{count} . ?t st:noSuchTerm ?x }}") == ["0"]
     assert rows(server, "SELECT * { ?x x:list (1 2) }") == []
+
+
+def doublings(function: str, start: str = '"0123456789"') -> str:
+    steps = " ".join(
+        f"BIND ({function.replace('?', f'?x{n}')} AS ?x{n + 1})" for n in range(30)
+    )
+    return f"BIND ({start} AS ?x0) {steps}"
+
+
+GROWTH = [
+    doublings("CONCAT(?, ?)"),
+    doublings('REPLACE(?, "^(.*)$", "$1$1")'),
+    doublings('REPLACE(?, ".", "00")'),
+    doublings("? * ?", "99999"),
+    doublings("? * ?", "9.9999"),
+    doublings("math:pow(?, 2)", "99999"),
+    f"{doublings('CONCAT(?, ?)')} FILTER (?x30 = 1)",
+    f"FILTER EXISTS {{ {doublings('CONCAT(?, ?)')} }}",
+]
+
+
+@pytest.mark.parametrize("pattern", GROWTH)
+def test_literals_are_limited(server: Fuseki, pattern: str) -> None:
+    assert error_of(server, f"SELECT * {{ {pattern} }}").code == "literal-too-long"
+
+
+@pytest.mark.parametrize("distinct", ["", "DISTINCT"])
+def test_groups_make_limited_literals(server: Fuseki, distinct: str) -> None:
+    digits = " ".join(map(str, range(40)))
+    values = " ".join(f"VALUES ?{name} {{ {digits} }}" for name in "abc")
+    row = 'CONCAT("01234567890123456789", STR(?a), "-", STR(?b), "-", STR(?c))'
+    query = f"SELECT (GROUP_CONCAT({distinct} {row}) AS ?x) {{ {values} }}"
+    assert error_of(server, query).code == "literal-too-long"
+
+
+def test_error_of_a_filter_is_no_empty_answer(server: Fuseki) -> None:
+    text = f'"{"x" * 600_000}"'
+    query = f"SELECT * {{ VALUES ?x {{ {text} }} FILTER (CONCAT(?x, ?x) = 1) }}"
+    assert error_of(server, query).code == "literal-too-long"
 
 
 def test_functions_of_an_update_are_checked(server: Fuseki) -> None:

@@ -14,13 +14,14 @@ import org.apache.jena.sparql.algebra.op.OpGroup;
 import org.apache.jena.sparql.algebra.op.OpPath;
 import org.apache.jena.sparql.algebra.op.OpService;
 import org.apache.jena.sparql.algebra.op.OpTriple;
+import org.apache.jena.sparql.expr.ExprAggregator;
 import org.apache.jena.vocabulary.RDF;
 
-/** Checks the patterns of a query and its functions. */
+/** Checks the patterns of a query and its functions, and limits the literals that it makes. */
 final class LimitedAlgebra extends TransformCopy {
     private LimitedAlgebra() {}
 
-    /** The same algebra, checked; raises QueryError. */
+    /** The same algebra with limits; raises QueryError. */
     static Op of(Op op) {
         return Transformer.transform(new LimitedAlgebra(), new LimitedExpressions(), op);
     }
@@ -53,8 +54,11 @@ final class LimitedAlgebra extends TransformCopy {
 
     @Override
     public Op transform(OpGroup op, Op inner) {
-        op.getAggregators().forEach(one -> LimitedAggregators.check(one.getAggregator()));
-        return super.transform(op, inner);
+        List<ExprAggregator> aggregators = op.getAggregators().stream()
+                .map(one -> new ExprAggregator(one.getVar(),
+                        LimitedAggregators.of(one.getAggregator())))
+                .toList();
+        return OpGroup.create(inner, op.getGroupVars(), aggregators);
     }
 
     private static void check(List<Triple> pattern) {

@@ -8,6 +8,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 import com.sun.management.ThreadMXBean;
 
+import org.apache.jena.query.QueryCancelledException;
+
 /** A query that runs now, in the thread that started it. */
 final class RunningQuery implements AutoCloseable {
     private static final Map<Thread, RunningQuery> ALL = new ConcurrentHashMap<>();
@@ -31,9 +33,24 @@ final class RunningQuery implements AutoCloseable {
         return ALL.values();
     }
 
-    /** The query of this thread. */
+    /** The query of this thread; null in an update. */
     static RunningQuery current() {
         return ALL.get(Thread.currentThread());
+    }
+
+    /** Cancel the query of this thread, and return the error, to throw it. */
+    static QueryError failed(QueryError error) {
+        RunningQuery query = current();
+        if (query != null)
+            query.abort(error);
+        return error;
+    }
+
+    /** Stop in a function that may be called for very long between two rows, as in a sort. */
+    static void checkCancelled() {
+        RunningQuery query = current();
+        if (query != null && query.isCancelled())
+            throw new QueryCancelledException();
     }
 
     /** Set the signal that Jena checks at each row. */
@@ -52,12 +69,16 @@ final class RunningQuery implements AutoCloseable {
         cancelled.set(true);
     }
 
+    private synchronized boolean isCancelled() {
+        return cancelled.get();
+    }
+
     /** Whether {@link #abort} was called. */
     synchronized boolean isAborted() {
         return error != null;
     }
 
-    /** Raise the reason of an abort, if there was one. */
+    /** Raise the reason of an abort; in a FILTER, Jena takes any error for false. */
     synchronized void raise() {
         if (error != null)
             throw error;
