@@ -81,6 +81,7 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
     command = (
         str(java),
         f"-Xmx{settings.fuseki_heap}",
+        f"-Djava.io.tmpdir={_spill_folder(home)}",
         "-Djava.awt.headless=true",
         f"-Dlog4j.configurationFile={_HERE / 'log4j2.properties'}",
         *fuseki_main(java, settings.fuseki_port, everywhere),
@@ -91,6 +92,15 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
     check = fuseki_check(settings)
     env = _series_store(settings)
     return ChildSpec("fuseki", command, check, home, env, stop_within=30.0)
+
+
+def _spill_folder(home: Path) -> Path:
+    """Return the folder for rows of large sorts; remove those of a dead Fuseki."""
+    folder = home / "spill"
+    make_private(folder)
+    for rows in folder.iterdir():
+        rows.unlink(missing_ok=True)
+    return folder
 
 
 def _series_store(settings: Settings) -> dict[str, str]:
