@@ -1,5 +1,6 @@
 """``/sparql``: the SPARQL 1.1 protocol, queries only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -7,12 +8,14 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, Request, Response
 
 from api import formats
+from api.access.clients import client_of
 from api.body import read_body, too_large
 from api.connection import while_connected
 from api.lexer import read_form
 from api.parameters import any_other
 from api.services import Services, Use
 from core.errors import ApiError, BadQueryError
+from core.stores.fuseki import GraphStore
 from core.stores.sparql_dataset import EXPLAIN
 
 router = APIRouter(tags=["SPARQL"])
@@ -29,10 +32,11 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
         "description": "A table for SELECT and ASK, triples for CONSTRUCT and DESCRIBE",
         "content": {t: {} for t in (*formats.TABLES, *formats.TRIPLES)},
     },
-    400: {"description": "Not one query, a syntax error, an update, or SERVICE"},
+    400: {"description": "Not one query, bad syntax, an update, SERVICE, a function"},
     406: {"description": "This form of query has no answer in an accepted media type"},
-    413: {"description": "The query is over 1 MiB, or its answer over the limit"},
+    413: {"description": "The query, a literal, its memory or answer is too large"},
     415: {"description": "The body is neither a form nor application/sparql-query"},
+    503: {"description": "Too many queries at once, or the graph store is unreachable"},
     504: {"description": "The query took longer than SUPERTWIN_QUERY_TIMEOUT"},
 }
 _QUERY_PARAMETERS: list[dict[str, Any]] = [
@@ -124,8 +128,23 @@ async def run(
     """Return the complete answer in one media type; cancel it if the client leaves."""
     upstream = formats.upstream_type(media_type)
     store = services.history if dataset == "history" else services.sparql
-    work = store.query(sparql_request.query, upstream, sparql_request.graphs)
-    return await while_connected(request, work)
+    arguments = sparql_request.query, upstream, sparql_request.graphs
+    return await _in_turn(request, services, store, *arguments)
+
+
+async def _in_turn(
+    request: Request,
+    services: Services,
+    store: GraphStore,
+    query: str,
+    media_type: str,
+    graphs: Sequence[tuple[str, str]],
+) -> bytes:
+    async def answer() -> bytes:
+        async with services.queue.turn(client_of(request)):
+            return await store.query(query, media_type, graphs)
+
+    return await while_connected(request, answer())
 
 
 async def _answer(
@@ -142,10 +161,10 @@ async def _answer(
 async def _explanation(
     request: Request, services: Services, sparql_request: SparqlRequest
 ) -> Response:
-    work = services.sparql.query(
-        sparql_request.query, _JSON, (*sparql_request.graphs, EXPLAIN)
-    )
-    return Response(await while_connected(request, work), media_type=_JSON)
+    graphs = (*sparql_request.graphs, EXPLAIN)
+    arguments = services.sparql, sparql_request.query, _JSON, graphs
+    body = await _in_turn(request, services, *arguments)
+    return Response(body, media_type=_JSON)
 
 
 def response(body: bytes | str, media_type: str) -> Response:
