@@ -13,6 +13,7 @@ from api.dashboards.feeds import Feeds
 from api.dashboards.ranges import PanelReader
 from api.dashboards.specs import DashboardCache
 from api.observations.run_manager_service import RunManagerService
+from api.query_queue import QueryQueue
 from core.settings.accounts import fuseki_account, store_read_account
 from core.settings.settings import Settings
 from core.stores import fuseki
@@ -31,7 +32,7 @@ class Services:
 
     ``sparql`` runs queries of clients, ``graph`` those of the API itself, and
     ``history`` those about the past. Each has its own connections, so that slow queries
-    do not delay pages.
+    do not delay pages. Those of clients wait in ``queue``.
     """
 
     settings: Settings
@@ -47,6 +48,7 @@ class Services:
     specs: DashboardCache
     feeds: Feeds
     runs: RunManagerService
+    queue: QueryQueue
 
     async def aclose(self) -> None:
         """Close all connections, and log the refusals that are still pending."""
@@ -87,6 +89,7 @@ def make_services(settings: Settings) -> Services:
         specs=specs,
         feeds=Feeds(reader, specs),
         runs=RunManagerService(settings),
+        queue=QueryQueue(settings.query_timeout),
     )
 
 

@@ -1,12 +1,15 @@
 """``/sparql``: the SPARQL 1.1 protocol, queries only."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request, Response
 
 from api import formats
+from api.access.clients import client_of
 from api.body import read_body, too_large
 from api.connection import while_connected
 from api.lexer import read_form
@@ -16,6 +19,7 @@ from api.services import Services, Use
 from core.errors import ApiError, BadQueryError
 from core.stores.sparql_dataset import EXPLAIN, WARNING, Answer
 
+T = TypeVar("T")
 router = APIRouter(tags=["SPARQL"])
 
 MAX_QUERY_BYTES = 1024 * 1024
@@ -30,11 +34,12 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
         "description": "A table for SELECT and ASK, triples for CONSTRUCT and DESCRIBE",
         "content": {t: {} for t in (*formats.TABLES, *formats.TRIPLES)},
     },
-    400: {"description": "Not one query, a syntax error, an update, or SERVICE"},
+    400: {"description": "Not one query, bad syntax, an update, SERVICE, a function"},
     404: {"description": "The twins at the time of `asof` are not known"},
     406: {"description": "This form of query has no answer in an accepted media type"},
-    413: {"description": "The query is over 1 MiB, or its answer over the limit"},
+    413: {"description": "The query, a literal, its memory or answer is too large"},
     415: {"description": "The body is neither a form nor application/sparql-query"},
+    503: {"description": "Too many queries at once, or the graph store is unreachable"},
     504: {"description": "The query took longer than SUPERTWIN_QUERY_TIMEOUT"},
 }
 _QUERY_PARAMETERS: list[dict[str, Any]] = [
@@ -135,8 +140,21 @@ async def run(
     """Return the complete answer in one media type; cancel it if the client leaves."""
     upstream = formats.upstream_type(media_type)
     store = services.history if dataset == "history" else services.sparql
-    work = store.query(sparql_request.query, upstream, sparql_request.graphs)
-    return await while_connected(request, work)
+    graphs = sparql_request.graphs
+    work = partial(store.query, sparql_request.query, upstream, graphs)
+    return await _in_turn(request, services, work)
+
+
+async def _in_turn(
+    request: Request, services: Services, work: Callable[[], Awaitable[T]]
+) -> T:
+    """Do some work when it is the client's turn, unless the client leaves."""
+
+    async def answer() -> T:
+        async with services.queue.turn(client_of(request)):
+            return await work()
+
+    return await while_connected(request, answer())
 
 
 async def _ask(
@@ -157,7 +175,8 @@ async def _answer(
         return await _explanation(request, services, sparql_request)
     media_type = formats.answer_type(form, request.headers.getlist("accept"))
     upstream = formats.upstream_type(media_type)
-    answer = await while_connected(request, _ask(services, sparql_request, upstream))
+    work = partial(_ask, services, sparql_request, upstream)
+    answer = await _in_turn(request, services, work)
     found = response(answer.content, media_type)
     if answer.warning:
         found.headers[WARNING] = answer.warning
@@ -168,8 +187,8 @@ async def _explanation(
     request: Request, services: Services, sparql_request: SparqlRequest
 ) -> Response:
     graphs = (*sparql_request.graphs, EXPLAIN)
-    work = _ask(services, replace(sparql_request, graphs=graphs), _JSON)
-    answer = await while_connected(request, work)
+    work = partial(_ask, services, replace(sparql_request, graphs=graphs), _JSON)
+    answer = await _in_turn(request, services, work)
     return Response(answer.content, media_type=_JSON)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from bench.bridge import bridge_figures
 from bench.commands import command_figures
 from bench.dashboards import dashboard_figures
+from bench.explosions import explosion_figures
 from bench.fleet import fleet_figures, local_probe_figures, zen4_figures
 from bench.observe import accuracy_figures, overhead_figures
 from bench.pinning import pinning_figures
@@ -35,6 +36,7 @@ ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
     "zen4": zen4_figures,
     "queries": query_figures,
     "samples": sample_figures,
+    "explosions": explosion_figures,
     "dashboards": dashboard_figures,
     "fleet": fleet_figures,
     "overhead": overhead_figures,

@@ -262,9 +262,10 @@ class Fuseki(Server):
     the account, ``address`` does not. ``store`` is the address of the series store.
     """
 
-    def __init__(self, folder: Path, store: str = "") -> None:
+    def __init__(self, folder: Path, store: str = "", heap: str = "512m") -> None:
         super().__init__(folder)
         self.store = store
+        self._heap = heap
         self.port = free_port()
         self.account = ("supertwin", secrets.token_urlsafe(12))
         self.address = f"http://{LOOPBACK}:{self.port}"
@@ -280,7 +281,7 @@ class Fuseki(Server):
         java = tools.java()
         self.launch(
             [
-                *(java, "-Xmx512m"),
+                *(java, f"-Xmx{self._heap}"),
                 *fuseki_main(java, self.port),
                 *("--ping", "--config", self.folder / "config.ttl"),
             ],

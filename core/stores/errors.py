@@ -10,6 +10,10 @@ QueriesError                     also the root of the errors of saved queries
     ├── UpdateRefusedError       502: the store did not carry out a write
     ├── TooLargeError            413: the answer has more bytes than allowed
     ├── IncompleteAnswerError    502: the answer ended before it was complete
+    ├── FunctionRefusedError     400: a function is unknown or not allowed
+    ├── ServiceRefusedError      400: the query asks another endpoint
+    ├── LiteralTooLongError      413: the query makes a literal of over 1 MiB
+    ├── TooMuchMemoryError       413: the query was aborted because memory was short
     └── SamplesError             400: a function of samples is used wrongly
         ├── UnknownTelemetryError
         ├── TooManySamplesError  413
@@ -101,6 +105,30 @@ class IncompleteAnswerError(EndpointError):
     code = "answer-incomplete"
 
 
+class FunctionRefusedError(EndpointError):
+    """A query calls a function that is unknown or not allowed."""
+
+    status, code, title = 400, "function-refused", "The function is not accepted"
+
+
+class ServiceRefusedError(EndpointError):
+    """A query asks another endpoint."""
+
+    status, code, title = 400, "service-refused", "SERVICE is not accepted"
+
+
+class LiteralTooLongError(EndpointError):
+    """A query makes a text of over 1 MiB, or a number of over 10,000 digits."""
+
+    status, code, title = 413, "literal-too-long", "A literal is too long"
+
+
+class TooMuchMemoryError(EndpointError):
+    """A query was aborted because memory was short and it had used most."""
+
+    status, code, title = 413, "too-much-memory", "The query needs too much memory"
+
+
 class SamplesError(EndpointError):
     """A query calls a function of samples with arguments that do not fit."""
 
@@ -141,9 +169,11 @@ class SeriesAwayError(SamplesError):
 
 
 # Those that Fuseki's extension reports, by code.
-SAMPLES_ERRORS = {
+EXTENSION_ERRORS = {
     kind("").code: kind
     for kind in (
+        *(FunctionRefusedError, ServiceRefusedError),
+        *(LiteralTooLongError, TooMuchMemoryError),
         *(SamplesError, UnknownTelemetryError, TooManySamplesError),
         *(SeriesRefusedError, SeriesAwayError),
     )

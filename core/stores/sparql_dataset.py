@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from core.stores.errors import (
-    SAMPLES_ERRORS,
+    EXTENSION_ERRORS,
     AccountRefusedError,
     EndpointError,
     EndpointTimeoutError,
@@ -26,7 +26,7 @@ N_TRIPLES = "application/n-triples"
 _REASON_BYTES = 64 * 1024
 _CUT = b"##  Query cancelled due to timeout"
 # The line that our extension of Fuseki ends a body with, also after rows.
-_SAMPLES_ERROR = re.compile(rb"\n##  SuperTwin ([a-z-]+): (.*)  ##\n\Z")
+_EXTENSION_ERROR = re.compile(rb"\n##  SuperTwin ([a-z-]+): (.*)  ##\n\Z")
 _ENDS = {JSON_RESULTS: b"}", "application/sparql-results+xml": b"</sparql>"}
 # Fuseki 5.6 fails with this when its reason for refusing a query is not plain ASCII.
 _LOST_REASON = "Insufficient content written"
@@ -120,7 +120,7 @@ class SparqlDataset:
 
         After an IncompleteAnswerError, the query may be sent again.
         """
-        self._check_samples(answer)
+        self._check_reported(answer)
         tail = answer.content[-400:].rstrip()
         if not answer.is_success and _SWITCHED in answer.text:
             raise IncompleteAnswerError(
@@ -139,15 +139,16 @@ class SparqlDataset:
             raise self.cut_short()
         return answer.content
 
-    def _check_samples(self, answer: Answer) -> None:
-        """Raise the error of a function of samples, if the body ends with one."""
-        found = _SAMPLES_ERROR.search(answer.content[-_REASON_BYTES:])
+    def _check_reported(self, answer: Answer) -> None:
+        """Raise the error of our extension, if the body ends with one."""
+        found = _EXTENSION_ERROR.search(answer.content[-_REASON_BYTES:])
         if found:
-            kind = SAMPLES_ERRORS[found[1].decode()]
+            kind = EXTENSION_ERRORS[found[1].decode()]
             raise kind(found[2].decode("utf-8", "replace"))
 
     def check_update(self, answer: Answer) -> None:
         """Raise EndpointError unless an update was carried out."""
+        self._check_reported(answer)
         if answer.status == _BAD_REQUEST:
             raise self._failure(answer, "update")
         self.check_written(answer)

@@ -81,8 +81,7 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
     command = (
         str(java),
         f"-Xmx{settings.fuseki_heap}",
-        # After an exhausted heap no thread can be trusted, so restart.
-        "-XX:+ExitOnOutOfMemoryError",
+        f"-Djava.io.tmpdir={_spill_folder(home)}",
         "-Djava.awt.headless=true",
         f"-Dlog4j.configurationFile={_HERE / 'log4j2.properties'}",
         *fuseki_main(java, settings.fuseki_port, everywhere),
@@ -93,6 +92,15 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
     check = fuseki_check(settings)
     env = _series_store(settings)
     return ChildSpec("fuseki", command, check, home, env, stop_within=30.0)
+
+
+def _spill_folder(home: Path) -> Path:
+    """Return the folder for rows of large sorts; remove those of a dead Fuseki."""
+    folder = home / "spill"
+    make_private(folder)
+    for rows in folder.iterdir():
+        rows.unlink(missing_ok=True)
+    return folder
 
 
 def _series_store(settings: Settings) -> dict[str, str]:
@@ -119,6 +127,9 @@ def fuseki_main(java: Path, port: int, everywhere: bool = False) -> tuple[str, .
     classes = tools.fuseki_classes(java)
     return (
         *((f"-XX:SharedArchiveFile={classes}",) if classes.exists() else ()),
+        # The last resort, if the extension aborts no query in time: after an exhausted
+        # heap no thread can be trusted, so restart.
+        "-XX:+ExitOnOutOfMemoryError",
         *(() if everywhere else ("-Dsupertwin.host=localhost",)),
         f"-Dsupertwin.port={port}",
         *("-cp", f"{tools.fuseki_jar()}:{tools.fuseki_extension()}"),

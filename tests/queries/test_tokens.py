@@ -76,3 +76,15 @@ def test_ascii_is_read_the_same_before_other_letters(text: str) -> None:
     """The same text must give the same tokens when a non-ASCII comment follows."""
     closed = f"{text}\n"
     assert [*read_tokens(closed)] == [*read_tokens(f"{closed}#é")]
+
+
+LONG = [
+    *("a.", "'''", '"', "<a", "x:", "((", "1e", "_:a", "#", "x:%41", "@a-", "<\\u0061"),
+    *('\\"', "\\'", "\n\\'''", '\\"""', "\\u0061", "'\\", '"\\"', '"""\\'),
+]
+
+
+@pytest.mark.parametrize("bit", LONG)
+def test_long_texts_take_linear_time(bit: str) -> None:
+    text = f"SELECT * {{ {bit * 300_000}\n' ''' \" \n SERVICE }}\nLAST"
+    assert [*read_tokens(text)][-1].text == "LAST"

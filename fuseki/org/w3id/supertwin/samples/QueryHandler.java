@@ -1,19 +1,14 @@
 package org.w3id.supertwin.samples;
 
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
-
-import jakarta.servlet.http.HttpServletResponse;
 
 import org.apache.jena.atlas.json.JsonArray;
 import org.apache.jena.atlas.json.JsonObject;
 import org.apache.jena.datatypes.xsd.XSDDatatype;
 import org.apache.jena.fuseki.server.DataAccessPoint;
 import org.apache.jena.fuseki.servlets.HttpAction;
-import org.apache.jena.fuseki.servlets.SPARQL_QueryDataset;
 import org.apache.jena.fuseki.servlets.ServletOps;
 import org.apache.jena.graph.NodeFactory;
 import org.apache.jena.query.Query;
@@ -22,16 +17,16 @@ import org.apache.jena.sparql.core.DatasetGraph;
 import org.apache.jena.sparql.core.Prologue;
 import org.apache.jena.sparql.exec.QueryExec;
 import org.apache.jena.sparql.exec.QueryExecResult;
+import org.w3id.supertwin.limits.LimitedQueries;
 
 /**
  * Fuseki's handler of queries, with errors of the functions and with EXPLAIN.
  *
- * <p>An error is one line of the body, also if rows were sent before it; core/stores reads it there.
- * With the parameter {@code explain}, the answer is not the result of the query but the requests
+ * <p>With the parameter {@code explain}, the answer is not the result of the query but the requests
  * that it sent to the series store. With {@code asof}, the query runs at that time in the dataset
  * without {@code added} and {@code hidden}, and with {@code removed}.
  */
-final class QueryHandler extends SPARQL_QueryDataset {
+final class QueryHandler extends LimitedQueries {
     private static final String EXPLAIN = "explain";
     private static final String AS_OF = "asof", ADDED = "added", REMOVED = "removed",
             HIDDEN = "hidden";
@@ -42,15 +37,6 @@ final class QueryHandler extends SPARQL_QueryDataset {
     @Override
     protected Collection<String> customParams() {
         return List.of(EXPLAIN, AS_OF, ADDED, REMOVED, HIDDEN);
-    }
-
-    @Override
-    protected void execute(String query, HttpAction action) {
-        try {
-            super.execute(query, action);
-        } catch (SampleError error) {
-            report(action, error);
-        }
     }
 
     @Override
@@ -114,23 +100,5 @@ final class QueryHandler extends SPARQL_QueryDataset {
             list.add(one);
         }
         return list;
-    }
-
-    private static void report(HttpAction action, SampleError error) {
-        HttpServletResponse response = action.getResponse();
-        String line = "\n##  SuperTwin " + error.code.text + ": "
-                + error.getMessage().replaceAll("\\s+", " ") + "  ##\n";
-        try {
-            if (!response.isCommitted()) {
-                // Rows that are still in the buffer are dropped.
-                response.resetBuffer();
-                action.setResponseStatus(error.code.status);
-                action.setResponseContentType("text/plain; charset=utf-8");
-            }
-            response.getOutputStream().write(line.getBytes(StandardCharsets.UTF_8));
-            response.getOutputStream().flush();
-        } catch (IOException gone) {
-            action.log.info("the client left before the error: {}", error.getMessage());
-        }
     }
 }

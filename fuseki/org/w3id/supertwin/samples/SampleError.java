@@ -1,7 +1,9 @@
 package org.w3id.supertwin.samples;
 
-/** An error for the client: a code that never changes, and one line with the fix. */
-final class SampleError extends RuntimeException {
+import org.w3id.supertwin.limits.QueryError;
+
+/** A query asks for samples in a wrong way, or they cannot be read. */
+final class SampleError extends QueryError {
     /** The codes of core/stores/errors.py, with the HTTP status of the answer. */
     enum Code {
         BAD_CALL("bad-samples-call", 400),
@@ -10,8 +12,8 @@ final class SampleError extends RuntimeException {
         UNREADABLE("series-unreadable", 502),
         AWAY("store-away", 503);
 
-        final String text;
-        final int status;
+        private final String text;
+        private final int status;
 
         Code(String text, int status) {
             this.text = text;
@@ -24,7 +26,7 @@ final class SampleError extends RuntimeException {
     final Code code;
 
     SampleError(Code code, String message) {
-        super(message);
+        super(code.text, code.status, message);
         this.code = code;
     }
 

@@ -1,0 +1,22 @@
+package org.w3id.supertwin.limits;
+
+import org.apache.commons.lang3.exception.ExceptionUtils;
+import org.apache.jena.fuseki.servlets.ActionErrorException;
+import org.apache.jena.fuseki.servlets.HttpAction;
+import org.apache.jena.fuseki.servlets.SPARQL_Update;
+
+/** Fuseki's handler of updates, with the errors of the limits. */
+final class LimitedUpdates extends SPARQL_Update {
+    @Override
+    public void execute(HttpAction action) {
+        try {
+            super.execute(action);
+        } catch (ActionErrorException failure) {
+            // The parser of updates executes them, and wraps what they raise.
+            QueryError error = ExceptionUtils.throwableOfType(failure, QueryError.class);
+            if (error == null)
+                throw failure;
+            error.report(action);
+        }
+    }
+}

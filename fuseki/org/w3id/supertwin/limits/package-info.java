@@ -1,0 +1,9 @@
+/**
+ * What a query may call and use, so that one query cannot stop the others.
+ *
+ * <p>{@link Limits} registers everything when Fuseki starts. {@link LimitedAlgebra} checks the
+ * functions of each query and update before it runs, and limits the literals that they make. {@link
+ * LimitedQueries} registers each query while it runs, so that {@link HeapWatch} can abort the
+ * greediest when memory becomes short.
+ */
+package org.w3id.supertwin.limits;
