@@ -50,7 +50,7 @@ def test_every_kernel_reports_its_work() -> None:
 @pytest.mark.parametrize(
     ("printed", "why"),
     [
-        ("", "does not name the one thread"),
+        ("", "names no thread, or several"),
         (
             "Group: 0 Thread 0 running on hwthread 3 - Vector length 9 Offset 0\n",
             "printed no 'Iterations'",
