@@ -1,10 +1,16 @@
 """Functions of samples through clients that know nothing of them."""
 
+import json
 import subprocess
+from typing import Any
 
 import httpx
 from rdflib import Graph
 from rdflib.plugins.stores.sparqlstore import SPARQLStore
+from SPARQLWrapper import JSON, SPARQLWrapper
+
+from tests.dashboards.node import MODULES, node
+from tests.servers import ROOT
 
 QUERY = """PREFIX st: <https://w3id.org/supertwin/ns#>
 SELECT ?cpu ?value {
@@ -25,3 +31,28 @@ def test_curl(sampled: httpx.Client) -> None:
         [*command, f"query={QUERY}"], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == ["cpu,value", "cpu0,2"]
+
+
+def test_sparqlwrapper(sampled: httpx.Client) -> None:
+    client = SPARQLWrapper(f"{sampled.base_url}/sparql", returnFormat=JSON)
+    client.setQuery(QUERY)
+    answer: Any = client.queryAndConvert()
+    (row,) = answer["results"]["bindings"]
+    assert {name: cell["value"] for name, cell in row.items()} == {
+        "cpu": "cpu0",
+        "value": "2",
+    }
+
+
+def test_comunica(sampled: httpx.Client) -> None:
+    runner = ROOT / "tests/dashboards/comunica.mjs"
+    done = subprocess.run(
+        [node(), runner, MODULES, f"{sampled.base_url}/sparql"],
+        input=json.dumps([QUERY]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [
+        {"columns": ["cpu", "value"], "rows": [["cpu0", "2"]]}
+    ]
