@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime
 
 from api.services import Services
-from core.errors import BadQueryError, NotFoundError
+from core.errors import BadQueryError, api_error
 from ingest.errors import NoSuchStateError
 from ingest.history.past import STATES, deltas_since, past_twins
 from ingest.history.states import moment
@@ -22,7 +22,7 @@ async def past_parameters(services: Services, text: str) -> Parameters:
     try:
         past = past_twins(services.iris, at, states, deltas)
     except NoSuchStateError as error:
-        raise NotFoundError(error.code, "No such state", str(error)) from None
+        raise api_error(error) from None
     return (
         ("asof", at.isoformat()),
         ("added", quads(past.added).decode()),

@@ -108,25 +108,25 @@ class IncompleteAnswerError(EndpointError):
 class FunctionRefusedError(EndpointError):
     """A query calls a function that is unknown or not allowed."""
 
-    status, code, title = 400, "function-refused", "The function is not accepted"
+    status, code = 400, "function-refused"
 
 
 class ServiceRefusedError(EndpointError):
     """A query asks another endpoint."""
 
-    status, code, title = 400, "service-refused", "SERVICE is not accepted"
+    status, code = 400, "service-refused"
 
 
 class LiteralTooLongError(EndpointError):
     """A query makes a text of over 1 MiB, or a number of over 10,000 digits."""
 
-    status, code, title = 413, "literal-too-long", "A literal is too long"
+    status, code = 413, "literal-too-long"
 
 
 class TooMuchMemoryError(EndpointError):
     """A query was aborted because memory was short and it had used most."""
 
-    status, code, title = 413, "too-much-memory", "The query needs too much memory"
+    status, code = 413, "too-much-memory"
 
 
 class SamplesError(EndpointError):

@@ -89,7 +89,7 @@ def test_errors_are_shown_as_text(visit: Open) -> None:
     expect(page.locator(".yasqe .CodeMirror-code")).to_contain_text("SERVICE")
     run(page)
     problem = page.locator(".problem")
-    expect(problem.locator("strong")).to_have_text("SERVICE is not accepted")
+    expect(problem.locator("strong")).to_have_text("A query asks another endpoint")
     expect(problem.locator("p")).to_contain_text("no other endpoint is queried")
     page.wait_for_timeout(200)
     forgive_the_status(watched)

@@ -1,14 +1,13 @@
 package org.w3id.supertwin.patterns;
 
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 import org.apache.jena.atlas.lib.tuple.Tuple;
 import org.apache.jena.graph.Node;
@@ -24,39 +23,40 @@ import org.apache.jena.tdb2.sys.TDBInternal;
 /**
  * How many triples match a pattern, counted in the store up to a limit.
  *
- * <p>A count is kept for ten minutes: an old one costs speed, never a wrong answer.
+ * <p>After a write a count is repeated, unless that would take more than a part of all time: an old
+ * count costs speed, never a wrong answer.
  */
 final class Counts {
     /** Counting takes some milliseconds up to here; above, all patterns are large. */
     private static final int MOST = 50_000;
     private static final int SUBJECTS = 50;
     private static final int MOST_KEPT = 20_000;
-    private static final long KEPT_NS = TimeUnit.MINUTES.toNanos(10);
+    private static final int KEPT_FOR_TIMES_ITS_COST = 20;
     private static final Map<Key, Kept<?>> KEPT = new ConcurrentHashMap<>();
     /** For a store that is not TDB2, where nothing is counted. */
-    private static final Degrees UNKNOWN = new Degrees(MOST, 2, 10);
+    private static final Degrees UNKNOWN = new Degrees(MOST, MOST / 2, MOST / 10, 2, 10);
 
     private final DatasetGraphTDB store;
 
     private record Key(Object store, Node subject, Node predicate, Node object) {}
 
-    private record Kept<T>(T value, long since) {}
+    private record Kept<T>(T value, long version, long since, long cost) {
+        boolean isCurrent(long now) {
+            return version == now
+                    || System.nanoTime() - since < KEPT_FOR_TIMES_ITS_COST * cost;
+        }
+    }
 
     /**
      * A predicate's number of triples, at most {@link #MOST}, and of values in each direction.
      *
-     * @param out objects of a subject, on average
-     * @param in subjects of an object, on average
+     * <p>A few objects may have most of the subjects, as a host has most of the parts, and queries
+     * ask for these. So {@code out} and {@code in} are averages over triples, not over values.
+     *
+     * @param out objects of the subject of a triple
+     * @param in subjects of the object of a triple
      */
-    record Degrees(double triples, double out, double in) {
-        double subjects() {
-            return Math.max(1, triples / out);
-        }
-
-        double objects() {
-            return Math.max(1, triples / in);
-        }
-    }
+    record Degrees(double triples, double subjects, double objects, double out, double in) {}
 
     private Counts(DatasetGraphTDB store) {
         this.store = store;
@@ -86,18 +86,23 @@ final class Counts {
     private Degrees counted(Node predicate) {
         List<Tuple<NodeId>> found = pairs(Node.ANY, predicate, Node.ANY, MOST);
         if (found.isEmpty())
-            return new Degrees(0, 1, 1);
-        Set<NodeId> objects = new HashSet<>();
-        found.forEach(quad -> objects.add(quad.get(3)));
-        int step = Math.max(1, found.size() / SUBJECTS);
+            return new Degrees(0, 1, 1, 1, 1);
+        Map<NodeId, Integer> of = new HashMap<>();
+        found.forEach(quad -> of.merge(quad.get(3), 1, Integer::sum));
+        double pairs = of.values().stream().mapToDouble(count -> (double) count * count).sum();
+        double out = out(found, predicate);
+        return new Degrees(found.size(), found.size() / out, of.size(), out, pairs / found.size());
+    }
+
+    /** Triples are in the order of their objects, so each subject is looked up; some are enough. */
+    private double out(List<Tuple<NodeId>> found, Node predicate) {
         NodeTupleTable quads = store.getQuadTable().getNodeTupleTable();
         NodeId id = quads.getNodeTable().getNodeIdForNode(predicate);
-        double sampled = 0;
-        double values = 0;
-        for (int i = 0; i < found.size(); i += step, sampled++)
-            values += read(quads.find(NodeId.NodeIdAny, found.get(i).get(1), id, NodeId.NodeIdAny),
-                    1000).size();
-        return new Degrees(found.size(), values / sampled, (double) found.size() / objects.size());
+        int step = Math.max(1, found.size() / SUBJECTS);
+        return IntStream.iterate(0, i -> i < found.size(), i -> i + step)
+                .map(i -> read(quads.find(NodeId.NodeIdAny, found.get(i).get(1), id,
+                        NodeId.NodeIdAny), 1000).size())
+                .average().orElse(1);
     }
 
     private List<Tuple<NodeId>> pairs(Node subject, Node predicate, Node object, int most) {
@@ -113,14 +118,17 @@ final class Counts {
     }
 
     @SuppressWarnings("unchecked") // a key always has values of one type
-    private static <T> T kept(Key key, Supplier<T> counting) {
+    private <T> T kept(Key key, Supplier<T> counting) {
+        long version = store.getTxnSystem().getThreadTransaction().getDataVersion();
         Kept<?> before = KEPT.get(key);
-        if (before != null && System.nanoTime() - before.since < KEPT_NS)
+        if (before != null && before.isCurrent(version))
             return (T) before.value;
+        long start = System.nanoTime();
         T value = counting.get();
         if (KEPT.size() >= MOST_KEPT)
             KEPT.clear();
-        KEPT.put(key, new Kept<>(value, System.nanoTime()));
+        long end = System.nanoTime();
+        KEPT.put(key, new Kept<>(value, version, end, end - start));
         return value;
     }
 }
