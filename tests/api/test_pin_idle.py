@@ -4,11 +4,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.api.servers import Api
-from tests.api.watched import BASE, IDLE, SMALL, Watched, publish, small_document
+from tests.api.watched import IDLE, SMALL, Watched, publish, small_document, watching
 from tests.servers import Fuseki, VictoriaMetrics, wait_until
 
 QUERY = "pinning/idle"
@@ -24,18 +22,8 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         Fuseki(folder / "fuseki", store.url) as fuseki,
     ):
         publish(fuseki, small_document())
-        options = {
-            "base": BASE,
-            "host": "elsewhere",
-            "home": str(folder / "home"),
-            "fuseki_url": fuseki.url,
-            "store_read_url": store.url,
-        }
-        with (
-            Api(folder / "api", **options) as api,
-            httpx.Client(base_url=api.url, timeout=120, trust_env=False) as client,
-        ):
-            yield Watched(fuseki, store, api, client)
+        with watching(folder, fuseki, store) as found:
+            yield found
 
 
 def write(sampled: Watched, idle: dict[int, float]) -> None:

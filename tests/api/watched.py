@@ -63,20 +63,31 @@ class Watched:
 @contextmanager
 def watched(folder: Path, fuseki: Fuseki, **settings: str) -> Iterator[Watched]:
     """Start a store, and an API that uses it."""
-    with VictoriaMetrics(folder / "store") as store:
-        options = {
-            "base": BASE,
-            "host": "elsewhere",
-            "home": str(folder / "home"),
-            "fuseki_url": fuseki.url,
-            "store_read_url": store.url,
-            **settings,
-        }
-        with (
-            Api(folder / "api", **options) as api,
-            httpx.Client(base_url=api.url, timeout=120, trust_env=False) as client,
-        ):
-            yield Watched(fuseki, store, api, client)
+    with (
+        VictoriaMetrics(folder / "store") as store,
+        watching(folder, fuseki, store, **settings) as found,
+    ):
+        yield found
+
+
+@contextmanager
+def watching(
+    folder: Path, fuseki: Fuseki, store: VictoriaMetrics, **settings: str
+) -> Iterator[Watched]:
+    """Start an API that uses both stores."""
+    options = {
+        "base": BASE,
+        "host": "elsewhere",
+        "home": str(folder / "home"),
+        "fuseki_url": fuseki.url,
+        "store_read_url": store.url,
+        **settings,
+    }
+    with (
+        Api(folder / "api", **options) as api,
+        httpx.Client(base_url=api.url, timeout=120, trust_env=False) as client,
+    ):
+        yield Watched(fuseki, store, api, client)
 
 
 def small_document(disk: str = HOSTILE) -> dict[str, Any]:
