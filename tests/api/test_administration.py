@@ -31,7 +31,10 @@ def managed(
     """Start an API with a host that may be removed."""
     watching.publish(emptied_fuseki, watching.small_document())
     home = tmp_path_factory.mktemp("managed")
-    with own_api(home, watching.BASE, emptied_fuseki.url, store) as found:
+    # Not that of a stack which may run on this machine.
+    pmcd = f"unix://{home}/no-pmcd.socket"
+    stores = (emptied_fuseki.url, store)
+    with own_api(home, watching.BASE, *stores, pmcd=pmcd) as found:
         yield found
 
 
@@ -94,7 +97,6 @@ def test_host_is_added_found_and_removed(managed: Closed) -> None:
     added = answer.json()
     assert (added["host"], answer.headers["location"]) == ("added", "/twin/added")
     assert added["node"] == f"{watching.BASE}/twin/added"
-    # No PMCD runs there.
     assert "pcp" in added["gaps"]
     assert managed.client.get(f"{managed.url}/twin/added").status_code == 200
     found = managed.client.get(f"{managed.url}/open?name=desk")
