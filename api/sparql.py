@@ -216,10 +216,10 @@ async def _read_body(request: Request) -> SparqlRequest:
             headers={"Accept-Post": f"{formats.QUERY}, {_FORM}"},
         )
     body = await read_body(request, MAX_QUERY_BYTES, "query")
+    in_url = request.scope["query_string"]
     if media_type == _FORM:
-        return _read_parameters(body)
-    pairs = read_pairs(request.scope["query_string"])
-    return _request(_decoded(body), pairs)
+        return _read_parameters(b"&".join(filter(None, (body, in_url))))
+    return _request(_decoded(body), read_pairs(in_url))
 
 
 def _read_parameters(text: bytes) -> SparqlRequest:

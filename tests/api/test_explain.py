@@ -22,6 +22,11 @@ def test_explain_works_for_a_query_in_the_body(sampled: httpx.Client) -> None:
     assert len(answer.json()) == 1
 
 
+def test_parameter_in_the_address_counts_for_a_form_too(sampled: httpx.Client) -> None:
+    answer = sampled.post("/sparql?explain=true", data={"query": _LAST})
+    assert [request["path"] for request in answer.json()] == ["/api/v1/query"]
+
+
 def test_now_of_samples_is_the_time_of_the_query(sampled: httpx.Client) -> None:
     form = {"query": _LAST, "explain": "true", "asof": "2026-11-02T08:00:00Z"}
     (request,) = sampled.post("/sparql", data=form).raise_for_status().json()
