@@ -2,7 +2,6 @@
 
 import logging
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -32,12 +31,6 @@ _LOG = logging.getLogger(__name__)
 
 HOSTS_FILE, HOSTS_FOLDER = "hosts.json", "hosts"
 _TRY_AGAIN_SECONDS = 10.0
-# How long a thread holds the GIL while others wait for it. A thread that has fetched
-# should not wait for a thread that decodes. With many hosts, though, all threads wake
-# at the same tick and poll for the GIL so often that 30 hosts need more than twice the
-# CPU.
-_QUICK_SECONDS, _USUAL_SECONDS = 0.00001, 0.005
-_FEW_HOSTS = 2
 
 
 @dataclass(frozen=True)
@@ -186,8 +179,6 @@ class Fleet:
             self._hosts[name] = host
             host.sample(wanted)
         self.unreached = unreached
-        few = len(self._hosts) <= _FEW_HOSTS
-        sys.setswitchinterval(_QUICK_SECONDS if few else _USUAL_SECONDS)
 
     def _address(self, host: str, address: str) -> str:
         """The address of a host for PCP or ssh; raises AddressError, IdError."""

@@ -18,6 +18,7 @@ class Worker(ABC):
     def __init__(self, name: str) -> None:
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self._priority = priority.NORMAL
+        self._has_begun = False
 
     @property
     def alive(self) -> bool:
@@ -26,8 +27,14 @@ class Worker(ABC):
 
     @property
     def has_begun(self) -> bool:
-        """Whether it was started."""
-        return self._thread.ident is not None
+        """Whether it was started, and runs or has ended."""
+        return self._has_begun
+
+    @property
+    def has_died(self) -> bool:
+        """Whether it was started and no longer runs."""
+        # In this order: another thread may be starting it.
+        return self.has_begun and not self.alive
 
     def start(self) -> None:
         """Start the thread; raises StateError if the system refuses one."""
@@ -39,6 +46,7 @@ class Worker(ABC):
                 f"no thread for {self._thread.name} ({error}): allow more (ulimit -u, "
                 "or TasksMax of the service) or sample fewer hosts"
             ) from error
+        self._has_begun = True
 
     def _join(self, seconds: float) -> None:
         """Wait for its end, if it was started."""

@@ -31,6 +31,10 @@ os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _transport = httpx._transports.default
 _transport.create_ssl_context = cache(_transport.create_ssl_context)  # type: ignore[attr-defined]
 
+# By default a client gives up after 5 s; on a busy machine Fuseki may need longer.
+_patience = httpx._config.DEFAULT_TIMEOUT_CONFIG  # type: ignore[attr-defined]
+_patience.connect = _patience.read = _patience.write = _patience.pool = 120.0
+
 # On a busy machine the duration of an example means nothing.
 settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")

@@ -128,7 +128,7 @@ class Samplers:
         """Whether every thread that was started still runs."""
         with self._lock:
             workers = [self._writer, *self._running.values()]
-        return all(worker.alive or not worker.has_begun for worker in workers)
+        return not any(worker.has_died for worker in workers)
 
     @property
     def reason(self) -> str | None:

@@ -13,6 +13,7 @@ from sampler_bridge.sampled_host import SampledHost
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.transport.sockets import sockets_folder
+from sampler_bridge.worker import Worker
 from sampling.account.absence import STOPPED, AbsenceTracker
 from sampling.account.cost import ClockSkew, TickOffset
 from sampling.plan_file.graph_plan import WantedPlan
@@ -101,6 +102,29 @@ def test_invalid_saved_address_does_not_stop_the_start(
     assert [host.name for host in fleet.hosts] == ["b", "n1"]
     fleet.end(1.0)
     fleet.close()
+
+
+class Idle(Worker):
+    """Its thread starts between two questions, as another thread may start it."""
+
+    started_while_asked = False
+
+    @property
+    def alive(self) -> bool:
+        was_alive = super().alive
+        if not self.started_while_asked:
+            self.started_while_asked = True
+            self.start()
+        return was_alive
+
+    def _work(self) -> None:
+        pass
+
+
+def test_starting_thread_does_not_look_dead() -> None:
+    worker = Idle("idle")
+    assert not worker.has_died and not worker.alive
+    wait_until(lambda: worker.has_died)
 
 
 def test_unwritable_status_does_not_stop_counting(

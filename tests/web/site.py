@@ -12,7 +12,7 @@ from tests.servers import Fuseki, VictoriaMetrics
 BIG, QUIET = "big", "quiet"
 # A browser would run this if it were taken for HTML.
 HOSTILE = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
-_MINUTES, _AHEAD_S = 6, 900
+_MINUTES, AHEAD_S = 6, 1800
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Site:
 
     def fill(self) -> None:
         """Add a host of 128 threads with series, one without, and hostile names."""
-        big_host(self.fuseki.url, self.store.url, self.url, BIG, _MINUTES, _AHEAD_S)
+        big_host(self.fuseki.url, self.store.url, self.url, BIG, _MINUTES, AHEAD_S)
         quiet = big_document(QUIET, topology("pack:1 l2:2 l1d:1 core:1 pu:2"))
         quiet["facts"]["disks"][0]["model"] = HOSTILE
         publish_document(self.fuseki.url, self.url, quiet)

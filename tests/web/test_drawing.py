@@ -14,7 +14,7 @@ from ingest.hwloc.topology_file import keep_xml
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import wait_until
 from tests.web.conftest import Open
-from tests.web.site import BIG, HOSTILE, QUIET, Site
+from tests.web.site import AHEAD_S, BIG, HOSTILE, QUIET, Site
 
 # The dark and the bright end of cividis, as in theme.css.
 IDLE, BUSY = "rgb(0, 34, 78)", "rgb(254, 232, 56)"
@@ -32,12 +32,12 @@ def kept(site: Site) -> Iterator[None]:
 
 
 def write_idle(site: Site, instance: str, share: float) -> None:
-    """Write the idle time of a thread for the last seconds and the next ones."""
+    """Write the idle time of a thread for the last seconds and the next minutes."""
     now = int(time.time())
     lines = [
         f'kernel_percpu_cpu_idle{{hostname="{BIG}",instname="{instance}"}} '
         f"{10**9 + round(share * 1000 * second)} {(now + second) * 1000}"
-        for second in range(-20, 30)
+        for second in range(-20, AHEAD_S)
     ]
     url = site.store.url
     body = "\n".join(lines)
