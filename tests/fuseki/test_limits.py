@@ -174,17 +174,17 @@ def test_functions_of_an_update_are_checked(server: Fuseki) -> None:
 def test_many_rows_are_sorted_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tail: str
 ) -> None:
-    """400,000 rows are more than the limit of the configuration."""
+    """240,000 rows are more than the limit of the configuration."""
     spill = tmp_path / "spill"
     spill.mkdir()
     options = f"{os.environ['JDK_JAVA_OPTIONS']} -Djava.io.tmpdir={spill}"
     monkeypatch.setenv("JDK_JAVA_OPTIONS", options)
     numbers = " ".join(map(str, range(800)))
-    some = numbers[: numbers.index(" 500")]
+    some = numbers[: numbers.index(" 300")]
     values = f"VALUES ?a {{ {numbers} }} VALUES ?b {{ {some} }}"
     query = f"SELECT DISTINCT ?n {{ {values} BIND (1000 * ?a + ?b AS ?n) }} {tail}"
     with Fuseki(tmp_path / "fuseki") as server:
         found = [int(row) for row in rows(server, query)]
-    expected = [1000 * a + b for a in range(800) for b in range(500)]
+    expected = [1000 * a + b for a in range(800) for b in range(300)]
     assert (found if tail else sorted(found, reverse=True)) == expected[::-1]
     assert not list(spill.iterdir())

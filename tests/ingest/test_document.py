@@ -96,7 +96,7 @@ def test_complete_document_gives_a_valid_description() -> None:
     assert validate(description.union()).lines == []
 
 
-@settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutations())
 def test_changed_document_gives_one_line_or_a_description(
     document: dict[str, Any],

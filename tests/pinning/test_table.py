@@ -38,8 +38,9 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_repository_machines_match_the_reference(
     twin: Endpoint, own: dict[str, Path], tmp_path: Path, name: str
 ) -> None:
-    found = judged(twin, own[name], tmp_path)
-    assert found.placed.total() > 300
+    """With 2 and 8 threads; the command also tries 1, 4 and all."""
+    found = judged(twin, own[name], tmp_path, [2, 8])
+    assert found.placed.total() > 100
     assert not found.wrong, table({name: found})
 
 
@@ -55,7 +56,7 @@ def test_every_policy_word_is_tested(
 def test_machines_next_to_the_checkout_match_the_reference(
     twin: Endpoint, tmp_path: Path, path: Path
 ) -> None:
-    """With 4 threads, if the folder exists: the command tries all numbers."""
+    """With 4 threads, if the folder exists."""
     found = judged(twin, path, tmp_path, [4])
     assert found.placed.total() > 50
     assert not found.wrong, table({path.name: found})

@@ -21,7 +21,13 @@ pytestmark = pytest.mark.filterwarnings(
 CASES = all_cases()
 # Functions of our extension of Fuseki, which rdflib does not have.
 FUNCTIONS = re.compile(r"\) st:(treeOrder|distrib) \(")
-PLAIN = [c for c in CASES if not FUNCTIONS.search(load_catalogue()[c.query].text)]
+# The first answer of each query that is not empty: rdflib only shows that the query is
+# standard SPARQL, and takes several times as long as Fuseki.
+PLAIN = {
+    case.query: case
+    for case in reversed(CASES)
+    if case.rows and not FUNCTIONS.search(load_catalogue()[case.query].text)
+}
 IRIS = Iris("http://localhost:8000")
 
 
@@ -49,7 +55,7 @@ def test_every_case_has_its_query():
     assert {case.query for case in CASES} == set(load_catalogue())
 
 
-@pytest.mark.parametrize("case", PLAIN, ids=str)
+@pytest.mark.parametrize("case", PLAIN.values(), ids=str)
 def test_rdflib_gives_the_expected_rows(case: Case):
     query = load_catalogue()[case.query]
     result = load_data(case.data).query(query.bind(case.params))
@@ -59,7 +65,10 @@ def test_rdflib_gives_the_expected_rows(case: Case):
 
 @pytest.fixture(scope="module")
 def holding(shared_fuseki: Fuseki) -> Iterator[Callable[[Path], Endpoint]]:
-    """Gives the store with the graphs of a file; queries do not change them."""
+    """Gives the store with the graphs of a file, the ontology and what follows.
+
+    Queries do not change them.
+    """
     held: list[Path] = []
     with Endpoint(f"{shared_fuseki.url}/twin") as twin:
 
@@ -69,44 +78,19 @@ def holding(shared_fuseki: Fuseki) -> Iterator[Callable[[Path], Endpoint]]:
                 for graph in load_data(data).graphs():
                     if len(graph):
                         twin.put_graph(str(graph.identifier), graph)
+                assert publish_ontology(twin, IRIS)
                 held[:] = [data]
             return twin
 
         yield hold
 
 
-@pytest.fixture(scope="module")
-def reasoned(
-    holding: Callable[[Path], Endpoint],
-) -> Callable[[Path], Endpoint]:
-    """Gives the store with the graphs of a file and what follows from them."""
-    held: list[Path] = []
-
-    def hold(data: Path) -> Endpoint:
-        twin = holding(data)
-        if held != [data]:
-            assert publish_ontology(twin, IRIS)
-            held[:] = [data]
-        return twin
-
-    return hold
-
-
 # Sorted so that cases of the same file are consecutive.
 @pytest.mark.parametrize("case", sorted(CASES, key=lambda case: case.data), ids=str)
-def test_fuseki_gives_the_expected_rows(
+def test_fuseki_with_the_ontology_gives_the_expected_rows(
     case: Case, holding: Callable[[Path], Endpoint]
 ) -> None:
     query = load_catalogue()[case.query]
     result = holding(case.data).select(query.bind(case.params))
     assert result.columns == query.returns
-    assert [[plain(term) for term in row] for row in result.rows] == case.rows
-
-
-@pytest.mark.parametrize("case", sorted(CASES, key=lambda case: case.data), ids=str)
-def test_ontology_and_what_follows_change_no_answer(
-    case: Case, reasoned: Callable[[Path], Endpoint]
-) -> None:
-    query = load_catalogue()[case.query]
-    result = reasoned(case.data).select(query.bind(case.params))
     assert [[plain(term) for term in row] for row in result.rows] == case.rows
