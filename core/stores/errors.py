@@ -118,7 +118,7 @@ class ServiceRefusedError(EndpointError):
 
 
 class LiteralTooLongError(EndpointError):
-    """A query makes a text of over 1 MiB, or a number of over 10,000 digits."""
+    """A query makes too long a text or number, or matches too long a text."""
 
     status, code = 413, "literal-too-long"
 

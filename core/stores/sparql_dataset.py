@@ -24,6 +24,7 @@ JSON_RESULTS = "application/sparql-results+json"
 N_TRIPLES = "application/n-triples"
 
 _REASON_BYTES = 64 * 1024
+_WRONG_PATTERN = "pattern exception: java.util.regex.PatternSyntaxException: "
 _CUT = b"##  Query cancelled due to timeout"
 # The line that our extension of Fuseki ends a body with, also after rows.
 _EXTENSION_ERROR = re.compile(rb"\n##  SuperTwin ([a-z-]+): (.*)  ##\n\Z")
@@ -214,5 +215,9 @@ def one_line(text: str) -> str:
         return "no reason given"
     if lines[0] == "StackOverflowError":
         return "the query is nested too deeply"
+    if wrong := [line for line in lines if _WRONG_PATTERN in line]:
+        return (
+            f"a regular expression is wrong: {wrong[-1].partition(_WRONG_PATTERN)[2]}"
+        )
     reason = lines[-1] if lines[0] == "Error:" else " ".join(lines)
     return reason if len(reason) <= 500 else f"{reason[:500]} …"

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import httpx
 import pytest
 
 from core.stores.endpoint import Endpoint
@@ -57,6 +58,7 @@ def rows(fuseki: Fuseki, query: str) -> list[str]:
         f"DESCRIBE ?x {{ BIND ({WAIT} AS ?x) }}",
         'SELECT (CALL(IRI(CONCAT("ja","va:x.Y"))) AS ?x) {}',
         "SELECT (fn:apply(afn:wait, 1) AS ?x) {}",
+        'SELECT (fn:matches("a", "(.*a){20}b") AS ?x) {}',
         "SELECT (<java:java.lang.System>(1) AS ?x) {}",
         "SELECT (js:f(1) AS ?x) {}",
         'SELECT (afn:sprintf("%1000000000d", 1) AS ?x) {}',
@@ -95,6 +97,10 @@ def test_error_names_the_nearest_function(
     [
         ('SELECT (xsd:integer("7") + fn:abs(-1) AS ?x) {}', "8"),
         ("SELECT (math:sqrt(math:pow(2, 4)) AS ?x) {}", "4.0e0"),
+        ('SELECT (REGEX("aBc"@en, "^AB", "i") AS ?x) {}', "true"),
+        ('SELECT (REGEX("abc", ?p) AS ?x) { VALUES ?p { "c$" } }', "true"),
+        ('SELECT (REGEX(1, "1") AS ?x) {}', ""),
+        ('SELECT (REGEX("a", ?p) AS ?x) { VALUES ?p { "(" } }', ""),
         ('SELECT (REPLACE("abcabc", "(b)(c)", "$2$1") AS ?x) {}', "acbacb"),
         ('SELECT (REPLACE("aAa", "a", "b", "i") AS ?x) {}', "bbb"),
         ('SELECT (CONCAT("a", "b", ?u) AS ?x) { VALUES ?u { "c" } }', "abc"),
@@ -141,6 +147,35 @@ GROWTH = [
 @pytest.mark.parametrize("pattern", GROWTH)
 def test_literals_are_limited(server: Fuseki, pattern: str) -> None:
     assert error_of(server, f"SELECT * {{ {pattern} }}").code == "literal-too-long"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ['REGEX(?x, "(.*a){20}b")', 'REPLACE(?x, "(.*a){20}b", "") = ?x'],
+)
+def test_endless_regular_expression_ends_with_its_query(
+    server: Fuseki, condition: str
+) -> None:
+    query = f'SELECT * {{ VALUES ?x {{ "{"a" * 60}" }} FILTER ({condition}) }}'
+    form = {"query": query, "timeout": "1"}
+    answer = httpx.post(f"{server.url}/twin/sparql", data=form)
+    assert answer.status_code == 503 and "timed out" in answer.text
+
+
+@pytest.mark.parametrize("condition", ["REGEX(?x, ?p)", 'REPLACE(?x, ?p, "") = ?x'])
+def test_text_too_long_for_a_regular_expression_is_an_error(
+    server: Fuseki, condition: str
+) -> None:
+    values = f'VALUES (?x ?p) {{ ("{"a" * 100_000}" "(a|b)*c") }}'
+    query = f"SELECT * {{ {values} FILTER ({condition}) }}"
+    assert error_of(server, query).code == "literal-too-long"
+
+
+@pytest.mark.parametrize("function", ['REGEX("a", "(")', 'REPLACE("a", "(", "")'])
+def test_wrong_regular_expression_is_explained(server: Fuseki, function: str) -> None:
+    error = error_of(server, f"SELECT ({function} AS ?x) {{}}")
+    assert error.code == "syntax-error"
+    assert "a regular expression is wrong: Unclosed group" in str(error)
 
 
 @pytest.mark.parametrize("distinct", ["", "DISTINCT"])

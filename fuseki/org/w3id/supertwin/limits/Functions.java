@@ -32,10 +32,10 @@ final class Functions {
     private static final Set<String> OF_EXPRESSIONS =
             Set.of(XSD.NS, ARQConstants.fnPrefix, ARQConstants.mathPrefix);
     private static final Set<String> OF_PATTERNS = Set.of(OURS, ListPFunction.NS, RDFS.uri);
-    // Those of SPARQL are limited (LimitedFunction), and fn:apply calls what its argument names.
+    // Those of SPARQL are limited (LimitedExpressions), and fn:apply calls what its argument names.
     private static final Set<String> NOT_ALLOWED =
             Set.of(ARQConstants.fnPrefix + "apply", ARQConstants.fnPrefix + "concat",
-                    ARQConstants.fnPrefix + "replace");
+                    ARQConstants.fnPrefix + "matches", ARQConstants.fnPrefix + "replace");
 
     private Functions() {}
 

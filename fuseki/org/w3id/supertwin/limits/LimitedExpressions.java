@@ -4,6 +4,7 @@ import org.apache.jena.sparql.ARQConstants;
 import org.apache.jena.sparql.expr.E_Call;
 import org.apache.jena.sparql.expr.E_Function;
 import org.apache.jena.sparql.expr.E_Multiply;
+import org.apache.jena.sparql.expr.E_Regex;
 import org.apache.jena.sparql.expr.E_StrConcat;
 import org.apache.jena.sparql.expr.E_StrReplace;
 import org.apache.jena.sparql.expr.Expr;
@@ -30,6 +31,8 @@ final class LimitedExpressions extends ExprTransformCopy {
         if (function instanceof E_Function)
             Functions.checkExpression(function.getFunctionIRI());
         ExprFunctionN copy = (ExprFunctionN) super.transform(function, arguments);
+        if (copy instanceof E_Regex)
+            return new AbortableRegex(new ExprList(copy.getArgs()));
         if (copy instanceof E_StrConcat)
             return new LimitedFunction(copy, LimitedFunction.Growth.CONCAT);
         if (copy instanceof E_StrReplace)

@@ -78,18 +78,20 @@ final class LimitedFunction extends ExprFunctionN {
         return node.isLiteral() ? node.getLiteralLexicalForm() : "";
     }
 
-    /** A bound on what REPLACE returns; each $ in the replacement may stand for a group. */
+    /**
+     * A bound on what REPLACE returns; each $ in the replacement may stand for a group.
+     *
+     * <p>It finds all matches, since this can be cancelled, and Jena's REPLACE cannot.
+     */
     private static double replaced(List<NodeValue> values) {
         String text = text(values.get(0));
         String by = text(values.get(2));
         long groups = by.chars().filter(one -> one == '$').count();
-        double most = text.length() + (text.length() + 1.0) * (by.length() + groups * text.length());
-        if (most <= MOST_TEXT)
-            return most;
         String flags = values.size() > 3 ? text(values.get(3)) : null;
         Pattern pattern = RegexEngine.makePattern("REPLACE", text(values.get(1)), flags);
+        Matcher match = pattern.matcher(new AbortableText(text));
         double size = text.length();
-        for (Matcher match = pattern.matcher(text); match.find() && size <= MOST_TEXT;)
+        while (AbortableText.find(match) && size <= MOST_TEXT)
             size += by.length() + groups * longestGroup(match);
         return size;
     }

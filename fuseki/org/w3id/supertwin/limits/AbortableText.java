@@ -1,0 +1,51 @@
+package org.w3id.supertwin.limits;
+
+import java.util.regex.Matcher;
+
+/**
+ * A text that stops a regular expression when its query is cancelled.
+ *
+ * <p>An expression such as (.*a){20}b would take years for a text of 60 letters.
+ */
+final class AbortableText implements CharSequence {
+    private static final int BETWEEN_CHECKS = 1 << 14;
+
+    private final String text;
+    private int reads;
+
+    AbortableText(String text) {
+        this.text = text;
+    }
+
+    /** Whether a pattern is in the text; raises QueryError if it needs too deep a recursion. */
+    static boolean find(Matcher match) {
+        try {
+            return match.find();
+        } catch (StackOverflowError deep) {
+            throw RunningQuery.failed(new QueryError("literal-too-long", 413,
+                    "a text is too long for a regular expression: simplify it, as [ab]* for (a|b)*"));
+        }
+    }
+
+    @Override
+    public char charAt(int index) {
+        if (++reads % BETWEEN_CHECKS == 0)
+            RunningQuery.checkCancelled();
+        return text.charAt(index);
+    }
+
+    @Override
+    public int length() {
+        return text.length();
+    }
+
+    @Override
+    public CharSequence subSequence(int start, int end) {
+        return text.subSequence(start, end);
+    }
+
+    @Override
+    public String toString() {
+        return text;
+    }
+}
