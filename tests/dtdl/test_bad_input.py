@@ -50,8 +50,8 @@ def test_file_of_500_megabytes_is_refused(installation: Installation) -> None:
 def test_pipe_and_folder_are_not_read(installation: Installation) -> None:
     pipe = installation.folder / "pipe"
     os.mkfifo(pipe)
-    one_line(installation, pipe, "check that it is a file")
-    one_line(installation, installation.folder, "check that it is a file")
+    one_line(installation, pipe, "check that it is a regular file")
+    one_line(installation, installation.folder, "check that it is a regular file")
     one_line(installation, installation.folder / "none.json", "does not exist")
 
 
