@@ -107,7 +107,7 @@ def test_host_is_added_found_and_removed(managed: Closed) -> None:
     ]
     taken = ask(managed, admin, "POST", "/twin", {**body, "host": "other"})
     assert taken.status_code == 400
-    assert "desk is the alias of added already" in taken.json()["detail"]
+    assert "desk is already the alias of added" in taken.json()["detail"]
     path = "/twin/added?history=true"
     assert ask(managed, admin, "DELETE", path).status_code == 204
 

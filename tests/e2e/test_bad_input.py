@@ -161,7 +161,7 @@ def test_invalid_description_is_refused_with_its_report(
     path.write_text(json.dumps(document))
     done = stack.run("ingest", "--probe", str(path), check=False)
     assert done.returncode == 2
-    assert "old twin stays" in done.stderr
+    assert "was not stored" in done.stderr
     assert "cache" in done.stderr
 
 
