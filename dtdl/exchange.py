@@ -6,7 +6,7 @@ from rdflib import URIRef
 
 from core.settings.settings import Settings
 from core.stores.datasets import Progress, writing
-from dtdl.errors import DtdlDocumentError
+from dtdl.errors import FIX, DtdlDocumentError
 from dtdl.named_graphs import METRICS, PLANS, PROBE, TWIN, GraphLocator, with_variants
 from dtdl.read import DtdlDocument
 from ingest.describe.metrics import Catalogue
@@ -56,8 +56,6 @@ def description_of(read: DtdlDocument, iris: Iris, catalogue: Catalogue) -> Desc
     if read.whole and recorded_digest and triples == read.triples:
         digested = recorded_digest[0]
     if not any(p == PROV.wasGeneratedBy for _, p, _ in probe):
-        raise DtdlDocumentError(
-            f"the file has no probe of {read.host}: export the complete host again"
-        )
+        raise DtdlDocumentError(f"the file has no probe of {read.host}: {FIX}")
     twin.link(host, {ST.digest: digested})
     return Description(read.host, host, digested, twin, probe, metrics, graphs, plans)

@@ -38,7 +38,9 @@ def export(
     base = base.rstrip("/")
     nodes = Nodes(triples, host, base)
     if ST.ComputeNode not in nodes.classes(host):
-        raise NotExportableError(f"{host} is not a host: see `supertwin query hosts`")
+        raise NotExportableError(
+            f"{host} is not a host: `supertwin query inventory/hosts` lists the hosts"
+        )
     return _Export(nodes, VERSIONS[version]).interfaces()
 
 
@@ -154,7 +156,7 @@ class _Export:
         first, rest = contents[: limit - count], contents[limit - count :]
         pages = [rest[at : at + limit] for at in range(0, len(rest), limit)]
         ids = [page_dtmi(interface["@id"], n) for n in range(len(pages))]
-        # None of our names begins like this; they come last.
+        # No other name begins like this; these come last.
         links = [
             {"@type": "Relationship", "name": f"continues_{n}", "target": id_}
             for n, id_ in enumerate(ids)

@@ -18,7 +18,7 @@ _AT_ONCE = 3
 
 
 def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
-    """The twin of a host as a DTDL document; raises UnknownHostError without."""
+    """The twin of a host as a DTDL document; raises UnknownHostError without one."""
     iris = Iris(settings.base)
     found: set[Triple] = set()
     # Fuseki works on one query while the answer to another is read.
@@ -29,6 +29,6 @@ def dtdl_of(settings: Settings, host: str, version: int) -> Iterator[bytes]:
     if (iris.host(host), RDF.type, ST.ComputeNode) not in found:
         raise UnknownHostError(
             f"no host {host!r} in the twin: `supertwin query inventory/hosts` lists "
-            "those that are"
+            "the hosts"
         )
     return document(export(found, iris.host(host), settings.base, version))

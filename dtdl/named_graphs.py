@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rdflib import RDF, URIRef
 
-from dtdl.errors import DtdlDocumentError
+from dtdl.errors import FIX, DtdlDocumentError
 from dtdl.nodes import Object, Triple
 from ingest.describe.metrics import SEMANTICS, Catalogue, MetricSignature, variant_iri
 from ontology.iris import IdError, Iris, decode_id
@@ -99,5 +99,5 @@ def _decoded(segments: Sequence[str], subject: URIRef) -> str:
         return decode_id(segments[0] if segments else "")
     except IdError:
         raise DtdlDocumentError(
-            f"{subject} is not an IRI that SuperTwin writes"
+            f"{subject} is not an IRI that SuperTwin writes: {FIX}"
         ) from None

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from rdflib import URIRef
 
-from dtdl.errors import DtmiError
+from dtdl.errors import FIX, DtmiError
 
 # Limits on the length; that of an Interface is the same in versions 2, 3 and 4.
 MAX_INTERFACE_ID = 128
@@ -42,7 +42,7 @@ def encode_segment(text: str) -> str:
     try:
         raw = text.encode()
     except UnicodeEncodeError:
-        raise DtmiError(f"{text!r} is not Unicode text: give another name") from None
+        raise DtmiError(f"{text!r} is not Unicode text: use another name") from None
     escaped = _NOT_PLAIN.sub(lambda match: b"_x%02X" % ord(match[0]), raw).decode()
     return f"h{escaped}" if _NEEDS_LETTER.match(text) else escaped
 
@@ -59,13 +59,15 @@ def decode_segment(segment: str) -> str:
         text = text[1:] if _HAS_LETTER.match(text) else text
         if encode_segment(text) == segment:
             return text
-    raise DtmiError(f"{segment[:80]!r} is not part of a DTMI that SuperTwin wrote")
+    raise DtmiError(
+        f"{segment[:80]!r} is not part of a DTMI that SuperTwin wrote: {FIX}"
+    )
 
 
 def checked_iri(text: str) -> URIRef:
     """Return a text as an IRI; raises DtmiError if it is not a valid one."""
     if not text or _NOT_IRI.search(text):
-        raise DtmiError(f"{text[:80]!r} is not an IRI")
+        raise DtmiError(f"{text[:80]!r} is not an IRI: {FIX}")
     return URIRef(text)
 
 
@@ -94,7 +96,7 @@ def from_dtmi(dtmi: str, base: str) -> URIRef | None:
             return checked_iri(f"{base}/{'/'.join(parts)}")
         if len(parts) == 1:
             return checked_iri(parts[0])
-    raise DtmiError(f"{dtmi[:150]!r} is not a DTMI that SuperTwin wrote")
+    raise DtmiError(f"{dtmi[:150]!r} is not a DTMI that SuperTwin wrote: {FIX}")
 
 
 def page_dtmi(dtmi: str, number: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rdflib import RDF, RDFS, Literal, URIRef
 
-from dtdl.errors import DtdlDocumentError
+from dtdl.errors import FIX, DtdlDocumentError
 from dtdl.export import CATALOGUE, PAGE, fingerprint
 from dtdl.names import from_dtmi
 from dtdl.nodes import HOMES, Object, Triple
@@ -79,7 +79,7 @@ class _Reader:
             if node is None:
                 raise DtdlDocumentError(
                     f"{interface['@id']} continues {owner(interface)[:150]!r}, which "
-                    "is not in the file"
+                    f"is not in the file: {FIX}"
                 )
             if co_type(interface) not in _PLACED:
                 yield from self._header(interface, node)
@@ -117,7 +117,7 @@ class _Reader:
         node, class_ = _iri(content, self._base), class_of(co_type(content))
         if class_ not in HOMES:
             raise DtdlDocumentError(
-                f"{content['@id']}: {co_type(content)} cannot be a content"
+                f"{content['@id']}: {co_type(content)} cannot be a content: {FIX}"
             )
         yield from self._header(content, node)
         if home != URIRef(f"{self._base}/metric"):
@@ -128,7 +128,7 @@ class _Reader:
             if name not in _NO_FACTS and name not in (WHOLE_LABEL, WHOLE_COMMENT):
                 if name not in properties():
                     raise DtdlDocumentError(
-                        f"{content['@id']}: {name[:60]!r} is not a member"
+                        f"{content['@id']}: {name[:60]!r} is not a member: {FIX}"
                     )
                 yield from self._facts(node, properties()[name], values)
         more = content.get("more", {})
@@ -149,7 +149,7 @@ class _Reader:
         known = property_of(content["name"])
         if known is None:
             raise DtdlDocumentError(
-                f"{content['name'][:60]!r} is not a SuperTwin property"
+                f"{content['name'][:60]!r} is not a SuperTwin property: {FIX}"
             )
         return known
 
@@ -158,7 +158,7 @@ class _Reader:
         if not isinstance(target, str) or target not in self._iris:
             raise DtdlDocumentError(
                 f"{content['name']} refers to {str(target)[:150]!r}, which is not in "
-                "the file"
+                f"the file: {FIX}"
             )
         return self._iris[target]
 
@@ -185,7 +185,9 @@ def _hostname(triples: list[Triple], node: URIRef, base: str) -> str:
             return names[0]
     except IdError:
         pass
-    raise DtdlDocumentError(f"{node} has the hostnames {names[:3]}, expected its own")
+    raise DtdlDocumentError(
+        f"{node} has the hostnames {names[:3]}, expected its own: {FIX}"
+    )
 
 
 def _renamed(

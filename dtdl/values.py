@@ -12,7 +12,7 @@ from typing import Any
 
 from rdflib import XSD, Literal, URIRef
 
-from dtdl.errors import DtdlDocumentError, NotExportableError
+from dtdl.errors import FIX, DtdlDocumentError, NotExportableError
 from dtdl.terms import compact, expand
 from ontology.texts import writable
 
@@ -70,7 +70,7 @@ def from_json(value: Any, base: str, schema: str = "") -> Object:
             return expand(text, base)
         case {"@value": str(text)} if value.keys() <= _VALUE:
             return _literal(text, value, base)
-    raise DtdlDocumentError(f"{str(value)[:60]!r} is not a value of an export")
+    raise DtdlDocumentError(f"{str(value)[:60]!r} is not a value of an export: {FIX}")
 
 
 def all_from_json(value: Any, base: str, schema: str = "") -> list[Object]:
@@ -99,12 +99,12 @@ def _literal(text: str, value: dict[str, Any], base: str) -> Literal:
         try:
             return Literal(text, lang=language)
         except ValueError as error:
-            raise DtdlDocumentError(f"{language[:40]!r}: {error}") from None
+            raise DtdlDocumentError(f"{language[:40]!r}: {error}: {FIX}") from None
     if isinstance(datatype, str) and language is None:
         return _typed(text, expand(datatype, base))
     if language is None and datatype is None:
         return Literal(text)
-    raise DtdlDocumentError(f"{text[:60]!r} has an invalid type or language")
+    raise DtdlDocumentError(f"{text[:60]!r} has an invalid type or language: {FIX}")
 
 
 def _typed(text: str, datatype: URIRef) -> Literal:
@@ -117,6 +117,6 @@ def _typed(text: str, datatype: URIRef) -> Literal:
         logger.disabled = was_disabled
     if made.ill_typed:
         raise DtdlDocumentError(
-            f"{text[:60]!r} is not a valid {datatype.rpartition('#')[2]}"
+            f"{text[:60]!r} is not a valid {datatype.rpartition('#')[2]}: {FIX}"
         )
     return made

@@ -84,7 +84,7 @@ def _check_alias(settings: Settings, alias: str, host: str | None) -> None:
     for row in _called(settings, check_host(alias)):
         if row["host"] != host and row["by"] in ("hostname", "alias"):
             raise AliasExistsError(
-                f"{alias} is the {row['by']} of {row['host']} already: give another "
+                f"{alias} is already the {row['by']} of {row['host']}: choose another "
                 "--alias"
             )
 

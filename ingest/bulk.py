@@ -64,8 +64,8 @@ def load_folder(
 ) -> Outcome:
     """Load every machine file of a folder, in order of file names.
 
-    A bad file is reported in one line and skipped. Raises DocumentError if the folder
-    is not usable, EndpointError if the graph store fails.
+    A bad file is reported in one line and skipped. Raises ProbeDocumentError if the
+    folder is not usable, EndpointError if the graph store fails.
     """
     outcome = Outcome(explain)
     files = _recognised(files_in(folder), outcome, progress)
@@ -92,7 +92,7 @@ def _recognised(
         if file:
             found.append(file)
         else:
-            progress(f"{path} is not about a machine: left out")
+            progress(f"{path} does not describe a machine: skipped")
     refused = duplicate_reasons(found)
     for why in refused.values():
         outcome.refused += 1

@@ -2,7 +2,7 @@
 
 IngestError
 ├── HostNameError               not a valid host name
-├── ProbeDocumentError               a file without valid probe facts
+├── ProbeDocumentError          a file without valid probe facts
 ├── BundleError                 a copy of a machine that is truncated or hostile
 ├── RemoteError                 a host refused the login, or sent no copy
 │   ├── ConnectionLostError     the connection to it broke
@@ -21,7 +21,7 @@ IngestError
 ├── ProcessNameError            a name or expression that cannot match a process
 ├── UnknownProcessError         no process has this number or name
 ├── NoSuchStateError            a host was never in the requested state
-└── ProbeSourceError                 a source gave no facts
+└── ProbeSourceError            a source gave no facts
     ├── SourceMissingError      its tool, library or file is not on this machine
     ├── SourceRefusedError      it exists, but failed or hung
     │   └── SourceDeniedError   it may not be read
@@ -131,7 +131,8 @@ class NotConformingError(IngestError):
         faults = sum(not line.startswith("warning:") for line in lines)
         noun = "fault" if faults == 1 else "faults"
         super().__init__(
-            f"the description of {host} has {faults} {noun}; the old twin stays"
+            f"the description of {host} has {faults} {noun} and was not stored: "
+            "correct the values that the report names"
         )
 
 
@@ -142,11 +143,11 @@ class OtherMachineError(IngestError):
     status = 409
 
     def __init__(self, host: str, known: str, new: str, agree: str = "") -> None:
-        alike = f" (though its {agree} is the same)" if agree else ""
+        alike = f" (and the same {agree})" if agree else ""
         super().__init__(
-            f"{host} is known as a machine of {known}, this one has {new}{alike}: give "
-            "it another name, or replace it with --confirm (of `supertwin ingest` or "
-            "`supertwin add`)"
+            f"the twin {host} belongs to a machine with {known}, but this one has "
+            f"{new}{alike}: choose another name (--host; SUPERTWIN_HOST for the local "
+            "machine), or replace the twin with --confirm"
         )
 
 

@@ -18,6 +18,6 @@ def check_host(name: str) -> str:
     if len(name) <= _LONGEST_HOST and _HOST.fullmatch(name):
         return name
     raise HostNameError(
-        f"host name {name[:_LONGEST_HOST]!r} cannot be used: give it letters, digits, "
-        "'.', '-' and '_' only, at most 63 between two dots, such as node1.example.org"
+        f"{name[:_LONGEST_HOST]!r} is not a valid host name: use letters, digits, '-' "
+        "and '_', at most 63 between two dots, such as node1.example.org"
     )

@@ -64,7 +64,10 @@ def load_host(
     document = check_document(probe(check_host(settings.host), pcp_address, progress))
     known = read_twin(settings, settings.host)
     if known and known.metrics and not document.sources["pcp"].ok:
-        progress("PCP gave nothing, so the old twin stays, with its plan")
+        progress(
+            "PCP gave no metrics, so the stored twin and its plan stay: fix PCP, and "
+            "probe again with `supertwin ingest`"
+        )
         return
     load_document(settings, monitoring, document, progress)
 

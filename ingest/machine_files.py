@@ -19,7 +19,7 @@ from ingest.sources.files import read_file
 def hwloc_file(path: Path, host: str) -> ProbeDocument:
     """Read hwloc's XML as the document of a host with the given name.
 
-    Raises HostNameError, SourceError and ProbeDocumentError.
+    Raises HostNameError, ProbeSourceError and ProbeDocumentError.
     """
     check_host(host)
     try:
@@ -53,10 +53,13 @@ def probe_file(path: Path, host: str | None = None) -> ProbeDocument:
     try:
         document = json.loads(read_file(path))
     except (ValueError, RecursionError) as error:
-        raise ProbeDocumentError(f"{path} is not JSON: {error}") from error
+        raise ProbeDocumentError(
+            f"{path} is not valid JSON ({error}): create it with `supertwin probe "
+            "--out FILE`"
+        ) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ProbeDocumentError(
-            f"{path} is not a probe file: `supertwin probe --out FILE` writes them"
+            f"{path} is not a probe file: create one with `supertwin probe --out FILE`"
         )
     document |= {"host": check_host(host or str(document.get("host", "")))}
     return _check(path, document)
@@ -70,7 +73,7 @@ def doubts(document: ProbeDocument) -> list[str]:
         for name, outcome in document.sources.items()
         for gap in outcome.left_out
     ]
-    return [f"the file disagrees with itself on {line}" for line in found] + left_out
+    return [f"the file contradicts itself: {line}" for line in found] + left_out
 
 
 def _check(path: Path, document: dict[str, Any]) -> ProbeDocument:

@@ -49,12 +49,13 @@ def files_in(folder: Path) -> list[Path]:
         found = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
     except OSError as error:
         raise ProbeDocumentError(
-            f"{folder} cannot be read ({error.strerror}): give a folder of files"
+            f"{folder} cannot be read ({error.strerror}): give a readable folder of "
+            "machine files"
         ) from None
     files = [path for path in found if not path.is_dir()]
     if not files:
         raise ProbeDocumentError(
-            f"{folder} holds no files: give a folder of machine files"
+            f"{folder} contains no files: give a folder of machine files"
         )
     return files
 
@@ -77,7 +78,7 @@ def recognise(path: Path) -> MachineFile | None:
         return _file(path, kind, host)
     if path.suffix in _SUFFIXES:
         raise ProbeDocumentError(
-            f"{path} is not a file about a machine: give hwloc's XML, or JSON that "
+            f"{path} does not describe a machine: give hwloc's XML, or JSON that "
             "`supertwin probe --out` or the original SuperTwin wrote"
         )
     return None
@@ -90,7 +91,7 @@ def duplicate_reasons(files: Sequence[MachineFile]) -> dict[Path, str]:
         by_host.setdefault(file.host, []).append(file.path)
     return {
         path: (
-            f"{path} and {_other(path, paths).name} are both of {host}: keep one of "
+            f"{path} and {_other(path, paths).name} both describe {host}: keep one of "
             "them"
         )
         for host, paths in by_host.items()
@@ -117,7 +118,7 @@ def _json(path: Path) -> tuple[str, str]:
         content = orjson.loads(read_file(path))
     except ValueError as error:
         raise ProbeDocumentError(
-            f"{path} is not JSON: {error}: write or copy it again"
+            f"{path} is not valid JSON ({error}): create or copy it again"
         ) from None
     if not isinstance(content, dict):
         return "", ""

@@ -47,8 +47,8 @@ class NamedProcess:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name) or self.name != self.name.strip():
             raise ProcessNameError(
-                f"{self.name[:64]!r} is not a name for a process: begin with a letter, "
-                "continue with letters, digits, blanks, '.', '_', '+', '-', at most 64"
+                f"{self.name[:64]!r} is not a valid process name: use a letter, then "
+                "up to 63 letters, digits, spaces, '.', '_', '+' and '-'"
             )
         if self.text not in TEXTS:
             raise ProcessNameError(f"{self.text!r}: expected one of {', '.join(TEXTS)}")
@@ -118,8 +118,8 @@ def rebind(
     """Rebind each name after the end of its process; return the new state.
 
     If several processes match, take the one that started first, with the lowest number.
-    Raises SourceError, and EndpointError if the graph store is unreachable: nothing is
-    lost then, the next call does the work.
+    Raises ProbeSourceError, and EndpointError if the graph store is unreachable:
+    nothing is lost then, since the next call does the work.
     """
     result, running = [], None
     for one in named:
@@ -148,11 +148,12 @@ def _check(expression: str) -> None:
                 warnings.simplefilter("ignore", FutureWarning)
                 re.compile(expression)
             return
-        reason = f"it has {len(expression)} characters, of 1 to {_LONGEST}"
+        reason = f"{len(expression)} characters; 1 to {_LONGEST} are allowed"
     except (re.error, OverflowError, RecursionError) as error:
         reason = str(error)
     raise ProcessNameError(
-        f"{expression[:60]!r} is not a regular expression ({reason}): see Python's re"
+        f"{expression[:60]!r} is not a regular expression ({reason}): use the syntax "
+        "of Python's re module"
     )
 
 

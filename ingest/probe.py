@@ -42,7 +42,10 @@ Read = Callable[[], Any]
 def _read_pfm(machine: Machine) -> dict[str, Any]:
     if machine.is_here:
         return read_pfm()
-    raise SourceMissingError("libpfm4 finds the PMUs of the machine that it runs on")
+    raise SourceMissingError(
+        "libpfm4 only finds the PMUs of the machine that it runs on; those of a remote "
+        "machine follow from its processor model"
+    )
 
 
 # The slow ones first: all are submitted at once, but few run in parallel.
@@ -176,7 +179,7 @@ def _ask(name: str, read: Read, machine: Machine) -> tuple[SourceOutcome, Any]:
             # A defect in one source must not lose the facts of the others.
             _LOG.exception("source %s failed unexpectedly", name)
             why = _one_line(error)
-            reason = f"{name} failed unexpectedly ({why}): report this defect"
+            reason = f"{name} failed unexpectedly ({why}): report this bug"
             code = INTERNAL
     seconds = round(time.perf_counter() - begun, 4)
     left_out = [_there(gap, machine) for gap in gaps]

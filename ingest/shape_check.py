@@ -22,10 +22,10 @@ def first_fault(
 ) -> str:
     """Return the first fault of new triples in one line; empty if there is none.
 
-    The nodes that they refer to are already in the store and were validated before:
-    only their classes are read and their faults are not reported. Nor are faults of
-    nodes with IRIs that do not begin with ``of``. ``known`` maps nodes to classes that
-    need not be read; None if no shape asks for the class.
+    The nodes that they refer to are already in the store and were validated before, so
+    only their classes are read. Faults are reported only of the new nodes, and only if
+    their IRIs begin with ``of``. ``known`` maps nodes to classes that need not be read;
+    None if no shape asks for the class.
     """
     own = {subject for subject, _, _ in triples}
     classes = _classes(_named(triples) - own - known.keys(), twin)

@@ -40,4 +40,4 @@ def _end_counting(
     try:
         end(settings, host, store.twin, progress)
     except SuperTwinError as error:
-        progress(f"counting of PMU events on {host} could not be ended: {error}")
+        progress(f"PMU events may still be counted on {host}: {error}")

@@ -21,7 +21,7 @@ def monitoring(settings: Settings) -> Monitoring:
 
 
 def monitored(document: "ProbeDocument", progress: Progress) -> list[str]:
-    """The part of the monitor set that the host exposes; reports the other part.
+    """The part of the monitor set that the host exposes; reports the rest.
 
     Metrics of the bridge and of control groups are included if the host exposes them.
     """
@@ -29,7 +29,9 @@ def monitored(document: "ProbeDocument", progress: Progress) -> list[str]:
     monitor = load_monitor()
     absent = [name for name in monitor if not plan_names([name], exposed)]
     if exposed and absent:
-        progress(f"of the monitor set, not on this host: {', '.join(absent)}")
+        progress(
+            f"metrics of the monitor set that this host lacks: {', '.join(absent)}"
+        )
     return plan_names([*monitor, *(f"{name}*" for name in PREFIXES)], exposed)
 
 

@@ -1,8 +1,8 @@
 """The precedence rules of sources.
 
 Each rule lists the sources of a property in order of precedence. In general the kernel
-precedes tools that query it, and what reads a device directly precedes what reads the
-board's tables.
+precedes tools that query it, and a source that reads a device directly precedes one
+that reads the board's tables.
 """
 
 from collections.abc import Callable
@@ -143,7 +143,7 @@ RULES: tuple[Rule, ...] = (
         )
         for fact, (property_, same) in _BANK.items()
     ),
-    # Of a SCSI disk, the kernel sees 16 characters of the model and 4 of the firmware.
+    # The kernel sees 16 characters of a SCSI disk's model and 4 of its firmware.
     *(
         Rule(
             property_,

@@ -35,7 +35,7 @@ class GraphDiff:
 def difference(old: bytes, new: Iterable[Triple], node: URIRef) -> GraphDiff:
     """The difference between a state as N-Triples and a new one; `node` is the host.
 
-    Lines are compared as text first: of 40,000 triples only a few differ, and only
+    Lines are compared as text first: only a few of 40,000 triples differ, and only
     these are parsed. A store may write the same number differently, so the remaining
     triples are compared by value.
     """

@@ -96,15 +96,15 @@ def _by_host(states: TermRows) -> Mapping[str, list[_State]]:
 
 
 def _exists(host: str, states: Sequence[_State], at: datetime) -> bool:
-    """Whether a host was in the twin; raises NoSuchStateError if that is not known."""
+    """Whether a host was in the twin; raises NoSuchStateError if that is unknown."""
     before = [state for state in states if state.at <= at]
     if not before or (before[-1].until and before[-1].until <= at):
         return False
     for state in states[len(before) :]:
         if not state.revises:
             raise NoSuchStateError(
-                f"what {host} was before {state.at.isoformat()} is not known: its "
-                "history was lost, or begun again; ask for a later time"
+                f"the history of {host} before {state.at.isoformat()} is unknown, "
+                "since it was lost or started again: ask for a later time"
             )
     return True
 

@@ -78,8 +78,8 @@ def find_state(states: Sequence[HostState], host: str, text: str) -> HostState:
         at = moment(text)
     except ValueError:
         raise NoSuchStateError(
-            f"{text[:60]!r} is not a state, probe or time of {host}: its states are 1 "
-            f"to {states[-1].number}, times are written 2026-11-21T08:00"
+            f"{text[:60]!r} is not a state, probe or time of {host}: give a state from "
+            f"1 to {states[-1].number}, or a time such as 2026-11-21T08:00"
         ) from None
     before = [state for state in states if state.moment <= at]
     if not before:
@@ -98,7 +98,7 @@ def pair(
     with its predecessor. Raises NoSuchStateError.
     """
     if not states:
-        raise NoSuchStateError(f"nothing is recorded of {host}: probe it first")
+        raise NoSuchStateError(f"no state of {host} is recorded: probe it first")
     if first:
         one = find_state(states, host, first)
         other = find_state(states, host, last) if last else states[-1]
@@ -110,8 +110,8 @@ def pair(
         if older.number < state.number <= newer.number and not state.revises:
             raise NoSuchStateError(
                 f"states {older.number} and {newer.number} of {host} cannot be "
-                f"compared: what was before state {state.number} is not known; compare "
-                "later states"
+                f"compared, since the history before state {state.number} is unknown: "
+                f"compare states from {state.number} on"
             )
     return older, newer
 

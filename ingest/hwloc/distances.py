@@ -20,12 +20,13 @@ def find_distances(topology: Topology) -> list[dict[str, int]]:
         domains, values = _matrix(topology)
     except (ValueError, OverflowError):
         raise TopologyError(
-            "the NUMA distances of the hwloc XML are not numbers: export it again"
+            "the NUMA distances of the hwloc XML are not numbers: export it again with "
+            "`lstopo --of xml`"
         ) from None
     if len(values) != len(domains) ** 2:
         raise TopologyError(
-            f"the hwloc XML rates {len(values)} distances for {len(domains)} NUMA "
-            "domains: export it again"
+            f"the hwloc XML has {len(values)} distances for {len(domains)} NUMA "
+            "domains: export it again with `lstopo --of xml`"
         )
     pairs = [(a, b) for a in domains for b in domains]
     return [

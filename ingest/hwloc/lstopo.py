@@ -33,7 +33,7 @@ class Sketch:
 def sketch(xml: bytes) -> Sketch:
     """Draw a topology of hwloc 1, 2 or 3, with limits on time and size.
 
-    Raises TopologyError, and SourceError if lstopo is missing, fails or hangs. A
+    Raises TopologyError, and ProbeSourceError if lstopo is missing, fails or hangs. A
     topology that cannot be described is not drawn: lstopo might work on it until it
     times out.
     """

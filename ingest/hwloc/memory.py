@@ -111,7 +111,8 @@ def _domain(
 def _index(thing: HwlocObject) -> int:
     if thing.os_index is None:
         raise TopologyError(
-            f"a {thing.kind} of the hwloc XML has no os_index: export it again"
+            f"a {thing.kind} of the hwloc XML has no os_index: export it again with "
+            "`lstopo --of xml`"
         )
     return thing.os_index
 
@@ -150,5 +151,5 @@ def _value(text: str) -> int:
     except ValueError:
         raise TopologyError(
             f"a memory attribute of the hwloc XML is {text[:40]!r}, not a number: "
-            "export it again"
+            "export it again with `lstopo --of xml`"
         ) from None

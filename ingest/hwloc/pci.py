@@ -23,7 +23,7 @@ _TYPE = re.compile(
 )
 _BUSES = re.compile(r"[0-9a-f]{1,8}:\[[0-9a-f]{2}-[0-9a-f]{2}\]", re.I)
 _GIGA = 1_000_000_000
-# hwloc 3 uses a bit mask, since a device can have several kinds;
+# hwloc 3 uses a bit mask, since a device can have several kinds.
 _BITS = (
     "storage",
     "memory",

@@ -21,7 +21,7 @@ _CACHE_TYPES = {0: "unified", 1: "data", 2: "instruction"}
 
 
 def read_hwloc(machine: Machine = HERE) -> dict[str, Any]:
-    """Read the topology of a machine; raises SourceError."""
+    """Read the topology of a machine; raises ProbeSourceError."""
     return parse_hwloc(machine.tool("lstopo"))
 
 
@@ -70,7 +70,7 @@ def contradiction(facts: dict[str, Any]) -> str:
 def _refuse(finding: str) -> None:
     if finding:
         raise TopologyError(
-            f"in the hwloc XML {finding}: export it again with `lstopo --of xml`"
+            f"in the hwloc XML, {finding}: export it again with `lstopo --of xml`"
         )
 
 
@@ -85,9 +85,9 @@ def _overlap(name: str, things: list[dict[str, Any]], known: set[int]) -> str:
         kind = (thing.get("level"), thing.get("type"))
         claimed = {(*kind, cpu) for cpu in thing["threads"]}
         if not known.issuperset(thing["threads"]):
-            return f"one of the {name} holds a CPU that the machine does not"
+            return f"one of the {name} has a CPU that the machine does not have"
         if name != "numa" and seen & claimed:
-            return f"two of the {name} hold the same CPU {min(seen & claimed)[-1]}"
+            return f"two of the {name} have the same CPU {min(seen & claimed)[-1]}"
         seen |= claimed
     return ""
 
@@ -103,7 +103,7 @@ def _threads(topology: Topology) -> list[dict[str, Any]]:
     units = [_os_index(unit) for unit in topology.all_things("PU")]
     if not units:
         raise TopologyError(
-            "the hwloc XML holds no PU: export it again with `lstopo --of xml`"
+            "the hwloc XML contains no PU: export it again with `lstopo --of xml`"
         )
     _refuse(_repeated("PU", units))
     _refuse(_elsewhere(topology.all_things("PU")))
@@ -117,7 +117,7 @@ def _elsewhere(units: list[HwlocObject]) -> str:
     for unit in units:
         index = _os_index(unit)
         if unit.threads not in ([], [index]) or index >= MAX_CPUS:
-            return f"PU {index} has the CPU set of others"
+            return f"PU {index} has the CPU set of other PUs"
     return ""
 
 
@@ -132,14 +132,15 @@ def _outside(topology: Topology) -> str:
         if above.place not in held:
             held[above.place] = frozenset(above.threads)
         if above.threads and not held[above.place].issuperset(thing.threads):
-            return f"a {thing.kind} holds CPUs that its {above.kind} does not"
+            return f"a {thing.kind} has CPUs that its {above.kind} does not have"
     return ""
 
 
 def _os_index(thing: HwlocObject) -> int:
     if thing.os_index is None:
         raise TopologyError(
-            f"a {thing.kind} of the hwloc XML has no os_index: export it again"
+            f"a {thing.kind} of the hwloc XML has no os_index: export it again with "
+            "`lstopo --of xml`"
         )
     return thing.os_index
 
@@ -170,7 +171,8 @@ def _cache(thing: HwlocObject) -> dict[str, Any]:
     level = whole(thing, "depth")
     if level is None or kind not in _CACHE_TYPES:
         raise TopologyError(
-            "a cache of the hwloc XML has no known level and type: export it again"
+            "a cache of the hwloc XML has no known level and type: export it again "
+            "with `lstopo --of xml`"
         )
     return {
         "level": level,

@@ -25,7 +25,10 @@ def keep_xml(home: Path, host: str, xml: str | None) -> str:
         else:
             path.unlink(missing_ok=True)
     except (OSError, UnicodeEncodeError) as error:
-        return f"the topology is not kept at {path} ({error}): no drawing"
+        return (
+            f"the topology was not stored ({path}: {error}), so the host has no "
+            "drawing: fix this, and load the host again"
+        )
     return ""
 
 

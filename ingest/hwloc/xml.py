@@ -102,7 +102,7 @@ def parse_topology(xml: bytes) -> Topology:
         )
     machine = element.find("object")
     if machine is None:
-        raise TopologyError(f"the hwloc XML holds no machine: {_FIX}")
+        raise TopologyError(f"the hwloc XML contains no machine: {_FIX}")
     objects = list(_things(machine))
     return Topology(
         version=version,
@@ -134,7 +134,7 @@ def parse_xml(xml: bytes) -> Any:
         ) from None
     except (ParseError, ValueError, LookupError) as error:
         raise TopologyError(
-            f"the hwloc XML cannot be read or is cut short ({error}): {_FIX}"
+            f"the hwloc XML is damaged or truncated ({error}): {_FIX}"
         ) from None
 
 

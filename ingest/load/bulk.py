@@ -1,7 +1,7 @@
 """Load many machine files: several processes describe them, one process writes.
 
 Only work that does not depend on the order is done ahead: hosts that are new, add
-nothing to the catalogues and have no faults. All others are published one by one at
+nothing to the catalogues and have no faults. All others are published one by one in
 their turn, so the outcome is that of loading the files in order.
 """
 
@@ -100,7 +100,7 @@ def _prepare(file: MachineFile) -> PreparedFile:
     ready = PreparedFile(file)
     try:
         _describe(_JOB[0], ready)
-    except Exception as error:  # any file may come: a faulty one fails alone
+    except Exception as error:  # a faulty file fails alone
         ready.error = error
     return ready
 

@@ -64,7 +64,7 @@ def pack(
 def unknown_hosts(
     twin: Endpoint, history: Endpoint, iris: Iris, hosts: Collection[str]
 ) -> set[str]:
-    """The hosts about which neither dataset holds anything."""
+    """The hosts that neither dataset knows."""
     kinds = (iris.twin_graph, iris.plans_graph, iris.register_graph)
     graphs = {str(kind(host)): host for host in hosts for kind in kinds}
     past = {str(iris.history_graph(host)): host for host in hosts}

@@ -139,9 +139,8 @@ def _duplicate_warning(
     if judged.verdict is not SignMatch.SAME:
         return ""
     return (
-        f"warning: {host} is the machine that is known as {other} (the same "
-        f"{judged.agree[0]}): two twins of one machine, unless `supertwin remove` "
-        "ends one of them"
+        f"warning: {host} is the same machine as {other} (same {judged.agree[0]}): "
+        "remove one of the two twins with `supertwin remove`"
     )
 
 

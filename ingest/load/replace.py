@@ -1,6 +1,6 @@
 """Replace the stored twin of a host with a new description.
 
-Of 25,000 triples only a few differ. TDB2 copies each block of its six indexes that a
+Only a few of 25,000 triples differ. TDB2 copies each block of its six indexes that a
 write touches and frees no space before a compaction. So only the difference is written,
 provided that the twin is still the one used to compute it.
 """

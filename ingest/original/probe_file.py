@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ingest.errors import ProbeDocumentError
 from ingest.gaps import report_gap
 from ingest.original.tlbs import tlbs
 from ingest.original.topology import topology
@@ -66,9 +65,9 @@ def _object(content: bytes) -> dict[str, Any]:
     try:
         file = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ProbeDocumentError(f"it is not JSON: {error}") from None
+        raise malformed("the file", f"valid JSON ({error})") from None
     if not isinstance(file, dict) or not all(mark in file for mark in MARKS):
-        raise malformed("it", "an object with affinity, PMUs and metrics_avail")
+        raise malformed("the file", "an object with affinity, PMUs and metrics_avail")
     return file
 
 
@@ -125,7 +124,7 @@ def _disks(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if bytes_ := bytes_in(stated):
             yield {"name": name, "size": bytes_, "model": model}
         else:
-            expected = "a size, without which a disk is not described"
+            expected = "a size, so the disk is left out"
             report_gap(f"{place}.size ({model})", stated, expected)
 
 

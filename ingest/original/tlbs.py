@@ -18,7 +18,7 @@ _PLACE = "the file.cpu.tlb"
 def tlbs(listed: Any) -> list[TlbFacts]:
     """Facts in the form of parse_tlbs; unreadable entries are reported.
 
-    Raises DocumentError if it is not a list of objects.
+    Raises ProbeDocumentError if it is not a list of objects.
     """
     entries = [] if listed is None else listed
     is_list = isinstance(entries, list) and all(isinstance(e, dict) for e in entries)
@@ -31,7 +31,9 @@ def tlbs(listed: Any) -> list[TlbFacts]:
         if tlb is None:
             report_gap(_PLACE, _shown(entry), "a TLB as cpuid writes it")
         elif found.setdefault(key, tlb) != tlb:
-            report_gap(_PLACE, _shown(entry), "what the file said of that TLB before")
+            report_gap(
+                _PLACE, _shown(entry), "the same as in an earlier entry for this TLB"
+            )
     return list(found.values())
 
 

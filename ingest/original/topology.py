@@ -42,7 +42,7 @@ def topology(file: dict[str, Any]) -> dict[str, Any]:
         "distances": _distances(file),
     }
     if found := contradiction(facts):
-        raise ProbeDocumentError(f"in the file {found}: probe the machine again")
+        raise ProbeDocumentError(f"in the file, {found}: probe the machine again")
     return facts
 
 
@@ -106,7 +106,9 @@ def _distances(file: dict[str, Any]) -> list[dict[str, int]]:
         values = member(node, f"{_HERE}.numa[{start}]", "distances") or []
         numbers = [whole(v) for v in values] if isinstance(values, list) else [None]
         if numbers and (len(numbers) != len(domains) or None in numbers):
-            raise malformed(f"{_HERE}.numa[{start}].distances", "a number a domain")
+            raise malformed(
+                f"{_HERE}.numa[{start}].distances", "one number per NUMA domain"
+            )
         found += [
             {"from": start, "to": to, "value": value}
             for to, value in zip(domains, numbers, strict=False)

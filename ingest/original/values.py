@@ -17,7 +17,7 @@ _BYTES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _BITS = {"bit/s": 1, "Kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
 # How the original's tools wrote unknown values.
 _OPEN = (None, "", 0, "0", "no-link", "virtual")
-_FIX = "give a file of the original SuperTwin as its probing wrote it"
+_FIX = "use an unchanged probe file of the original SuperTwin"
 
 
 def malformed(place: str, expected: str) -> ProbeDocumentError:
@@ -108,7 +108,7 @@ def cpus(value: Any, place: str) -> list[int]:
     """CPU numbers in order, without duplicates; raises ProbeDocumentError."""
     good = isinstance(value, list) and all(map(_is_cpu, value))
     if not good or len(set(value)) != len(value):
-        raise malformed(place, "a list of different CPU numbers")
+        raise malformed(place, "a list of distinct CPU numbers")
     return sorted(value)
 
 

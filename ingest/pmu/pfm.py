@@ -153,7 +153,7 @@ def _flags(bits: int, default: int = 0) -> list[str]:
 def _unknown(name: str, known: Collection[str]) -> str:
     near = get_close_matches(name, known, n=3, cutoff=0.6)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"libpfm4 knows no PMU {name!r}: {hint}`supertwin catalogue pmus` lists them"
+    return f"libpfm4 knows no PMU {name!r}: {hint}`supertwin catalogue pmus` lists all"
 
 
 def _text(text: bytes | None) -> str:

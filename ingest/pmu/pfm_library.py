@@ -206,7 +206,9 @@ def _path(library: str) -> Path:
         path = Path(line.rpartition(" ")[2])
         if path.name.startswith(f"{stem}.so") and path.is_file():
             return path
-    raise SourceRefusedError(f"{library} is loaded, but its file cannot be found")
+    raise SourceRefusedError(
+        f"{library} is loaded, but its file was removed: restart SuperTwin"
+    )
 
 
 def _initialise(pfm: ctypes.CDLL, library: str) -> None:
@@ -214,7 +216,8 @@ def _initialise(pfm: ctypes.CDLL, library: str) -> None:
     if status != SUCCESS:
         reason = pfm.pfm_strerror(status).decode(errors="replace")
         raise SourceRefusedError(
-            f"{library} finds no PMU that it knows ({reason}): a newer libpfm4 may"
+            f"{library} supports no PMU of this machine ({reason}): install a newer "
+            "libpfm4"
         )
 
 

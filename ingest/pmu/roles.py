@@ -68,13 +68,15 @@ def formulas(folder: Path = FOLDER) -> dict[tuple[str, str], Formula]:
         for formula in _formulas(path, roles(folder)):
             key = formula.role, formula.model
             if key in found:
-                raise RoleError(f"{path}: {' of '.join(key)} is in another file too")
+                raise RoleError(
+                    f"{path}: {' of '.join(key)} is also in another file: remove one"
+                )
             found[key] = formula
     models = {model for _, model in found}
     for key in ((role, model) for role in roles(folder) for model in models):
         if key not in found:
             raise RoleError(
-                f"{folder}: {' of '.join(key)} has no formula and no reason"
+                f"{folder}: {' of '.join(key)} has no formula and no reason: add one"
             )
     return found
 
@@ -109,19 +111,20 @@ def _formula_files(folder: Path) -> list[Path]:
     found = sorted(folder.glob("*.yaml"))
     paths = [path for path in found if path.name not in (_DEFINITIONS, _KNOWN)]
     if not paths:
-        raise RoleError(f"{folder} holds no formulas: reinstall SuperTwin")
+        raise RoleError(f"{folder} contains no formulas: reinstall SuperTwin")
     return paths
 
 
 def _formulas(path: Path, known: dict[str, PmuRole]) -> Iterator[Formula]:
     entry = _read(path)
     if unknown := entry.keys() - _KEYS:
-        raise RoleError(f"{path}: no such key: {', '.join(sorted(unknown))}")
+        keys, known_keys = ", ".join(sorted(unknown)), ", ".join(sorted(_KEYS))
+        raise RoleError(f"{path}: unknown key {keys}: use {known_keys}")
     if (scope := entry.get("scope", "thread")) not in SCOPES:
-        raise RoleError(f"{path}: no such scope: {scope}; take {', '.join(SCOPES)}")
+        raise RoleError(f"{path}: unknown scope {scope}: use {', '.join(SCOPES)}")
     for role, text, terms, reason in _answers(entry):
         if role not in known:
-            raise RoleError(f"{path}: no such role: {role}")
+            raise RoleError(f"{path}: unknown role {role}: define it in {_DEFINITIONS}")
         for model in entry["models"]:
             source = entry["source"]
             yield Formula(role, model, scope, source, text, terms, reason)
@@ -145,5 +148,5 @@ def _read(path: Path) -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     found = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506
     if not isinstance(found, dict):
-        raise RoleError(f"{path} holds no mapping: reinstall SuperTwin")
+        raise RoleError(f"{path} contains no mapping: reinstall SuperTwin")
     return found

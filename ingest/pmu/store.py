@@ -26,7 +26,7 @@ def stored_models(twin: Endpoint) -> set[str]:
         f"""PREFIX st: <{ST}>
         SELECT ?name (COUNT(?event) AS ?events) (SAMPLE(?all) AS ?count) WHERE {{
           ?model a st:PmuModel ; st:pmuName ?name ; st:eventCount ?all .
-          # One that only a role names has no code.
+          # An event that only a role names has no code.
           ?event st:ofPmu ?model ; st:eventCode ?code .
           FILTER NOT EXISTS {{ ?event st:umaskOf ?whole }}
         }} GROUP BY ?name HAVING (BOUND(?name))"""

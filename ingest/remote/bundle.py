@@ -26,6 +26,8 @@ from ingest.remote.tar import TarEntry, read_entries
 from ingest.sources.files import read_value
 from ingest.sources.machine import Machine, ToolOutcome
 
+# The fix for any fault of a file; a failed login has another one.
+FIX = "collect the machine again"
 _MOST = MAX_TOTAL + 2 * MAX_OUTPUT
 _MOST_ENTRIES = 500_000
 _MOST_BANNER = 1 << 20
@@ -46,7 +48,7 @@ Read = Callable[[int], bytes]
 
 @dataclass(frozen=True)
 class MachineCopy:
-    """A machine's copy: made by root or not, unreadable files, and what cut it off."""
+    """A machine's copy: if root made it, unreadable files, and why it is incomplete."""
 
     machine: Machine
     as_root: bool = False
@@ -81,7 +83,7 @@ def host_in(path: Path) -> str:
                 if entry.name == f"root/{_SYSTEM['HostName']}":
                     return entry.content.decode(errors="replace").strip()
         except BundleError as error:
-            raise BundleError(f"{path}: {error}") from None
+            raise BundleError(f"{path}: {error}: {FIX}") from None
     return ""
 
 
@@ -139,7 +141,7 @@ def unpack(read: Read, folder: Path) -> MachineCopy:
         if error.errno in _OURS:
             raise
         raise BundleError(
-            f"the copy has a name that cannot be used ({error.strerror})"
+            f"the copy contains a name that is invalid here ({error.strerror})"
         ) from None
     return _copied(folder, texts)
 
@@ -150,7 +152,7 @@ def _unpack_entries(source: "_Source", folder: Path) -> dict[str, dict[str, Any]
     texts: dict[str, dict[str, Any]] = {}
     for number, entry in enumerate(read_entries(source.exactly)):
         if number > _MOST_ENTRIES:
-            raise BundleError(f"the copy has more than {_MOST_ENTRIES} entries")
+            raise BundleError(f"the copy contains more than {_MOST_ENTRIES} entries")
         if entry.name in (FIRST, LAST):
             texts[entry.name] = _json(entry)
         else:
@@ -158,7 +160,7 @@ def _unpack_entries(source: "_Source", folder: Path) -> dict[str, dict[str, Any]
         if entry.name == LAST:
             _create_links(links, folder / "root")
             return texts
-    raise BundleError("the copy is cut short: collect the machine again")
+    raise BundleError("the copy is truncated")
 
 
 class _Source:
@@ -177,7 +179,7 @@ class _Source:
         while len(self._held) < size:
             piece = self._read(max(1 << 16, size - len(self._held)))
             if not piece:
-                raise BundleError("the copy is cut short: collect the machine again")
+                raise BundleError("the copy is truncated")
             self._held += piece
         taken = bytes(self._held[:size])
         del self._held[:size]
@@ -202,7 +204,9 @@ def _unpack_entry(entry: TarEntry, folder: Path, links: list[tuple[Path, str]]) 
     parts = entry.name.split("/")
     inside = parts[0] in _FOLDERS and len(parts) > 1
     if not inside or {"", ".", ".."} & set(parts) or "\0" in entry.name:
-        raise BundleError(f"the copy has an entry {printable(entry.name)!r} outside it")
+        raise BundleError(
+            f"the copy contains an entry outside its folders: {printable(entry.name)!r}"
+        )
     path = folder / entry.name
     path.parent.mkdir(parents=True, exist_ok=True)
     if entry.kind == tarfile.SYMTYPE and parts[0] == "root":
@@ -214,7 +218,7 @@ def _unpack_entry(entry: TarEntry, folder: Path, links: list[tuple[Path, str]]) 
             file.write(entry.content)
     else:
         raise BundleError(
-            f"the copy has an entry {printable(entry.name)!r} that is not a file"
+            f"the copy contains an entry that is not a file: {printable(entry.name)!r}"
         )
 
 
@@ -228,7 +232,9 @@ def _create_links(links: list[tuple[Path, str]], root: Path) -> None:
         out = target.startswith("/") or os.path.commonpath([real, end]) != real
         if out or _loops(path):
             shown = printable(str(path.relative_to(root)))
-            raise BundleError(f"the copy has a link {shown!r} that leads out of it")
+            raise BundleError(
+                f"the copy contains a link that leads out of it: {shown!r}"
+            )
 
 
 def _loops(path: Path) -> bool:
@@ -245,7 +251,7 @@ def _json(entry: TarEntry) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise BundleError(f"the copy's {entry.name} cannot be read")
+        raise BundleError(f"{entry.name} in the copy cannot be read")
     return found
 
 

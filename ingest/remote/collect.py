@@ -277,7 +277,7 @@ class TarCopy:
             elif stat.S_ISREG(mode) and mode & 0o444:
                 self._add(real, tarfile.REGTYPE, _content(real))
         except OSError as error:
-            # With other errors the kernel says that there is no value.
+            # Other errors mean that there is no value.
             if error.errno in (errno.EACCES, errno.EPERM):
                 self.unread.append(real)
 
@@ -309,9 +309,9 @@ class TarCopy:
     ) -> None:
         self._left -= len(content) + 1024
         if self._left < 0:
-            self.cut = f"more than {MAX_TOTAL >> 20} MiB of files"
+            self.cut = f"it has more than {MAX_TOTAL >> 20} MiB of files"
         elif time.monotonic() > self._until:
-            self.cut = f"more than {SECONDS} s"
+            self.cut = f"it took more than {SECONDS} s; try again when idle"
         else:
             add(self._tar, f"root{path}", content, kind, link)
 
@@ -384,7 +384,8 @@ class ToolRun(threading.Thread):
             )
         if self._tool.needs_root and os.geteuid() != 0:
             return (
-                f"{name} needs root: probe as root, or let sudo ask no password there"
+                f"{name} needs root: probe as root, or allow sudo there without a "
+                "password"
             )
         return None
 
@@ -393,7 +394,10 @@ class ToolRun(threading.Thread):
         try:
             self._process = process = _start(self._argv)
         except OSError as error:
-            return f"{self._argv[0]} cannot be run there ({error.strerror})"
+            return (
+                f"{self._argv[0]} cannot be run there ({error.strerror}): apt-get "
+                f"install --reinstall {tool.package}"
+            )
         if self._over:
             self.kill()
         complaints: list[bytes] = []
@@ -412,18 +416,20 @@ class ToolRun(threading.Thread):
         return self._verdict(status, b"".join(complaints))
 
     def _verdict(self, status: int, complaints: bytes) -> str | None:
-        name = self._argv[0]
+        name, by_hand = self._argv[0], f"run `{' '.join(self._argv)}` there by hand"
         self.outcome["status"] = status
         if len(self.output) > MAX_OUTPUT:
             self.output = b""
-            return f"{name} printed more than {MAX_OUTPUT >> 20} MiB there"
+            return f"{name} printed more than {MAX_OUTPUT >> 20} MiB there: {by_hand}"
         if status == -signal.SIGKILL:
-            return f"{name} gave no answer within {self._tool.timeout:g} s there"
+            limit = f"{self._tool.timeout:g} s"
+            return f"{name} did not finish within {limit} there: {by_hand}"
         if not status or self._tool.any_status:
             return None
         lines = complaints.decode("utf-8", "replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f"{name} failed there with status {status} ({last[:200]})"
+        why = f" ({last[:200]})" if last else ""
+        return f"{name} failed there with status {status}{why}: {by_hand}"
 
 
 def _start(argv: tuple[str, ...]) -> subprocess.Popen[bytes]:
@@ -512,7 +518,10 @@ def _tar(file: Any) -> tarfile.TarFile:
 def main() -> int:
     """Write the copy to standard output."""
     if sys.stdout.isatty():
-        print("collect: give standard output a file: collect.py > machine.tar")
+        print(
+            "collect: standard output is a terminal: redirect it to a file, as in "
+            "`collect.py > machine.tar`"
+        )
         return 2
     # Only the copy may go to standard output.
     out = os.dup(1)

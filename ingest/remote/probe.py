@@ -23,7 +23,7 @@ from ingest.errors import (
 from ingest.host_name import check_host
 from ingest.probe import probe
 from ingest.remote import collect
-from ingest.remote.bundle import MachineCopy, unpacked
+from ingest.remote.bundle import FIX, MachineCopy, unpacked
 from ingest.remote.ssh import Command, Connection, connected
 from ingest.sources.files import read_value
 
@@ -97,7 +97,7 @@ def probe_copy(
                 tell = progress or (lambda line: None)
                 return _probe(copied, host, None, str(path), tell)
         except BundleError as error:
-            raise BundleError(f"{path}: {error}") from None
+            raise BundleError(f"{path}: {error}: {FIX}") from None
 
 
 @contextmanager
@@ -154,8 +154,8 @@ def _gaps(copied: MachineCopy) -> Iterator[str]:
         more = len(kinds) - _SHOWN
         files = ", ".join(kinds[:_SHOWN]) + (f" and {more} more" * (more > 0))
         yield (
-            f"without root, {files} could not be read: log in as root, or let sudo "
-            "ask no password there"
+            f"without root, {files} could not be read: log in as root, or allow sudo "
+            "there without a password"
         )
     if copied.cut:
         yield f"the copy is incomplete: {copied.cut}"

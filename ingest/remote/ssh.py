@@ -52,7 +52,8 @@ class RemoteOutput:
             selector.register(self._pipe, selectors.EVENT_READ)
             if not selector.select(max(0.0, self._until - time.monotonic())):
                 raise ConnectionLostError(
-                    f"{self._name} did not finish in time: try again when it is idle"
+                    f"the command on {self._name} did not finish in time: try again "
+                    "when that host is idle"
                 )
         piece = os.read(self._pipe.fileno(), most)
         self.size += len(piece)
@@ -84,7 +85,7 @@ class Connection:
         """Whether the login still holds."""
         if self._master is None:
             return False
-        # The end of a command may come just before the end of the login.
+        # A command may end just before the login does.
         with suppress(subprocess.TimeoutExpired):
             self._master.process.wait(0.5)
         return self._master.process.poll() is None

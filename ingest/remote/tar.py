@@ -49,7 +49,7 @@ def read_entries(exactly: Callable[[int], bytes]) -> Iterator[TarEntry]:
         link = long.pop("link", info.linkname)
         if info.type not in _KINDS:
             raise BundleError(
-                "the copy has an entry that is not a file, folder or link"
+                "the copy contains an entry that is not a file, folder or link"
             )
         content = _content(exactly, info.size, MAX_OUTPUT)
         yield TarEntry(name, _KINDS[info.type], content, link)
@@ -59,10 +59,12 @@ def _header(block: bytes) -> tarfile.TarInfo:
     try:
         return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
     except (tarfile.TarError, ValueError):
-        raise BundleError("the copy is damaged: collect the machine again") from None
+        raise BundleError("the copy is damaged") from None
 
 
 def _content(exactly: Callable[[int], bytes], size: int, most: int) -> bytes:
     if not 0 <= size <= most:
-        raise BundleError(f"the copy has an entry of {size} bytes, {most} are allowed")
+        raise BundleError(
+            f"the copy contains an entry of {size} bytes; {most} are allowed"
+        )
     return exactly(-(-size // _BLOCK) * _BLOCK)[:size]

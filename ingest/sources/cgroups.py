@@ -21,11 +21,12 @@ _MOST_FOLDERS = 2000
 
 
 def read_cgroups(machine: Machine = HERE) -> dict[str, Any]:
-    """Read the mounted hierarchies and their layout; raises SourceError."""
+    """Read the mounted hierarchies and their layout; raises ProbeSourceError."""
     found = parse_mounts(read_text(machine.root / _MOUNTS))
     if not found:
         raise SourceMissingError(
-            "no cgroup hierarchy is mounted: mount -t cgroup2 none /sys/fs/cgroup"
+            "no cgroup hierarchy is mounted: mount one with `mount -t cgroup2 none "
+            "/sys/fs/cgroup`"
         )
     for hierarchy in found:
         folder = machine.root / hierarchy["path"].lstrip("/")

@@ -16,7 +16,7 @@ _CONTROLS = {"on", "off", "forceoff", "notsupported", "notimplemented"}
 
 
 def read_cpu_state(machine: Machine = HERE) -> dict[str, Any]:
-    """Read CPU lists by state, SMT and frequency scaling; raises SourceError."""
+    """Read CPU lists by state, SMT and frequency scaling; raises ProbeSourceError."""
     folder = machine.root / _CPUS
     if not folder.is_dir():
         raise SourceMissingError(f"{folder} does not exist: mount sysfs at /sys")
@@ -39,7 +39,8 @@ def _smt(folder: Path) -> dict[str, Any] | None:
         return None
     if control is not None and control not in _CONTROLS and not control.isdigit():
         raise MalformedSourceError(
-            f"{folder / 'control'} says {control[:40]!r}, which no kernel does"
+            f"{folder / 'control'} has an unknown value, {control[:40]!r}: report this "
+            "bug with the version of the kernel"
         )
     return {"active": bool(active) if active is not None else None, "control": control}
 

@@ -71,7 +71,8 @@ def read_board(machine: Machine = HERE) -> dict[str, dict[str, str]]:
     if not folder.is_dir():
         raise SourceMissingError(
             f"{folder} does not exist: this kernel shows no DMI tables, as in most "
-            "virtual machines and on Arm boards with a device tree; nothing to do there"
+            "virtual machines and on Arm boards with a device tree; nothing to fix "
+            "there"
         )
     return parse_board(lambda name: read_value(folder / name))
 

@@ -33,7 +33,7 @@ _MARKS = re.compile(r"^(no ?dimm|not ?installed|no ?module.*|unknown|[-_. ]*)$",
 
 
 def read_memory_banks(machine: Machine = HERE) -> list[dict[str, Any]]:
-    """Read every memory slot of the board; raises SourceError."""
+    """Read every memory slot of the board; raises ProbeSourceError."""
     try:
         return parse_memory_banks(machine.tool("dmidecode"))
     except SourceRefusedError as error:
@@ -56,12 +56,13 @@ def parse_memory_banks(output: bytes) -> list[dict[str, Any]]:
         return slots
     if "SMBIOS" in text and "present" in text:
         raise SourceMissingError(
-            "the firmware's tables name no memory slot, as in some virtual machines"
+            "the firmware's tables list no memory slot, as in some virtual machines; "
+            "nothing to fix there"
         )
     if "dmidecode" in text:
         raise SourceMissingError(_NO_TABLES)
     raise MalformedSourceError(
-        "dmidecode printed nothing that can be read: run `dmidecode -t 17` by hand"
+        "dmidecode printed no tables: run `dmidecode -t 17` by hand"
     )
 
 

@@ -33,14 +33,17 @@ def read_file(path: Path, limit: int = MAX_FILE) -> bytes:
     except (FileNotFoundError, NotADirectoryError):
         raise SourceMissingError(f"{path} does not exist: check the path") from None
     except PermissionError:
-        raise SourceDeniedError(f"{path} may not be read: run as root") from None
+        raise SourceDeniedError(
+            f"{path} cannot be read (permission denied): run as root, or change its "
+            "permissions"
+        ) from None
     except OSError as error:
         raise SourceRefusedError(
-            f"{path} cannot be read ({error.strerror}): check that it is a file"
+            f"{path} cannot be read ({error.strerror}): check that it is a regular file"
         ) from None
     if max(stated, len(content)) > limit:
         raise MalformedSourceError(
-            f"{path} is larger than {limit} bytes: give a file of that size at most"
+            f"{path} is larger than the limit of {limit} bytes: use a smaller file"
         )
     return content
 
@@ -103,5 +106,7 @@ def parse_cpulist(text: str) -> list[int]:
             range(read_whole(low), read_whole(high or low) + 1) for low, _, high in ends
         ]
     except ValueError:
-        raise MalformedSourceError(f"{text[:80]!r} is not a list of CPUs") from None
+        raise MalformedSourceError(
+            f"{text[:80]!r} is not a list of CPUs such as 0-3,8"
+        ) from None
     return sorted({cpu for cpus in ranges for cpu in cpus})

@@ -21,7 +21,10 @@ _HIDDEN = "***"
 
 
 def read_kernel_options(machine: Machine = HERE) -> list[str]:
-    """Read the options of the kernel's command line, in order; raises SourceError."""
+    """Read the options of the kernel's command line, in order.
+
+    Raises ProbeSourceError.
+    """
     return parse_kernel_options(read_text(machine.root / _CMDLINE))
 
 

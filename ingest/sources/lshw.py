@@ -20,7 +20,7 @@ Node = dict[str, Any]
 
 
 def read_lshw(machine: Machine = HERE) -> dict[str, Any]:
-    """Run lshw and parse its output; raises SourceError."""
+    """Run lshw and parse its output; raises ProbeSourceError."""
     return parse_lshw(machine.tool("lshw"))
 
 

@@ -81,7 +81,9 @@ class Machine:
     def _printed(self, key: str) -> bytes:
         outcome = (self.outcomes or {}).get(key)
         if self.tools is None or outcome is None:
-            raise SourceMissingError(f"{key} was not asked: collect the machine again")
+            raise SourceMissingError(
+                f"{key} was not run when the machine was collected: collect it again"
+            )
         if outcome.is_missing:
             raise SourceMissingError(outcome.reason)
         if outcome.reason:

@@ -27,7 +27,10 @@ _KIB = 1024
 
 
 def read_memory_setup(machine: Machine = HERE) -> dict[str, Any]:
-    """Read NUMA domains, huge pages and swap; sizes in bytes. Raises SourceError."""
+    """Read NUMA domains, huge pages and swap; sizes in bytes.
+
+    Raises ProbeSourceError.
+    """
     root = machine.root
     meminfo = read_text(root / "proc/meminfo")
     default = _DEFAULT.search(meminfo)
@@ -62,7 +65,8 @@ def parse_swaps(text: str) -> list[dict[str, Any]]:
             )
         except ValueError:
             raise MalformedSourceError(
-                f"/proc/swaps has an invalid line: {line[:60]!r}"
+                f"/proc/swaps has an invalid line, {line[:60]!r}: check that proc is "
+                "mounted at /proc"
             ) from None
     return areas
 

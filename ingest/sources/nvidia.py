@@ -35,7 +35,7 @@ _WATTS = {"mW": 0.001, "W": 1.0}
 
 
 def read_gpus(machine: Machine = HERE) -> dict[str, Any]:
-    """Read NVIDIA's driver and GPUs; raises SourceError.
+    """Read NVIDIA's driver and GPUs; raises ProbeSourceError.
 
     If the tool is missing, there are no GPUs, unless a PCI device is NVIDIA's.
     """
@@ -58,7 +58,8 @@ def parse_gpus(output: bytes) -> dict[str, Any]:
     gpus = [_gpu(place, node) for place, node in enumerate(root.iter("gpu"))]
     if not gpus:
         raise SourceMissingError(
-            "nvidia-smi lists no GPU: look with `nvidia-smi -L` whether it sees one"
+            "nvidia-smi lists no GPU: check with `nvidia-smi -L` whether the driver "
+            "finds one"
         )
     return {
         "driver": _text(root, "driver_version"),

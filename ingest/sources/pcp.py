@@ -82,12 +82,12 @@ def read_pcp(
 ) -> dict[str, Any]:
     """Read the metrics of a machine's PMCD; without an address, of the local one.
 
-    Reads all metrics, or only those in ``names``. Raises SourceError.
+    Reads all metrics, or only those in ``names``. Raises ProbeSourceError.
     """
     if address is None and not machine.is_here:
         raise SourceMissingError(
-            "no PMCD was reached there: start pmcd on it, let its sshd forward "
-            "sockets, and probe it over ssh"
+            "no PMCD of that machine was reached: start pmcd there, set "
+            "`AllowStreamLocalForwarding yes` in its sshd_config, and probe it over ssh"
         )
     address = address or LOCAL
     try:
@@ -101,7 +101,7 @@ def read_pcp(
             return parse_pcp(_ask(contexts, address, names))
     except PmError as error:
         raise _source_error(error)(
-            f"the PMCD at {address} broke off ({error}): look into its pmcd.log"
+            f"the PMCD at {address} stopped answering ({error}): see its pmcd.log"
         ) from None
 
 
@@ -113,7 +113,7 @@ def _connect(address: str) -> Context:
     except PmError as error:
         raise _source_error(error)(
             f"no PMCD answers at {address} ({error}): start it with "
-            "`systemctl start pmcd`, or give another address"
+            "`systemctl start pmcd`, or set another address (SUPERTWIN_PMCD)"
         ) from None
 
 

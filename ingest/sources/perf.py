@@ -19,7 +19,8 @@ def read_event_sources(machine: Machine = HERE) -> list[str]:
     folder = machine.root / _DEVICES
     if not folder.is_dir():
         raise SourceMissingError(
-            f"{folder} does not exist: this kernel was built without perf_event"
+            f"{folder} does not exist: this kernel was built without perf_event; use "
+            "one with CONFIG_PERF_EVENTS"
         )
     return sorted(path.name for path in folder.iterdir())
 
@@ -66,7 +67,7 @@ def read_paranoid(machine: Machine = HERE) -> int:
     except (OSError, ValueError):
         raise SourceMissingError(
             f"{machine.root / _PARANOID} cannot be read: this kernel was built "
-            "without perf_event"
+            "without perf_event; use one with CONFIG_PERF_EVENTS"
         ) from None
 
 

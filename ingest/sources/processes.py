@@ -143,7 +143,10 @@ def parse_stat(text: str) -> tuple[str, list[str]]:
     head, _, rest = text.rpartition(")")
     fields = rest.split()
     if len(fields) <= _POLICY or "(" not in head:
-        raise MalformedSourceError("/proc/PID/stat has another form: is /proc mounted?")
+        raise MalformedSourceError(
+            "/proc/PID/stat has an unexpected format: check that proc is mounted at "
+            "/proc"
+        )
     return head.partition("(")[2], fields
 
 
@@ -205,7 +208,7 @@ def _task(folder: Path, tid: int) -> ProcessThread | None:
 def _boot(proc: Path) -> str:
     boot = read_value(proc / "sys/kernel/random/boot_id")
     if boot is None:
-        raise SourceMissingError(f"{proc} shows no boot id: mount proc at /proc")
+        raise SourceMissingError(f"{proc} has no boot id: mount proc at /proc")
     return boot
 
 
@@ -232,7 +235,9 @@ def _numbers(folder: Path) -> list[int]:
 def _started(proc: Path, ticks: int) -> datetime:
     booted = re.search(r"^btime ([0-9]+)$", (proc / "stat").read_text(), re.MULTILINE)
     if booted is None:
-        raise MalformedSourceError("/proc/stat has no btime: is /proc mounted?")
+        raise MalformedSourceError(
+            "/proc/stat has no btime: check that proc is mounted at /proc"
+        )
     seconds = int(booted[1]) + ticks / os.sysconf("SC_CLK_TCK")
     return datetime.fromtimestamp(seconds, UTC)
 

@@ -26,7 +26,7 @@ _CPU_KEYS = {
 
 
 def read_os(machine: Machine = HERE) -> dict[str, Any]:
-    """Read the operating system; ``memory`` in bytes. Raises SourceError."""
+    """Read the operating system; ``memory`` in bytes. Raises ProbeSourceError."""
     root = machine.root
     kernel = root / "proc/sys/kernel"
     machine_id = read_value(root / "etc/machine-id") or ""
@@ -42,7 +42,7 @@ def read_os(machine: Machine = HERE) -> dict[str, Any]:
 
 
 def read_cpu(machine: Machine = HERE) -> dict[str, Any]:
-    """Read the CPU model of each socket; raises SourceError."""
+    """Read the CPU model of each socket; raises ProbeSourceError."""
     text = read_text(machine.root / "proc/cpuinfo")
     return parse_cpuinfo(text, partial(_package, machine.root))
 
@@ -70,7 +70,9 @@ def parse_meminfo(text: str) -> int:
     """The total of /proc/meminfo in bytes; raises MalformedSourceError."""
     total = re.search(r"^MemTotal:\s+([0-9]+) kB$", text, re.MULTILINE)
     if total is None:
-        raise MalformedSourceError("/proc/meminfo has no MemTotal: is /proc mounted?")
+        raise MalformedSourceError(
+            "/proc/meminfo has no MemTotal: check that proc is mounted at /proc"
+        )
     return int(total[1]) * 1024
 
 
@@ -91,7 +93,9 @@ def parse_cpuinfo(
             socket = values.get("physical id") or package(cpu) or "0"
             sockets.setdefault(socket, []).append(values)
     if not sockets:
-        raise MalformedSourceError("/proc/cpuinfo names no CPU: is /proc mounted?")
+        raise MalformedSourceError(
+            "/proc/cpuinfo lists no CPU: check that proc is mounted at /proc"
+        )
     return {"sockets": {name: _socket(threads) for name, threads in sockets.items()}}
 
 
@@ -135,7 +139,7 @@ def _report_parts(threads: list[dict[str, str]]) -> None:
     parts = sorted({thread["CPU part"] for thread in threads if "CPU part" in thread})
     if parts and "model name" not in threads[0]:
         report_gap(
-            "CPU part in /proc/cpuinfo", parts[0], "a name: Arm has numbers only"
+            "CPU part in /proc/cpuinfo", parts[0], "a name: Arm only has numbers"
         )
     for part in parts:
         if part != threads[0].get("CPU part"):

@@ -44,7 +44,11 @@ def read_smart(machine: Machine = HERE) -> list[dict[str, Any]]:
             refused.append(error)
     if found:
         return found
-    raise refused[0] if refused else SourceMissingError("no disk has SMART data")
+    if refused:
+        raise refused[0]
+    raise SourceMissingError(
+        "no disk has SMART data, as in most virtual machines; nothing to fix there"
+    )
 
 
 def parse_smart(output: bytes) -> dict[str, Any]:
@@ -64,7 +68,10 @@ def parse_smart(output: bytes) -> dict[str, Any]:
             "smartctl's JSON is not a report of a disk: run `smartctl -j -a` by hand"
         )
     if not isinstance(document.get("device"), dict) or not _models(document):
-        raise SourceRefusedError(f"smartctl could not ask the disk: {_why(document)}")
+        raise SourceRefusedError(
+            f"smartctl could not query the disk ({_why(document)}): run `smartctl -a` "
+            "by hand"
+        )
     return _facts(document)
 
 
@@ -133,7 +140,7 @@ def _why(document: Node) -> str:
     for message in messages if isinstance(messages, list) else []:
         if isinstance(message, dict) and (text := _text(message, "string")):
             return " ".join(text.split())[:200]
-    return "it gives no reason; run `smartctl -a` by hand"
+    return "it gives no reason"
 
 
 def _get(node: Any, *path: str) -> Any:

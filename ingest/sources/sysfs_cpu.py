@@ -32,8 +32,8 @@ def read_clocks(machine: Machine = HERE) -> dict[str, Any]:
     }
     if not found:
         raise SourceMissingError(
-            f"{machine.root / _CPUS}/cpu*/cpufreq does not exist: this kernel sets no "
-            "clocks, as in most virtual machines; nothing to fix there"
+            f"{machine.root / _CPUS}/cpu*/cpufreq does not exist: this kernel does not "
+            "set clocks, as in most virtual machines; nothing to fix there"
         )
     return found
 
@@ -52,7 +52,8 @@ def read_cache_sets(machine: Machine = HERE) -> list[dict[str, Any]]:
     caches = {_cache_key(cache): cache for cache in map(_cache, folders) if cache}
     if not caches:
         raise SourceMissingError(
-            f"{cpus}/cpu*/cache does not exist: this kernel shows no caches"
+            f"{cpus}/cpu*/cache does not exist: this kernel does not show caches, as "
+            "in some virtual machines; nothing to fix there"
         )
     return list(caches.values())
 
@@ -67,7 +68,8 @@ def read_numa_distances(machine: Machine = HERE) -> list[dict[str, int]]:
     }
     if not rows:
         raise SourceMissingError(
-            f"{nodes}/node*/distance does not exist: this kernel knows no NUMA"
+            f"{nodes}/node*/distance does not exist: this kernel was built without "
+            "CONFIG_NUMA, which only machines with several memories need"
         )
     return parse_numa_distances(rows)
 
@@ -90,7 +92,7 @@ def parse_numa_distances(rows: dict[int, str]) -> list[dict[str, int]]:
         except ValueError:
             raise MalformedSourceError(
                 f"the distances of NUMA domain {domain} ({rows[domain][:60]!r}) are "
-                f"not {len(domains)} numbers: look into /sys/devices/system/node"
+                f"not {len(domains)} numbers: check /sys/devices/system/node"
             ) from None
     return pairs
 

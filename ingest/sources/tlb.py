@@ -71,8 +71,11 @@ def read_tlbs(machine: Machine = HERE) -> CoreTlbFacts:
 
 def _no_source(architecture: str | None) -> str:
     if architecture in (None, "x86_64"):
-        return "no TLB is known: apt-get install cpuid"
-    return f"no TLB is known: {architecture} has no CPUID, which x86-64 names them by"
+        return "no source describes the TLBs: apt-get install cpuid"
+    return (
+        f"no source describes the TLBs: {architecture} has no CPUID instruction; "
+        "nothing to fix there"
+    )
 
 
 def parse_tlbs(output: bytes) -> CoreTlbFacts:

@@ -104,7 +104,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _too_slow(name: str, timeout: float) -> SourceRefusedError:
-    problem = f"{name} gave no answer within {timeout:g} s"
+    problem = f"{name} did not finish within {timeout:g} s"
     return SourceRefusedError(problem, "run it by hand to see why")
 
 

@@ -1,7 +1,7 @@
 """The time without counting between an earlier bridge process and this one.
 
-No account has the points that were due then. An absence says at least from when to
-when, and about how many points.
+No account has the points that were due then. An absence records at least its start, its
+end and an estimate of the number of points.
 """
 
 import logging
@@ -38,7 +38,7 @@ class Absence(NamedTuple):
 
 
 class AbsenceTracker:
-    """Saves until when points were counted, and how many a second.
+    """Saves until when points were counted, and the number of points per second.
 
     ``absence`` is what the file says at the start, None if there was none.
     """
@@ -67,7 +67,9 @@ def _absence(path: Path, now: float) -> Absence | None:
         pass
     except (OSError, ValueError) as error:
         _LOG.warning(
-            "%s is not an account (%s): the time before is unknown", path, error
+            "%s is not an account (%s): gaps before this start are not counted",
+            path,
+            error,
         )
     return None
 

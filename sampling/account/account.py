@@ -37,7 +37,7 @@ class Account:
 
     @contextmanager
     def moment(self) -> Iterator[None]:
-        """Stop other counting meanwhile, so that related counts change together.
+        """Block all other counting, so that related counts change together.
 
         Points enter and leave the log inside this block, so the sum holds at any time.
         """

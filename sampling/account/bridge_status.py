@@ -95,7 +95,7 @@ class BridgeStatus:
 def read_bridge(state: Path, host: str) -> BridgeStatus:
     """What the bridge of a state folder says about a host.
 
-    Any fault of its files is given as the bridge's reason.
+    A fault of its files becomes the bridge's reason.
     """
     process = _read(state / _STATUS)
     hosts = process.status.get("hosts")
@@ -115,13 +115,16 @@ def _read(path: Path) -> BridgeStatus:
         age = round(time.time() - path.stat().st_mtime, 3)
         status = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        return BridgeStatus({}, "it never wrote its status; `make up` starts it")
+        return BridgeStatus({}, "it never wrote its status: start it with `make up`")
     except (OSError, ValueError, RecursionError) as error:
         return BridgeStatus({}, f"{path} cannot be read: {error}")
     if not isinstance(status, dict):
-        return BridgeStatus({}, f"{path} holds no status")
+        return BridgeStatus(
+            {}, f"{path} contains no status; a running bridge writes it every second"
+        )
     if age > FRESH_S:
-        return BridgeStatus(status, f"it last wrote its status {age:.0f} s ago", age)
+        reason = f"it last wrote its status {age:.0f} s ago: see log/bridge.log"
+        return BridgeStatus(status, reason, age)
     return BridgeStatus(status, age=age)
 
 
@@ -152,7 +155,10 @@ def _not_sampled(status: dict[str, Any], host: str) -> str:
     known = [repr(name) for name in status["hosts"]]
     more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     names = ", ".join(known[:_SHOWN]) + more
-    return f"the bridge here samples {names or 'no host'}, and not {host!r}"
+    return (
+        f"the bridge here samples {names or 'no host'}, but not {host!r}: see "
+        "`supertwin status`"
+    )
 
 
 def _reason(part: Any, flag: str, otherwise: str) -> str:

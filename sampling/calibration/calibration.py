@@ -103,7 +103,9 @@ async def _calibrate(
         series = count_series(settings)
     points = status["written"]
     if not points or not series:
-        raise CalibrationError("the bridge wrote nothing: is the disk full?")
+        raise CalibrationError(
+            "the bridge wrote no points: check that the disk is not full"
+        )
     return CostModel(
         settings.host,
         datetime.now(UTC).isoformat(timespec="seconds"),
@@ -123,7 +125,8 @@ def _check_quiet(run: CalibrationRun, most_others: float) -> None:
     if run.others > most_others:
         raise BusyError(
             f"the machine got busy: other work took {run.others:.0f} % of a core in "
-            f"{run.title!r}, the limit is {figures(most_others)} %"
+            f"{run.title!r}, the limit is {figures(most_others)} %: calibrate when it "
+            "is idle"
         )
 
 

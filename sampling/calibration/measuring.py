@@ -81,7 +81,8 @@ class CalibrationStack:
             with contextlib.suppress(OSError, KeyError):
                 return await self._measured(run)
         raise CalibrationError(
-            f"a part ended again and again while {run.title!r} was measured: try again"
+            f"a process of the stack ended {_TRIES} times while {run.title!r} was "
+            "measured: try again"
         )
 
     async def _measured(self, run: SamplingRun) -> CalibrationRun:
@@ -125,7 +126,8 @@ class CalibrationStack:
         while not self._read_since(written):
             if time.monotonic() > deadline:
                 raise CalibrationError(
-                    f"the bridge does not take up {run.title!r}: see its log"
+                    f"the bridge did not start {run.title!r} within "
+                    f"{_CHANGE_WITHIN:g} s: calibrate when the machine is less busy"
                 )
             await asyncio.sleep(_LOOK)
 

@@ -27,7 +27,7 @@ class BusyError(CalibrationError):
 
 
 class ModelError(CostError):
-    """A file holds no readable calibration."""
+    """A file is not a readable calibration."""
 
     code = "bad-cost-model"
     exit_code = USER_CAN_FIX

@@ -28,7 +28,7 @@ def pcp_version(address: str) -> str:
             return context.version() or ""
     except pmapi.PmapiError as error:
         raise CalibrationError(
-            f"PMCD at {address} gives no values ({error}): is it running?"
+            f"PMCD at {address} gives no values ({error}): check that it runs"
         ) from error
 
 
@@ -45,7 +45,7 @@ def sizes_now(address: str) -> tuple[dict[str, FetchSize], str | None]:
         found = _series(address, names)
     except (pmapi.PmapiError, SourceDownError) as error:
         raise CalibrationError(
-            f"PMCD at {address} gives no values ({error}): is it running?"
+            f"PMCD at {address} gives no values ({error}): check that it runs"
         ) from error
     counts = Counter(series.metric for series in found)
     processes = (s.instance for s in found if s.metric.startswith("proc.psinfo."))

@@ -159,7 +159,7 @@ def default_model() -> CostModel:
     """The model that comes with SuperTwin, for a machine that was not calibrated."""
     model = load_model(DEFAULT)
     if model is None:
-        raise ModelError(f"{DEFAULT} is missing: install SuperTwin again")
+        raise ModelError(f"{DEFAULT} is missing: reinstall SuperTwin")
     return model
 
 
@@ -174,7 +174,7 @@ def load_model(path: Path) -> CostModel | None:
         return None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ModelError(
-            f"{path} is not a calibration: `supertwin sample calibrate` writes it again"
+            f"{path} is not a calibration: replace it with `supertwin sample calibrate`"
         ) from error
 
 

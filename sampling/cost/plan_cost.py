@@ -107,7 +107,7 @@ def check_cost(settings: Settings, found: PlanCost) -> None:
     if beyond := beyond_limit(settings, found):
         calibrate = f"{FIX}; or " if found.model.is_default else ""
         raise CostlyPlanError(
-            f"the plan exceeds what is added without confirmation: {beyond}; "
+            f"the plan costs more than may be added without confirmation: {beyond}; "
             f"{calibrate}sample less often or fewer instances, raise the limit, "
             "or accept it (`--yes`, `accept_cost`)"
         )
@@ -147,9 +147,9 @@ def _beyond(settings: Settings, cpu: float, disk: float, basis: str) -> str:
 
 
 def fleet_cost(settings: Settings, host: str | None, like: int | None) -> FleetCost:
-    """The cost of the plans of all hosts, of one host, or of ``number`` equal hosts.
+    """The cost of the plans of all hosts, of one host, or of ``like`` hosts like it.
 
-    That one is this host if none is named.
+    With ``like``, the host is this one if none is named.
     """
     iris, wanted = Iris(settings.base), host or (settings.host if like else None)
     with dataset(settings, "twin") as twin:
@@ -193,5 +193,5 @@ def _of_groups(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
 
 def _nothing(host: str | None) -> str:
     if host is None:
-        return "no host here has a plan: `supertwin up` or `supertwin add` loads one"
+        return "no host has a plan: load a host with `supertwin up` or `supertwin add`"
     return f"{host} has no plan: `supertwin sample add` adds one"

@@ -72,12 +72,15 @@ def unsure_lines(cost: CostEstimate, load: SamplingLoad) -> Iterator[str]:
         yield f"left out: the CPU of agents that were not measured ({names})"
     if cost.beyond:
         part, factor = max(cost.beyond.items(), key=lambda item: item[1])
-        worst = "a load that was not measured at all"
+        worst = "no such load was measured"
         if factor != float("inf"):
-            worst = f"{as_number(factor)} × beyond what was measured"
-        yield f"{worst} ({_named(part)}): the errors may be larger"
+            worst = f"the load is {as_number(factor)} × the largest measured one"
+        yield f"{_named(part)}: {worst}, so the errors may be larger"
     if cost.cpu[BRIDGE].value > 100:
-        yield "more than one core: one bridge cannot do it"
+        yield (
+            "the bridge needs more than one core, which it cannot use: sample less "
+            "often or fewer metrics"
+        )
 
 
 def _unknown_lines(load: SamplingLoad) -> Iterator[str]:
@@ -87,7 +90,7 @@ def _unknown_lines(load: SamplingLoad) -> Iterator[str]:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         yield (
             f"left out: {', '.join(names[:3])}{more}: their instances come and go, and "
-            "no PMCD that could count them answers"
+            "PMCD does not answer to count them; check that it runs"
         )
 
 
@@ -98,7 +101,7 @@ def basis_lines(model: CostModel, host: str, parts: Container[str]) -> Iterator[
         return
     yield (
         f"calibrated on {model.host}, {model.date[:16].replace('T', ' ')} UTC, with "
-        f"{len(model.usable)} runs; intervals are of 95 %"
+        f"{len(model.usable)} runs; intervals cover 95 %"
     )
     for part, of in ((one, of) for one, of in model.cpu.items() if one in parts):
         yield (

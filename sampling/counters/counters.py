@@ -150,8 +150,8 @@ def _together(
         if new in exact or not others:
             raise
         raise PerfeventError(
-            f"{error}; {', '.join(others)} of {host} did not ask to share: remove it, "
-            "and add it again with --multiplex"
+            f"{error}; plans of {host} that do not share counters: "
+            f"{', '.join(others)}; remove them, and add them again with --multiplex"
         ) from None
 
 

@@ -79,14 +79,17 @@ def counting_process(state: StackState | None) -> int:
     Without one, raises NotRunningError, PerfeventError, NoPmcdError or SourceDownError.
     """
     if state is None:
-        raise NotRunningError("the stack is not running: `make up`")
+        raise NotRunningError("the stack is not running: start it with `make up`")
     child = state.children.get(COUNTING)
     if child is None:
         try:
             private_pmcd.check_can_count()
         except private_pmcd.CountingError as error:
-            raise PerfeventError(f"{error}; then `make down` and `make up`") from error
-        raise NoPmcdError("no PMCD for PMU events was started: `make down; make up`")
+            fix = "then run `make down` and `make up`"
+            raise PerfeventError(f"{error}; {fix}") from error
+        raise NoPmcdError(
+            "no PMCD for PMU events was started: run `make down`, then `make up`"
+        )
     if child.pid is None or child.state != "healthy":
         raise SourceDownError(
             f"the PMCD for PMU events is {child.state} ({child.reason or 'starting'}): "

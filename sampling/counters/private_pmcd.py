@@ -42,8 +42,8 @@ disallow ":*" : all;
 allow "unix:" : fetch;
 """
 LOOPBACK = "127.0.0.1"
-# PMCD does without an agent that is not up after 3 s, and never tries again. On a busy
-# machine an agent may need longer.
+# By default PMCD gives up an agent that is not up after 3 s, for good. An agent on a
+# busy machine may need longer.
 AGENT_PATIENCE = ("-q", "30")
 # sockaddr_un holds 108 bytes, including a terminating zero.
 _LONGEST_SOCKET = 107
@@ -59,7 +59,7 @@ def socket_of(home: Path) -> Path:
     path = home / "run/pmcd.socket"
     if len(os.fsencode(str(path))) > _LONGEST_SOCKET or re.search(r"\s", str(path)):
         raise CountingError(
-            f"PMCD cannot use {path}: its folder needs a shorter name, without blanks"
+            f"PMCD cannot use {path}: its folder needs a shorter name, without spaces"
         )
     return path
 
@@ -74,7 +74,9 @@ def check_can_count() -> None:
     try:
         level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text("ascii"))
     except (OSError, ValueError):
-        raise CountingError("this kernel was built without perf_event") from None
+        raise CountingError(
+            "this kernel was built without perf_event: use one with CONFIG_PERF_EVENTS"
+        ) from None
     check_permission(level, os.geteuid())
 
 
@@ -82,8 +84,8 @@ def check_permission(level: int, user: int) -> None:
     """Raise CountingError if perf_event_paranoid forbids a user to count."""
     if level > _SYSTEM_WIDE and user != 0:
         raise CountingError(
-            f"kernel.perf_event_paranoid is {level}, and only root may count whole "
-            "CPUs then: `sysctl kernel.perf_event_paranoid=0`, or be root"
+            f"kernel.perf_event_paranoid is {level}, so only root may count on whole "
+            "CPUs: run `sysctl kernel.perf_event_paranoid=0`, or count as root"
         )
 
 

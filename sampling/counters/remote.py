@@ -85,8 +85,8 @@ def _undo(
                 _RemoteProgram(connection, program.folder).ask(before)
     except SuperTwinError as error:
         progress(
-            f"{host} may still count too many events ({error}): `supertwin "
-            f"perfevent resume --host {host}` as soon as it answers"
+            f"{host} may still count too many events ({error}): run `supertwin "
+            f"perfevent resume --host {host}` when it can be reached again"
         )
 
 
@@ -170,7 +170,8 @@ class _RemoteProgram:
     ) -> _CountingAnswer:
         if status == NO_PYTHON:
             raise RemoteSetupError(
-                f"{self.where} has no Python 3.8 or newer: install python3"
+                f"{self.where} has no complete Python 3.8 or newer: apt-get install "
+                "python3 there"
             )
         lines = [
             line.removeprefix(remote_daemon.ANSWER)

@@ -226,11 +226,11 @@ def _locked(above: Path) -> Iterator[None]:
         with path.open("a") as file:
             if _is_taken(file):
                 if _nobody_listens():
-                    raise CountingError("its client has disconnected")
+                    raise CountingError("the client has disconnected: try again")
                 yield
                 return
             if time.monotonic() > until or _nobody_listens():
-                raise CountingError(f"another command holds {path}: try again")
+                raise CountingError(f"another command has locked {path}: try again")
             time.sleep(0.02)
 
 

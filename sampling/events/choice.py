@@ -30,7 +30,7 @@ Encode = Callable[[str, str], Sequence[str]]
 
 @dataclass(frozen=True)
 class SelectedEvent:
-    """An event to count, what one value of it is for, and its code if known."""
+    """An event to count, the scope of one of its values, and its code if known."""
 
     event: PmuEvent
     scope: str
@@ -96,7 +96,7 @@ def _role(
 ) -> tuple[RoleFormula, list[SelectedEvent]]:
     if not terms:
         raise PerfeventError(
-            f"no such role: {role[:80]}; `supertwin catalogue roles` lists them"
+            f"unknown role {role[:80]}: `supertwin catalogue roles` lists the roles"
         )
     present = [term for term in terms if not _is_absent_box(terms, term)]
     for term in present:
@@ -134,8 +134,8 @@ def _the_core(host: HostPmus, text: str) -> str:
     if len(host.cores) != 1:
         has = ", ".join(host.cores) or "none"
         raise PerfeventError(
-            f"{text} names no PMU, and {host.host} has not one kind of core "
-            f"({has}): write PMU::EVENT"
+            f"{text} does not name a PMU, and {host.host} does not have exactly one "
+            f"kind of core ({has}): write PMU::EVENT"
         )
     return host.cores[0]
 
@@ -148,7 +148,7 @@ def _of_libpfm4(host: HostPmus, pmu: str, name: str, encode: Encode) -> Selected
     if not codes:
         raise PerfeventError(
             f"{pmu} has no event {name}, or it lacks a unit mask: "
-            f"`supertwin catalogue pmu {pmu}` lists them"
+            f"`supertwin catalogue pmu {pmu}` lists its events"
         )
     scope = known.scope or "thread"
     _places(host, f"{pmu}::{name}", scope)
@@ -158,19 +158,19 @@ def _of_libpfm4(host: HostPmus, pmu: str, name: str, encode: Encode) -> Selected
 def _of_kernel(host: HostPmus, pmu: str, name: str) -> SelectedEvent:
     if not host.devices:
         raise PerfeventError(
-            f"the graph does not know what the kernel of {host.host} counts: probe it "
+            f"the twin of {host.host} does not list the events of its kernel: probe it "
             "again"
         )
     if pmu not in host.devices:
         raise PerfeventError(
-            f"{host.host} has no PMU {pmu}: `supertwin query pmu/present` has those "
-            "that libpfm4 knows, /sys/bus/event_source/devices its kernel's"
+            f"{host.host} has no PMU {pmu}: `supertwin query pmu/present` lists those "
+            "that libpfm4 knows, /sys/bus/event_source/devices those of the kernel"
         )
     offered = SOFTWARE if pmu == "software" else host.devices[pmu]
     if name not in offered:
         has = ", ".join(sorted(offered)) or "none"
         raise PerfeventError(
-            f"the kernel of {host.host} names no event {name} of {pmu}: it has {has}"
+            f"the kernel of {host.host} has no event {name} of {pmu}: it has {has}"
         )
     return SelectedEvent(PmuEvent(pmu, name, kernel=True), "device")
 
@@ -182,8 +182,8 @@ def _places(host: HostPmus, what: str, scope: str) -> None:
         names = ", ".join(name.rpartition("/")[2] for name in left[:3])
         more = ", …" if len(left) > 3 else ""
         raise PerfeventError(
-            f"{what} on {host.host}: PCP's perfevent agent counts on the first thread "
-            f"of each NUMA domain, which would leave out {names}{more}"
+            f"{what} cannot be counted on {host.host}: PCP's perfevent agent counts on "
+            f"the first thread of each NUMA domain, which would leave out {names}{more}"
         )
 
 

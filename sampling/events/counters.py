@@ -76,12 +76,15 @@ def check_counters(
             )
         elif need.needed > need.there:
             text = (
-                f"{need.pmu} of {host.host} has {need.there} general counters for "
-                f"{need.needed} that are needed{watchdog}"
+                f"{need.pmu} of {host.host} has {need.there} general counters, but "
+                f"{need.needed} are needed{watchdog}"
             )
             if not multiplex:
-                raise PerfeventError(f"{text}: ask for less, or for multiplexing")
-            lines.append(f"{text}: each counts {need.dutycycle:.0%} of the time")
+                fix = "request fewer events, or allow multiplexing (--multiplex)"
+                raise PerfeventError(f"{text}: {fix}")
+            lines.append(
+                f"{text}: each event is counted {need.dutycycle:.0%} of the time"
+            )
     return lines
 
 

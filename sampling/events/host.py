@@ -98,8 +98,8 @@ def host_of(host: str, answers: Mapping[str, Sequence[Row]]) -> HostPmus:
     pmus = {row["pmu"]: _pmu(row) for row in counters}
     if not pmus:
         raise PerfeventError(
-            f"the graph knows no PMU of {host}: describe it with `supertwin ingest`, "
-            "and see `supertwin query inventory/hosts`"
+            f"the graph knows no PMU of {host}: probe it with `supertwin ingest` or "
+            "`supertwin add`, or check its name with `supertwin query inventory/hosts`"
         )
     watchdog = any(row["watchdog"] for row in kernel)
     return HostPmus(host, pmus, _places(places), _devices(kernel), watchdog)

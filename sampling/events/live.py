@@ -22,7 +22,7 @@ def absent_metrics(address: str, metrics: Iterable[str]) -> list[str]:
             return [name for name in metrics if not _has_instances(context, name)]
     except pmapi.PmapiError as error:
         raise PerfeventError(
-            f"PMCD at {address} does not answer ({error}): is it running?"
+            f"PMCD at {address} does not answer ({error}): check that it runs"
         ) from error
 
 
@@ -32,7 +32,9 @@ def has_agent(address: str) -> bool:
         with pmapi.Context(address) as context:
             return any(name.startswith(_COUNTERS) for name in context.names())
     except pmapi.PmapiError as error:
-        raise PerfeventError(f"PMCD at {address} does not answer ({error})") from error
+        raise PerfeventError(
+            f"PMCD at {address} does not answer ({error}): check that it runs"
+        ) from error
 
 
 def is_counting(address: str) -> bool:

@@ -20,8 +20,8 @@ _LOG = logging.getLogger(__name__)
 
 NOTIFY_FILE = "notify"
 _MOST_BYTES = 65_536
-# A notification with a longer name names nothing, and neither do notifications of more
-# bytes than this together: the pipe may be full, and the last ones lost.
+# A notification longer than the first limit is sent without its name. If more bytes
+# than the second wait in the pipe, all names are ignored: some may have been lost.
 _LONGEST, _MOST_NAMED_BYTES = 1024, 2048
 
 
@@ -107,7 +107,10 @@ class NotificationPipe:
                 self._failure = None
         except OSError as error:
             if str(error) != self._failure:
-                _LOG.warning("%s: no notifications, plans are read later", error)
+                _LOG.warning(
+                    "%s: no notifications, so changed plans start some seconds later",
+                    error,
+                )
             self._failure = str(error)
 
 

@@ -120,7 +120,7 @@ def _period_ms(seconds: Any) -> int:
     except ArithmeticError:  # not a number, or an infinite one
         pass
     raise PlanError(
-        f"a period of {str(seconds)[:40]} s is not possible: give whole ms, "
+        f"a period of {str(seconds)[:40]} s is not possible: give whole milliseconds, "
         "0.001 to 3600 s"
     )
 
@@ -134,7 +134,8 @@ def _without_collisions(
         other = by_series.setdefault(series[metric], metric)
         if other != metric:
             refused[metric] = (
-                f"its series name {series[metric]} is already that of {other}"
+                f"its series name {series[metric]} is already that of {other}: sample "
+                "only one of them"
             )
     return list(by_series.values())
 
@@ -175,7 +176,11 @@ def load_plan(path: Path) -> StoredPlan | None:
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:
-        _LOG.warning("%s is not a plan (%s): waiting for the graph's", path, error)
+        _LOG.warning(
+            "%s is not a plan (%s): waiting for the plan of the graph store",
+            path,
+            error,
+        )
     return None
 
 

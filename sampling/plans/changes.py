@@ -117,8 +117,8 @@ def freeing(
         counters.settle(settings, host, twin, progress)
     except SuperTwinError as error:
         progress(
-            f"the perfevent agent of {host} still counts what it did, until the next "
-            f"change of a plan with counters: {error}"
+            f"the perfevent agent of {host} still counts the events of removed plans "
+            f"({error}): run `supertwin perfevent resume --host {host}`"
         )
 
 

@@ -1,4 +1,4 @@
-"""Plans that end with a control group: with the groups they name, or with a job."""
+"""Plans that end when their control groups, or their job, have ended."""
 
 import json
 from collections import defaultdict
@@ -14,8 +14,8 @@ _QUERIES = "cgroups/"
 class PlanOf(NamedTuple):
     """One instance of a plan; ``of_groups`` says whether it is a control group.
 
-    ``query`` and ``given``, a JSON object, say where the instances come from, if from a
-    query.
+    ``query`` is the saved query that gives the instances, if any; ``given`` are its
+    parameters, a JSON object.
     """
 
     plan: str

@@ -108,10 +108,14 @@ def _unknown(host: str, name: str, twin: Endpoint) -> str:
     rows = saved_rows(twin, "telemetry/names", {"host": host, "pattern": "*"})
     exposed = [row["metric"] for row in rows if row["exposed"]]
     if not exposed:
-        return f"the twin knows no metric of {host}: probe it where PCP runs"
+        return (
+            f"no metric of {host} is in the twin: start PCP there, and probe it again"
+        )
     near = get_close_matches(name[:100], exposed, n=3, cutoff=_ALIKE)
-    hint = f"near: {', '.join(near)}" if near else "`supertwin query telemetry/metrics`"
-    return f"{host} has no metric {name[:100]!r}; {hint}"
+    hint = "`supertwin query telemetry/metrics` lists its metrics"
+    if near:
+        hint = f"did you mean {', '.join(near)}?"
+    return f"{host} has no metric {name[:100]!r}: {hint}"
 
 
 def _named(metric: GraphMetric, names: Sequence[str], host: URIRef) -> PlanMetric:
@@ -126,7 +130,7 @@ def _named(metric: GraphMetric, names: Sequence[str], host: URIRef) -> PlanMetri
     for name in names:
         if name not in metric.instances and not metric.at_fetch:
             raise UnknownInstanceError(
-                f"metric {metric.name} has no instance {name!r}; it has "
+                f"metric {metric.name} has no instance {name!r}: it has "
                 f"{_restricted(metric.instances)}"
             )
     known = {name: iri for name, iri in metric.instances.items() if name in names}
@@ -145,18 +149,18 @@ def _answer(request: PlanRequest, twin: Endpoint) -> TermRows:
 def _check_form(query: SavedQuery) -> None:
     if query.form != "select" or query.dataset != "twin":
         raise PlanRequestError(
-            f"query {query.name} gives no components of the twin: name one that has a "
-            "column of them, such as topology/socket-threads"
+            f"query {query.name} does not return components of the twin: use one that "
+            "does, such as topology/socket-threads"
         )
 
 
 def _of_components(metric: GraphMetric, query: str, answer: TermRows) -> PlanMetric:
     """The instances of the components in the only column that has any."""
     if not metric.has_instances or (metric.at_fetch and not metric.instances):
-        when = "resolved at each fetch" if metric.at_fetch else "none"
+        why = "its instances come and go" if metric.at_fetch else "it has no instances"
         raise PlanRequestError(
-            f"metric {metric.name} has no components in the twin (its instances are "
-            f"{when}): leave the query out"
+            f"metric {metric.name} has no components in the twin, since {why}: leave "
+            "the query out"
         )
     components = components_in(answer, query, metric.name, metric.instances)
     known = {
@@ -182,26 +186,27 @@ def components_in(
     }
     if not answer.rows:
         raise PlanRequestError(
-            f"query {query} gives nothing, so no instance of {metric} would be "
+            f"query {query} returns no rows, so no instance of {metric} would be "
             "sampled: fix its parameters"
         )
     shown = ", ".join(answer.columns)
     if not any(columns.values()):
         raise PlanRequestError(
-            f"query {query} has no column of components ({shown}): name one that "
-            "gives IRIs, such as topology/socket-threads"
+            f"query {query} has no column of components ({shown}): use one that "
+            "returns IRIs, such as topology/socket-threads"
         )
     held = {*instances.values()}
     fit = [name for name, found in columns.items() if found & held]
     if not fit:
         raise PlanRequestError(
-            f"query {query} gives no component that {metric} has an instance of "
-            f"(its columns: {shown}; the instances: {_restricted(instances)})"
+            f"query {query} returns no component that {metric} has an instance of (its "
+            f"columns: {shown}; the instances: {_restricted(instances)}): use another "
+            "query, or name instances"
         )
     if len(fit) > 1:
         raise PlanRequestError(
-            f"query {query} gives components that {metric} has instances of in "
-            f"several columns ({', '.join(fit)}): name a query with one"
+            f"query {query} returns components that {metric} has instances of in "
+            f"several columns ({', '.join(fit)}): use a query with one such column"
         )
     return {iri for iri in columns[fit[0]] if isinstance(iri, URIRef)}
 

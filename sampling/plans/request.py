@@ -82,8 +82,8 @@ def check_request(request: PlanRequest) -> None:
         )
     if request.parameters and not request.query:
         raise PlanRequestError(
-            f"parameter {next(iter(request.parameters))} belongs to no query: name "
-            "the query"
+            f"parameter {next(iter(request.parameters))} has no query: name the query "
+            "that it belongs to"
         )
     for instance in request.instances:
         check_instance(instance)
@@ -98,7 +98,7 @@ def check_plan_name(name: str) -> None:
         )
     if name == MONITOR:
         raise PlanRequestError(
-            f"{MONITOR} is the plan that comes with every host: give another name"
+            f"{MONITOR} is the plan that comes with every host: choose another name"
         )
 
 
@@ -108,6 +108,6 @@ def check_instance(name: str) -> None:
         raise PlanRequestError("an instance has no name: leave it out, or name it")
     if _CONTROL.search(name):
         raise PlanRequestError(
-            f"instance {name[:80]!r} holds a line break or another character that no "
-            "plan can name: sample all instances of the metric"
+            f"instance {name[:80]!r} contains a line break or another character that "
+            "no plan can name: sample all instances of the metric"
         )

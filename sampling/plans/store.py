@@ -62,7 +62,7 @@ def add_plan(
     known = _known(metrics, _node(request.host, iris), events.values())
     if fault := first_fault(triples, twin, known=known):
         raise PlanRequestError(
-            f"plan {request.name} cannot be written as it is: {fault}"
+            f"plan {request.name} violates the shapes, so it was not written: {fault}"
         )
     graphs = {iris.plan_graph(request.host, request.name): triples}
     twin.update(insertion(with_entailed(graphs, iris)))
@@ -75,7 +75,7 @@ def _check_no_counters(request: PlanRequest, twin: Endpoint, iris: Iris) -> None
     if counted := names and counted_among(request.host, names, twin, iris):
         raise PlanRequestError(
             f"metric {counted[0]} is counted for the events of other plans, and ends "
-            "with them: name its event (`--event PMU::EVENT`)"
+            "with them: request its event instead (`--event PMU::EVENT`)"
         )
 
 
@@ -125,7 +125,9 @@ def check_host(host: str, twin: Endpoint, iris: Iris) -> None:
     if not twin.ask(f"ASK {{ <{node}> a <{ST.ComputeNode}> }}"):
         known = [str(row["host"]) for row in saved_rows(twin, "inventory/hosts")]
         near = get_close_matches(host[:100], known, n=3) or known[:5]
-        hint = f"the twin has {', '.join(near)}" if near else "the twin has none"
+        hint = "the twin has none; load one with `supertwin up` or `supertwin add`"
+        if near:
+            hint = f"the twin has {', '.join(near)}"
         raise UnknownHostError(f"no host {host[:100]!r}: {hint}")
 
 

@@ -67,7 +67,7 @@ PLACES = {
         CgroupFileKey(_MEMORY, "memory.max_usage_in_bytes"),
         CgroupFileKey(UNIFIED, "memory.peak"),
     ),
-    _metric("memory.anon", "instant", "byte", "memory of no file"): (
+    _metric("memory.anon", "instant", "byte", "memory without a file"): (
         CgroupFileKey(_MEMORY, "memory.stat", "total_rss"),
         CgroupFileKey(UNIFIED, "memory.stat", "anon"),
     ),

@@ -172,7 +172,7 @@ class PcpSource:
 
     def _down(self, error: pmapi.PmError) -> SourceDownError:
         return SourceDownError(
-            f"PMCD at {self.address} does not answer ({error}): is it running?"
+            f"PMCD at {self.address} does not answer ({error}): check that it runs"
         )
 
 

@@ -91,7 +91,7 @@ def _of_duty(evidence: Evidence) -> Finding | None:
     if evidence.duty != 0:
         return None
     reason = f"{evidence.metric!r} never had a counter: its duty cycle is 0"
-    return Finding("multiplexed", f"{reason}; take events out of the plan")
+    return Finding("multiplexed", f"{reason}; remove events from the plan")
 
 
 def _of_data(evidence: Evidence) -> Finding | None:
@@ -99,7 +99,8 @@ def _of_data(evidence: Evidence) -> Finding | None:
     if sample is None or not evidence.is_fresh(sample):
         return None
     if evidence.covers_several:
-        reason = f"the newest of its instances is {figures(sample.age)} s old; name one"
+        age = figures(sample.age)
+        reason = f"the newest value of its instances is {age} s old; name an instance"
         return Finding("data", reason)
     shared = evidence.duty is not None and evidence.duty < 1
     often = f"; it counted {evidence.duty:.0%} of the time" if shared else ""
@@ -131,8 +132,11 @@ def _of_group(evidence: Evidence) -> Finding | None:
     if group.ended:
         return Finding("cgroup ended", f"control group {name!r} ended at {group.ended}")
     if not group.gives:
-        reason = f"control group {name!r} gives no {evidence.metric!r}: it lacks the "
-        return Finding("no value", f"{reason}controller, or did none of it yet")
+        reason = (
+            f"control group {name!r} has no value of {evidence.metric!r}: it lacks the "
+            "controller, or nothing was counted yet"
+        )
+        return Finding("no value", reason)
     return None
 
 
@@ -156,7 +160,7 @@ def _of_bridge(evidence: Evidence) -> Finding | None:
     if not bridge.up:
         return Finding("bridge down", f"the bridge does not run: {bridge.reason}")
     if bridge.pcp_reason:
-        return Finding("PMCD down", f"PMCD gives nothing: {bridge.pcp_reason}")
+        return Finding("PMCD down", f"PMCD gives no values: {bridge.pcp_reason}")
     cause = bridge.metric_cause(evidence.metric)
     verdict = _OF_REASON.get(cause.reason, "PCP error") if cause else ""
     # A late bridge lacks some ticks; a fault of the log concerns every point.
@@ -164,7 +168,7 @@ def _of_bridge(evidence: Evidence) -> Finding | None:
         return Finding("log down", bridge.log_reason)
     if cause is None:
         return None
-    reason = f"PCP is asked for {evidence.metric!r}, and answers: {cause.detail}"
+    reason = f"PCP was asked for {evidence.metric!r} and answered: {cause.detail}"
     return Finding(verdict, reason)
 
 
@@ -175,8 +179,11 @@ def _of_store(evidence: Evidence) -> Finding:
         return Finding("store down", reason)
     bridge = evidence.bridge
     if bridge.waiting and bridge.behind_s > _FRESH_S:
-        reason = f"{bridge.waiting} points wait in the bridge's log for the store"
-        return Finding("bridge behind", f"{reason}, up to {bridge.behind_s:.0f} s long")
+        reason = (
+            f"{bridge.waiting} points wait for the store in the bridge's log, for up "
+            f"to {bridge.behind_s:.0f} s"
+        )
+        return Finding("bridge behind", reason)
     if evidence.sample is None:
         plans = ", ".join(evidence.known.plans)
         reason = f"plan {plans} samples it, but the store has no value yet"

@@ -141,7 +141,7 @@ def test_invalid_description_is_not_loaded(
     index["value"] = -1
     done = installation.load(dumped(two))
     assert done.exit_code == 2
-    assert "the old twin stays" in done.output
+    assert "was not stored" in done.output
     assert installation.graphs() == {}
 
 

@@ -88,7 +88,7 @@ def test_truncated_probe_file_of_the_original_is_refused(
     path = tmp_path / "original.json"
     path.write_text(ORIGINAL.read_text("utf-8")[:500])
     done = stack.run("ingest", "--supertwin-json", str(path), check=False)
-    one_line(done, "original.json", "not JSON")
+    one_line(done, "original.json", "not valid JSON")
 
 
 def test_huge_file_is_refused(stack: Stack, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_pipe_is_refused_without_waiting(
     path = tmp_path / "pipe"
     os.mkfifo(path)
     done = stack.run("ingest", option, str(path), "--host", "n1", check=False)
-    one_line(done, str(path), "check that it is a file")
+    one_line(done, str(path), "check that it is a regular file")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_invalid_description_is_refused_with_its_report(
     path.write_text(json.dumps(document))
     done = stack.run("ingest", "--probe", str(path), check=False)
     assert done.returncode == 2
-    assert "old twin stays" in done.stderr
+    assert "was not stored" in done.stderr
     assert "cache" in done.stderr
 
 

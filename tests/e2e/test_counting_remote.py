@@ -166,7 +166,7 @@ def test_missing_permission_on_a_remote_host_is_reported(
         line = refused(near, "--event", "msr::tsc", "--period", "1s")
         assert f"{USER}" in line or "twin-node" in line
         assert "kernel.perf_event_paranoid=0" in line
-    assert "names no event nope of msr" in refused(
+    assert "has no event nope of msr" in refused(
         near, "--event", "msr::nope", "--period", "1s"
     )
     assert plans(near) == {"monitor"}

@@ -23,7 +23,7 @@ pytestmark = [
 
 def test_added_address_gets_a_twin_with_pages(near: Stack, there: Sshd) -> None:
     done = near.run("add", there.url(), "--alias", "far", "--host", "node9")
-    assert f"is the machine that is known as {HOST}" in done.stderr
+    assert f"is the same machine as {HOST}" in done.stderr
     pages = [line.split() for line in done.stdout.splitlines() if "http" in line]
     assert [name for name, _ in pages] == ["page", "monitor", "inventory"]
     for _, address in pages:

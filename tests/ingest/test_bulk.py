@@ -108,7 +108,7 @@ def test_bulk_load_gives_the_graphs_of_single_loads(site: Site, folder: Path) ->
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("10 hosts loaded, 0 unchanged, 0 refused: ")
     bulk = site.content()
-    warnings = [line for line in done.stderr.splitlines() if "is known as" in line]
+    warnings = [line for line in done.stderr.splitlines() if "same machine" in line]
     assert [line.partition(": ")[0] for line in warnings] == [str(folder / "n4.json")]
     drawn = sorted(p.name for p in (folder.parent / "home/topology").iterdir())
     assert drawn == ["rack0.xml", "rack1.xml", "rack2.xml"]
@@ -156,7 +156,7 @@ def test_bad_file_affects_only_itself(site: Site, folder: Path) -> None:
     ):
         (line,) = [x for x in found if str(folder / name) in x.split(": ", 2)[1]]
         assert len(line) > len(str(folder / name)) + 30
-    assert f"{folder / 'README.md'} is not about a machine: left out" in done.stderr
+    assert f"{folder / 'README.md'} does not describe a machine: skipped" in done.stderr
 
 
 def test_known_machines_are_recognised(site: Site, folder: Path) -> None:
@@ -174,7 +174,7 @@ def test_known_machines_are_recognised(site: Site, folder: Path) -> None:
     assert done.returncode == 2
     assert done.stdout.startswith("1 hosts loaded, 1 unchanged, 1 refused: ")
     (why,) = refusals(done)
-    assert "n3 is known as a machine of machine-id" in why
+    assert "the twin n3 belongs to a machine with machine-id" in why
     assert "--confirm" in why
     with site.dataset("history") as history:
         states = read_states(history.select(states_query(IRIS, "n2")))
@@ -220,7 +220,7 @@ def test_truncated_body_adds_nothing(site: Site) -> None:
 
 def test_invalid_arguments_are_refused(site: Site, folder: Path) -> None:
     for words, message in (
-        ((folder,), "holds no files"),
+        ((folder,), "contains no files"),
         ((folder / "none",), "cannot be read (No such file or directory)"),
         ((folder, "--host", "n1"), "--bulk loads several"),
         ((folder, "--probe", "x"), "give one of"),

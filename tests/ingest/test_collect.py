@@ -98,9 +98,12 @@ def test_tool_output_is_bounded_and_failures_have_a_reason(tmp_path: Path) -> No
     with unpacked(io.BytesIO(output).read1) as copy:
         outcomes = copy.machine.outcomes or {}
         assert copy.machine.tool("lstopo") == b"<topology/>\n"
-    assert outcomes["lshw"].reason == "lshw failed there with status 3 (no luck)"
+    said = outcomes["lshw"].reason
+    by_hand = "run `lshw -json -quiet` there by hand"
+    assert said == f"lshw failed there with status 3 (no luck): {by_hand}"
     said = outcomes["nvidia-smi"].reason
-    assert said == "nvidia-smi printed more than 64 MiB there"
+    by_hand = "run `nvidia-smi -q -x` there by hand"
+    assert said == f"nvidia-smi printed more than 64 MiB there: {by_hand}"
 
 
 def slow(folder: Path) -> tuple[Path, Path]:
@@ -199,5 +202,5 @@ def test_unreadable_files_are_named_and_excess_is_cut(tmp_path: Path) -> None:
     with tarfile.open(fileobj=out, mode="w") as tar:
         late = collect.TarCopy(tar, time.monotonic() - 1)
         late.take(f"{tmp_path}/*")
-        assert late.cut == f"more than {collect.SECONDS} s"
+        assert f"it took more than {collect.SECONDS} s" in late.cut
     assert json.dumps(late.unread) == "[]"

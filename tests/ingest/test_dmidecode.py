@@ -155,8 +155,8 @@ def test_size_units_are_parsed(text: str, size: int | None) -> None:
             "# dmidecode 3.4\n# No SMBIOS nor DMI entry point found, sorry.\n",
             "no SMBIOS",
         ),
-        (HEAD, "name no memory slot"),
-        (HEAD + OTHER, "name no memory slot"),
+        (HEAD, "list no memory slot"),
+        (HEAD + OTHER, "list no memory slot"),
     ],
 )
 def test_missing_tables_are_reported(text: str, why: str) -> None:
@@ -165,7 +165,7 @@ def test_missing_tables_are_reported(text: str, why: str) -> None:
 
 
 def test_other_output_is_refused() -> None:
-    with pytest.raises(MalformedSourceError, match="nothing that can be read"):
+    with pytest.raises(MalformedSourceError, match="printed no tables"):
         parse("<html>")
 
 

@@ -149,7 +149,7 @@ def test_description_can_be_validated(document: dict[str, Any]) -> None:
         ("facts.hwloc.caches.0.type", [], "type is a list, expected data, instruction"),
         ("facts.hwloc.threads", {}, "threads is an object, expected a list"),
         ("facts.hwloc.threads.0.os_index", -1, "from 0 to 65535"),
-        ("facts.hwloc.cores.0.threads", [99], "one of the cores holds a CPU"),
+        ("facts.hwloc.cores.0.threads", [99], "one of the cores has a CPU"),
         ("facts.hwloc.numa.1.os_index", 0, "facts.hwloc: NUMANode 0 occurs twice"),
         ("facts.pcp.metrics.1", 7, "facts.pcp.metrics[1] is the number 7"),
         ("facts.pcp.metrics.1.name", "x\n" * 99, "facts.pcp.metrics[1].name"),

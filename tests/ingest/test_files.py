@@ -18,7 +18,7 @@ def test_file_up_to_the_limit_is_read(tmp_path: Path) -> None:
     path = tmp_path / "topology.xml"
     path.write_bytes(b"12345")
     assert read_file(path, limit=5) == b"12345"
-    with pytest.raises(MalformedSourceError, match="larger than 4 bytes"):
+    with pytest.raises(MalformedSourceError, match="larger than the limit of 4 bytes"):
         read_file(path, limit=4)
 
 
@@ -28,7 +28,7 @@ def test_missing_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceRefusedError, match="check that it is a file"):
+    with pytest.raises(SourceRefusedError, match="check that it is a regular file"):
         read_file(tmp_path)
 
 
@@ -38,7 +38,9 @@ def test_pipes_sockets_and_devices_are_refused(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(name))
         for path in (pipe, name, Path("/dev/zero"), Path("/dev/ptmx")):
-            with pytest.raises(SourceRefusedError, match="check that it is a file"):
+            with pytest.raises(
+                SourceRefusedError, match="check that it is a regular file"
+            ):
                 read_file(path)
 
 

@@ -130,8 +130,8 @@ def changed(change: Callable[[dict[str, Any]], Any]) -> bytes:
 
 def test_disk_without_a_size_is_a_gap() -> None:
     line = (
-        "the file.disk.hwmon3.size (Made Up NVMe): '' is not a size, without which a "
-        "disk is not described"
+        "the file.disk.hwmon3.size (Made Up NVMe): '' is not a size, so the disk is "
+        "left out"
     )
     assert left_out(original_file(ORIGINAL)) == {line}
 
@@ -160,8 +160,8 @@ def test_tlbs_of_the_original_are_described(tmp_path: Path) -> None:
         ),
         (
             lambda f: f["cpu"].update(tlb=[TLBS[0], {**TLBS[0], "size": "9 entries"}]),
-            "the file.cpu.tlb: 'data TLB: 1G pages, 4-way, 9 entries' is not what the "
-            "file said of that TLB before",
+            "the file.cpu.tlb: 'data TLB: 1G pages, 4-way, 9 entries' is not the "
+            "same as in an earlier entry for this TLB",
         ),
         (
             lambda f: f["memory"]["total"].update(size="much"),

@@ -208,7 +208,7 @@ def test_lost_state_is_not_compared(store: TwinStores) -> None:
     load(store, probed(1))
     store.twin.update(registration_delete(IRIS, HOST))
     load(store, probed(2, os={"kernel": "6.2"}))
-    with pytest.raises(NoSuchStateError, match="before state 2 is not known"):
+    with pytest.raises(NoSuchStateError, match="before state 2 is unknown"):
         diff(store)
 
 
@@ -248,7 +248,7 @@ def test_sign_is_kept_by_a_probe_without_root(store: TwinStores) -> None:
     load(store, probed(1, os=system, **board))
     load(store, probed(2, os=system))
     other = probed(3, os=system, board={"board": {"serial": "WM2"}})
-    with pytest.raises(OtherMachineError, match=r"WM1.*WM2.*machine-id is the same"):
+    with pytest.raises(OtherMachineError, match=r"WM1.*WM2.*the same machine-id"):
         load(store, other)
     load(store, other, confirm=True)
     load(store, other)
@@ -268,7 +268,7 @@ def test_second_name_of_a_machine_is_reported(
     load(store, named("first", "WM1", "1"))
     description = describe_json(named("second", serial, machine), IRIS)
     found = publish(description, store, IRIS).warnings
-    assert any("known as first" in line for line in found) == warned
+    assert any("same machine as first" in line for line in found) == warned
 
 
 def test_volatile_differences_make_no_state(store: TwinStores) -> None:

@@ -210,13 +210,13 @@ OUTSIDE = (
     b'<topology version="2.0"><object type="&x;"/></topology>'
 )
 BAD = {
-    "cut-short": (lstopo("core:1 pu:1")[:700], "cut short"),
-    "empty": (b"", "cut short"),
-    "binary": (bytes(range(256)), "cannot be read"),
+    "cut-short": (lstopo("core:1 pu:1")[:700], "truncated"),
+    "empty": (b"", "truncated"),
+    "binary": (bytes(range(256)), "damaged"),
     "bomb": (BOMB, "entity"),
     "external-entity": (OUTSIDE, "entity"),
-    "undeclared-entity": (machine("&nothing;"), "cannot be read"),
-    "unknown-encoding": (b'<?xml version="1.0" encoding="klingon"?><a/>', "cannot"),
+    "undeclared-entity": (machine("&nothing;"), "damaged"),
+    "unknown-encoding": (b'<?xml version="1.0" encoding="klingon"?><a/>', "damaged"),
     "other-root": (b'<svg version="2.0"/>', "<svg>"),
     "future-version": (machine(UNITS, version=' version="9.0"'), "'9.0'"),
     "no-machine": (b'<topology version="2.0"/>', "no machine"),

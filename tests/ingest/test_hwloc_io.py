@@ -256,7 +256,7 @@ def test_devices_of_this_machine_are_read() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "finding"),
     [
-        ('cpuset="0x00000003"', 'cpuset="0x00000083"', "a Core holds CPUs that its"),
+        ('cpuset="0x00000003"', 'cpuset="0x00000083"', "a Core has CPUs that its"),
         ('value="90"', 'value="fast"', "'fast', not a number"),
         ('os_index="3" subtype="GPU', 'os_index="2" subtype="GPU', "NUMANode 2 occurs"),
     ],

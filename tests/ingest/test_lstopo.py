@@ -70,12 +70,12 @@ def test_plain_text_keeps_its_letters() -> None:
 @pytest.mark.parametrize(
     ("xml", "message"),
     [
-        (b"", "cannot be read"),
-        (b"<topology", "cannot be read"),
+        (b"", "damaged or truncated"),
+        (b"<topology", "damaged or truncated"),
         (b'<!DOCTYPE t [<!ENTITY x "y">]><topology/>', "declares an entity"),
         (lstopo("pu:1").replace(b"</topology>", DEEP), "nested too deeply"),
         (lstopo("pu:2").replace(b'os_index="1"', b'os_index="-5"'), "no os_index"),
-        (lstopo("pu:2").replace(b'os_index="1"', OTHER), "the CPU set of others"),
+        (lstopo("pu:2").replace(b'os_index="1"', OTHER), "the CPU set of other PUs"),
     ],
     ids=["empty", "cut", "entity", "deep", "negative", "other"],
 )

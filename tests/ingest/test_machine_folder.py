@@ -84,4 +84,4 @@ def test_files_of_one_host_are_grouped(tmp_path: Path) -> None:
     files = [found for path in files_in(tmp_path) if (found := recognise(path))]
     refused = duplicate_reasons(files)
     assert [path.name for path in refused] == ["a.json", "c.json"]
-    assert "c.json are both of n1: keep one" in refused[tmp_path / "a.json"]
+    assert "c.json both describe n1: keep one" in refused[tmp_path / "a.json"]

@@ -132,26 +132,26 @@ def test_real_files_are_read(path: Path | None) -> None:
 
 
 BAD: dict[str, tuple[bytes, str]] = {
-    "no-json": (b"{", "not JSON"),
+    "no-json": (b"{", "not valid JSON"),
     "no-object": (b"[]", "affinity, PMUs and metrics_avail"),
     "other-json": (b'{"hostname": "n1"}', "affinity, PMUs and metrics_avail"),
-    "deep": (b"[" * 200_000, "not JSON"),
+    "deep": (b"[" * 200_000, "not valid JSON"),
     "no-threads": (changed(lambda f: f["affinity"].clear()), "sockets with threads"),
     "thread-in-two-cores": (
         changed(lambda f: f["affinity"]["socket"]["0"]["cores"].update({"1": [0, 5]})),
-        "two of the cores hold the same CPU 0",
+        "two of the cores have the same CPU 0",
     ),
     "thread-of-nobody": (
         changed(lambda f: f["cpu"]["cache"]["L3"].update(cache_groups=[[0, 99]])),
-        "holds a CPU that the machine does not",
+        "has a CPU that the machine does not have",
     ),
     "thread-twice": (
         changed(lambda f: f["numa"]["0"].update(processors=[0, 0])),
-        "different CPU numbers",
+        "distinct CPU numbers",
     ),
     "words-for-threads": (
         changed(lambda f: f["numa"]["0"].update(processors="0-3")),
-        "different CPU numbers",
+        "distinct CPU numbers",
     ),
     "unknown-cache": (
         changed(lambda f: f["cpu"]["cache"].update(L9={"cache_groups": []})),
@@ -159,7 +159,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     ),
     "half-the-distances": (
         changed(lambda f: f["numa"]["0"].update(distances=[10])),
-        "a number a domain",
+        "one number per NUMA domain",
     ),
     "a-list-of-networks": (
         changed(lambda f: f.update(network=["eno1"])),

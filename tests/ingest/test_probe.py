@@ -98,7 +98,7 @@ def test_defect_in_a_source_affects_only_its_facts(
     document = probe("n1", "unix:///nowhere")
     reason = document["sources"]["disks"]["reason"]
     assert reason == (
-        "disks failed unexpectedly (KeyError: 'surprise'): report this defect"
+        "disks failed unexpectedly (KeyError: 'surprise'): report this bug"
     )
     assert "disks" not in document["facts"]
     assert document["sources"]["nics"]["ok"]

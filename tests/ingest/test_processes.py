@@ -116,7 +116,7 @@ def test_name_may_contain_any_character() -> None:
 
 @pytest.mark.parametrize("text", ["", "7", "7 (a) S 1", "7 a S " + "1 " * 50])
 def test_invalid_stat_is_refused(text: str) -> None:
-    with pytest.raises(MalformedSourceError, match="is /proc mounted"):
+    with pytest.raises(MalformedSourceError, match="proc is mounted at /proc"):
         parse_stat(text)
 
 
@@ -136,7 +136,7 @@ def test_missing_proc_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "12", " a", "a/b", "x" * 65, "a\n"])
 def test_invalid_name_is_refused(name: str) -> None:
-    with pytest.raises(ProcessNameError, match="is not a name"):
+    with pytest.raises(ProcessNameError, match="is not a valid process name"):
         NamedProcess(name, "a", "name")
 
 

@@ -85,14 +85,14 @@ def test_unknown_arm_part_is_a_gap() -> None:
         parse_cpuinfo(f"{ARM}\n{little}")
         parse_cpuinfo(CPU.format(number=0, socket=0))
     assert gaps == [
-        "CPU part in /proc/cpuinfo: '0xd40' is not a name: Arm has numbers only",
+        "CPU part in /proc/cpuinfo: '0xd40' is not a name: Arm only has numbers",
         "CPU part in /proc/cpuinfo: '0xd80' is not the part of the first CPU",
     ]
 
 
 @pytest.mark.parametrize("text", ["", "garbage", "a : b\n\nc : d"])
 def test_cpuinfo_without_cpus_is_refused(text: str) -> None:
-    with pytest.raises(MalformedSourceError, match="names no CPU"):
+    with pytest.raises(MalformedSourceError, match="lists no CPU"):
         parse_cpuinfo(text)
 
 

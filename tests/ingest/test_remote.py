@@ -108,7 +108,7 @@ def test_missing_rights_of_the_user_are_listed(sshd: Sshd) -> None:
     found = probe_remote("ssh://twin-node", "n7", lines.append, config=sshd.config)
     assert (found["host"], found["collected"]["root"]) == ("n7", False)
     assert found["sources"]["hwloc"]["ok"]
-    assert "dmidecode needs root: probe as root, or let sudo" in json.dumps(found)
+    assert "dmidecode needs root: probe as root, or allow sudo" in json.dumps(found)
     assert lines[0] == "ssh://twin-node: connected"
     # No file, process or login is left.
     assert not list(home.iterdir())
@@ -135,7 +135,7 @@ def test_sudo_without_a_password_is_used_unless_it_is_declined(tmp_path: Path) -
     assert as_user["collected"]["unread"] == ["/usr/lib/os-release"]
     assert (
         f"{url}: without root, /usr/lib/os-release could not be read: log in as root, "
-        "or let sudo ask no password there"
+        "or allow sudo there without a password"
     ) in lines
 
 
@@ -191,7 +191,7 @@ def test_command_line_probes_a_remote_host(sshd: Sshd, tmp_path: Path) -> None:
         (["ssh://-oProxyCommand=id"], "is not an address of a host"),
         (["ssh://n1", "--collected", "x"], "give an address or --collected"),
         (["--host", "n1"], "--host is for another machine"),
-        (["ssh://n1", "--host", "a b"], "host name 'a b' cannot be used"),
+        (["ssh://n1", "--host", "a b"], "'a b' is not a valid host name"),
         (["--collected", "/nonexistent"], "No such file"),
         (["--collected", "/etc/hostname"], "is not a copy of a machine"),
     ],
@@ -265,11 +265,11 @@ def test_manually_made_copy_is_read(sshd: Sshd, tmp_path: Path) -> None:
     check_document(found)
     assert found["host"] == "n9"
     assert found["sources"]["lshw"]["ok"]
-    assert "no PMCD was reached there" in found["sources"]["pcp"]["reason"]
+    assert "no PMCD of that machine was reached" in found["sources"]["pcp"]["reason"]
     shutil.copy(path, tmp_path / "cut.tar")
     os.truncate(tmp_path / "cut.tar", path.stat().st_size // 2)
     done = CliRunner().invoke(main, ["probe", "--collected", str(tmp_path / "cut.tar")])
     assert done.exit_code == 2
     assert done.stderr.splitlines()[-1].endswith(
-        "cut.tar: the copy is cut short: collect the machine again [bad-bundle]"
+        "cut.tar: the copy is truncated: collect the machine again [bad-bundle]"
     )

@@ -137,10 +137,10 @@ def test_invalid_formula_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("  Cycles: CPU_CLK", "  Cycls: CPU_CLK", "no such role: Cycls"),
+        ("  Cycles: CPU_CLK", "  Cycls: CPU_CLK", "unknown role Cycls"),
         ("  Cycles: CPU_CLK_UNHALTED:THREAD_P\n", "", "Cycles of .* has no formula"),
-        ("source:", "scope: galaxy\nsource:", "no such scope: galaxy"),
-        ("source:", "sauce: x\nsource:", "no such key: sauce"),
+        ("source:", "scope: galaxy\nsource:", "unknown scope galaxy"),
+        ("source:", "sauce: x\nsource:", "unknown key sauce"),
         ("models: [skl, skx, clx]", "models: [skl, skx, clx, icl]", "in another file"),
     ],
 )

@@ -111,5 +111,5 @@ def test_damaged_row_is_refused(row: str) -> None:
 
 
 def test_missing_domains_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(SourceMissingError, match="knows no NUMA"):
+    with pytest.raises(SourceMissingError, match="without CONFIG_NUMA"):
         read_numa_distances(copied(tmp_path))

@@ -216,9 +216,9 @@ def test_killed_pmcd_leaves_a_gap_of_its_downtime(
     beyond = sum(status["reasons"].values()) - (due - status["written"])
     assert 0 <= beyond <= late(status)
     assert set(other_reasons(status)) <= {GapReason.DOWN}
-    assert all("is it running" in why for why in status["missing"]["source down"])
+    assert all("check that it runs" in why for why in status["missing"]["source down"])
     assert set(away["metrics"]) == set(FEW)
-    assert "is it running" in away["pcp"]["reason"]
+    assert "check that it runs" in away["pcp"]["reason"]
     assert status["metrics"] == {}
 
 

@@ -175,7 +175,7 @@ def test_words_are_pluralised(number: int, text: str) -> None:
 def test_host_name_is_required(env: dict[str, str], words: list[str]) -> None:
     done = run(env, *words, "--host", "")
     assert done.returncode == 2
-    assert done.stderr.startswith("supertwin: host name '' cannot be used")
+    assert done.stderr.startswith("supertwin: '' is not a valid host name")
 
 
 def test_status_without_a_stack(env: dict[str, str]) -> None:

@@ -257,7 +257,7 @@ def test_remote_machine_is_added(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         # its address is known, so it keeps its name; and it is this very machine
         assert run("add", there.url()).exit_code == 0
         other = run("add", "local")
-        assert "here is the machine that is known as node9" in other.stderr
+        assert "here is the same machine as node9" in other.stderr
     gone = run("add", "ssh://root@127.0.0.1:1", "--host", "gone", "--alias", "lost")
     assert gone.exit_code in (1, 2)
     assert len(gone.stderr.splitlines()) == 1

@@ -71,7 +71,7 @@ def test_metric_names_are_below_the_root(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a b", "x" * 100])
 def test_unusable_folder_is_reported(tmp_path: Path, name: str) -> None:
-    with pytest.raises(CountingError, match="needs a shorter name, without blanks"):
+    with pytest.raises(CountingError, match="needs a shorter name, without spaces"):
         socket_of(tmp_path / name)
 
 
@@ -127,7 +127,9 @@ def test_request_that_never_gets_the_lock_is_refused(
     with (tmp_path / "lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with (
-            pytest.raises(CountingError, match="another command holds .*: try again"),
+            pytest.raises(
+                CountingError, match="another command has locked .*: try again"
+            ),
             remote_daemon._locked(tmp_path),
         ):
             raise AssertionError

@@ -112,10 +112,10 @@ def test_kernel_events_alone_need_a_section() -> None:
 
 def test_each_refusal_names_the_event_and_its_reason() -> None:
     assert "skx has no event NOPE" in refusal("NOPE")
-    assert "`supertwin catalogue pmu skx` lists them" in refusal("skx::NOPE")
+    assert "`supertwin catalogue pmu skx` lists its events" in refusal("skx::NOPE")
     assert refusal("zen::A").startswith("sky has no PMU zen")
     assert "does not offer this PMU" in refusal("skx_unc_imc2::CAS:RD")
-    assert "names no event tscc of msr: it has tsc" in refusal("msr::tscc")
+    assert "has no event tscc of msr: it has tsc" in refusal("msr::tscc")
     assert "it has alignment-faults, " in refusal("software::faults")
     two = sky(pmus={n: HostPmu(n, "core", "thread") for n in ("adl_glc", "adl_grt")})
     assert "(adl_glc, adl_grt): write PMU::EVENT" in refusal("A", host=two)
@@ -167,10 +167,10 @@ def test_two_threads_share_the_counters_of_a_core() -> None:
     four = chosen(*(f"FP:{letter}" for letter in "ABCD"))
     assert check_counters(sky(), four, multiplex=False) == []
     five = chosen(*(f"FP:{letter}" for letter in "ABCDE"))
-    with pytest.raises(PerfeventError, match="4 general counters for 5 that are need"):
+    with pytest.raises(PerfeventError, match="4 general counters, but 5 are needed"):
         check_counters(sky(), five, multiplex=False)
     (line,) = check_counters(sky(), five, multiplex=True)
-    assert line.endswith("each counts 80% of the time")
+    assert line.endswith("each event is counted 80% of the time")
     alone = HostPmu("skx", "core", "thread", 8, 3, 1, True)
     assert check_counters(sky(pmus={"skx": alone}), five, multiplex=False) == []
 

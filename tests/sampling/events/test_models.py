@@ -142,7 +142,7 @@ def test_events_must_fit_the_counters_of_a_thread(
     if fits:
         assert check_counters(host, choice, multiplex=False) == []
     else:
-        with pytest.raises(PerfeventError, match="ask for less, or for multiplexing"):
+        with pytest.raises(PerfeventError, match="fewer events, or allow multiplexing"):
             check_counters(host, choice, multiplex=False)
 
 

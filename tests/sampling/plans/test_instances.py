@@ -29,7 +29,7 @@ def test_instance_column_is_used() -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ([], "gives nothing, so no instance of cpu.user"),
+        ([], "returns no rows, so no instance of cpu.user"),
         ([[Literal("n1"), Literal(0)]], r"no column of components \(one, other\)"),
         ([[None, None]], "no column of components"),
         ([[CORE, Literal(0)]], "no component that cpu.user has an instance of"),

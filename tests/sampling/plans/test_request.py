@@ -54,7 +54,7 @@ def test_invalid_period_is_refused(text: str) -> None:
         ({"instances": ("\x7f",)}, "line break or another character"),
         ({"instances": ("",)}, "has no name"),
         ({"query": "a/b", "instances": ("cpu0",)}, "leave one out"),
-        ({"parameters": {"socket": "0"}}, "parameter socket belongs to no query"),
+        ({"parameters": {"socket": "0"}}, "parameter socket has no query"),
     ],
 )
 def test_impossible_request_is_refused(changed: dict[str, object], reason: str) -> None:

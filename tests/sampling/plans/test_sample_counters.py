@@ -173,14 +173,14 @@ def test_counters_of_all_plans_are_summed(twin: Endpoint) -> None:
 def test_counters_are_shared_only_by_plans_that_allow_it(twin: Endpoint) -> None:
     many = ("FLOPs", "L1Misses", "L2Misses", "Loads", "Stores")
     line = str(refusal(twin, request("sky", "a", *many)))
-    assert "has 4 general counters for" in line
+    assert "has 4 general counters, but" in line
     assert not plan_names("sky", twin)
     asked = request("sky", "a", *many, multiplex=True)
     (line,) = counters.planned(asked, twin).remarks
     assert line.endswith("% of the time")
     add(twin, request("sky", "exact", "FLOPsDouble"))
     line = str(refusal(twin, asked))
-    assert "exact of sky did not ask to share" in line
+    assert "plans of sky that do not share counters: exact" in line
     remove_plan("sky", "exact", twin, IRIS)
     add(twin, asked)
     assert "asks" not in str(refusal(twin, request("sky", "b", "FLOPsDouble")))

@@ -171,7 +171,7 @@ def test_outage_is_an_error_until_connect_works_again(tmp_path: Path) -> None:
     pmcd = Pmcd(tmp_path / "own", sample=True)
     source = PcpSource(pmcd.address)
     source.select(["sample.long.one"])
-    with pytest.raises(SourceDownError, match="is it running"):
+    with pytest.raises(SourceDownError, match="check that it runs"):
         source.connect()
     try:
         pmcd.start()

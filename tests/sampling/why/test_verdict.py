@@ -169,7 +169,7 @@ def test_multiplexed_counter_reports_its_duty_cycle() -> None:
 
 def test_reason_of_pcp_is_given_once() -> None:
     judged = judge(replace(GOOD, bridge=bridge(metrics=lacking(NO_VALUE))))
-    assert judged.reason == "PCP is asked for 'a.b', and answers: no value at present"
+    assert judged.reason == "PCP was asked for 'a.b' and answered: no value at present"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_old_or_absent_status_file_gives_bridge_down(
 
 def test_any_host_name_is_sampled_or_not(tmp_path: Path) -> None:
     write_status(tmp_path, STATUS, {"n2": "no key"})
-    assert "samples 'n1', and not '../n1'" in read_bridge(tmp_path, "../n1").not_sampled
+    assert "samples 'n1', but not '../n1'" in read_bridge(tmp_path, "../n1").not_sampled
     assert "cannot reach 'n2': no key" in read_bridge(tmp_path, "n2").not_sampled
     names = {f"h{n}": {} for n in range(9)}
     (tmp_path / "status.json").write_text(json.dumps({"hosts": names}))
