@@ -1,9 +1,8 @@
 """The queue of points on disk: an append-only log in segments, bounded in bytes.
 
-Segments are independent. Each record is one plain write into the page cache, so it
-survives a ``kill -9`` of this process, but not a power cut. A full log deletes its
-oldest segments. A record is *taken* from the queue once the store has acknowledged or
-refused it. Taken records stay for resending until ``forget`` or a full disk.
+Each record is one write into the page cache: it survives a ``kill -9``, but not a power
+cut. A full log deletes its oldest segments. The store *takes* a record by acknowledging
+or refusing it; taken records stay for resending until ``forget`` or a full disk.
 """
 
 import errno
@@ -123,8 +122,8 @@ class Log:
     def read(self, position: Position, max_bytes: int) -> Batch:
         """Read about ``max_bytes`` of records of one segment from a position on.
 
-        A batch that is empty but ends later skips missing or damaged records. If the
-        disk cannot be read, raises OSError, which names the file.
+        An empty batch with a later end skips missing or damaged records. Raises OSError
+        with the file's name if the disk cannot be read.
         """
         with self._lock:
             self._continue_live()
