@@ -1,1 +1,1 @@
-"""Place threads: pure functions over the answers of saved queries about a host."""
+"""Place threads and ranks, by pure functions over the rows of saved queries."""

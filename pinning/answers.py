@@ -25,9 +25,9 @@ NEAR, CORES = "topology/near-devices", "topology/cpu-kinds"
 class PinningInputs:
     """A host's tree, other facts that the policy needs, and the queries used.
 
-    ``policy`` has the devices by their names in the graph; None for ranks. ``chosen``
-    are the CPUs of the policy's saved query, in order; None if it is a combination, or
-    for ranks. ``queries`` are those that the CPUs come from.
+    ``policy`` names devices as the graph does; None for ranks. ``chosen`` are the CPUs
+    of the policy's saved query, in order; None if it has no such query, or for ranks.
+    ``queries`` are those from whose rows the CPUs come.
     """
 
     tree: Tree
@@ -40,7 +40,7 @@ class PinningInputs:
 async def ask(
     clients: Clients, host: str, policy: Policy | None, threads: int | None = None
 ) -> PinningInputs:
-    """Read all that the choice needs; raises ApiError for an unknown host."""
+    """Read everything that the choice needs; raises ApiError for an unknown host."""
     near = _of_host(NEAR, host)
     devices = await _rows(clients.graph, near) if policy and policy.near else []
     policy = policy and with_devices(policy, devices)
@@ -64,7 +64,7 @@ async def ask(
 async def ask_spread(
     clients: Clients, host: str, sets: Sequence[frozenset[int]], count: int
 ) -> dict[frozenset[int], Sequence[int]]:
-    """The threads that ``pinning/scatter`` takes of each set of CPUs."""
+    """The threads that ``pinning/scatter`` chooses from each set of CPUs."""
     rows = (await clients.graph.table(spread_text(host, sets, count))).records()
     return read_spread(sets, rows)
 

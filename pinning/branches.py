@@ -13,9 +13,10 @@ class Branch:
 
 
 def branches(cpus: frozenset[int], held: Iterable[frozenset[int]]) -> Branch:
-    """The tree of these sets and of single threads; overlapping sets are left out.
+    """The tree of the ``held`` sets and of single threads.
 
-    Children are in the order of their lowest thread, as in hwloc.
+    Sets that overlap others without nesting are left out. Children are in the order of
+    their lowest thread, as in hwloc.
     """
     root = Branch(cpus)
     smallest = dict.fromkeys(cpus, root)

@@ -1,7 +1,7 @@
 """Choose CPUs: a policy and a tree in, CPUs and the reason in words out.
 
-The CPUs of a policy that is a saved query are its rows (``from_rows``). This module
-computes combinations (``choose``), and why a request cannot be met.
+If a policy is a saved query, the CPUs are its rows (`from_rows`). For other policies,
+`choose` computes the CPUs. It also computes why a request cannot be met.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ def choose(
 ) -> Placement:
     """Choose the CPUs for some threads; raises PinningError if that is impossible.
 
-    ``threads`` may be None if the policy gives the number: with per: and likwid:.
+    ``threads`` may be None if the policy sets the number, as per: and likwid: do.
     """
     known = known or PolicyFacts()
     check(tree, policy, threads, known)
@@ -48,7 +48,7 @@ def from_rows(
 ) -> Placement:
     """The placement on the CPUs of a policy's saved query.
 
-    Raises PinningError, which names the limit, if they are not as many as asked.
+    Raises PinningError, which names the limit, if there are fewer than requested.
     """
     check(tree, policy, threads, known)
     if not cpus or len(cpus) != _wanted(tree, policy, threads):
@@ -58,7 +58,7 @@ def from_rows(
 
 
 def _wanted(tree: Tree, policy: Policy, threads: int | None) -> int:
-    """The number of CPUs that are asked; 0 if per: cannot give it."""
+    """The number of CPUs requested; 0 if it is not a multiple of what per: gives."""
     kind, each = policy.per or ("", 1)
     if threads is not None:
         return 0 if threads % each else threads
@@ -169,7 +169,7 @@ class _Choice:
             raise LimitError(f"{where}: {error}") from None
 
     def _held(self, cpus: Iterable[int]) -> frozenset[int]:
-        """All CPUs that share with some CPUs what must be distinct, in any domain."""
+        """All CPUs that share a component that must be distinct with one of these."""
         kinds = self.policy.distinct
         found = (self.tree.domain(kind, cpu) for cpu in cpus for kind in kinds)
         return frozenset().union(*(one.cpus for one in found if one))
@@ -238,7 +238,7 @@ class _Choice:
         return reduced[:count]
 
     def _spread(self, cpus: Sequence[int], count: int) -> list[int]:
-        """Those that are furthest apart; the first ones while these are not known."""
+        """The CPUs that ``pinning/scatter`` chose; the first ones until it was run."""
         spread = self.known.spread.get(frozenset(cpus))
         if spread is None:
             self.unspread.append(frozenset(cpus))
@@ -257,7 +257,7 @@ class _Choice:
         return kept
 
     def _place(self, cpu: int) -> tuple[float, float, int]:
-        """Idle cores first, if load counts; else the position in the tree."""
+        """A sort key: for idle, the load of core and thread; then the tree order."""
         place = self.tree.order[cpu]
         if self.policy.order != "idle":
             return 0, 0, place

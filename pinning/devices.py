@@ -44,9 +44,9 @@ def _is_gpu(row: Row) -> bool:
 def near_cpus(host: str, rows: Iterable[Row], device: str, name: str) -> frozenset[int]:
     """The CPUs nearest to a device, from the rows of ``topology/near-devices``.
 
-    The name is its own, its PCI address, or a driver's name such as ``mlx5_0``; an
-    empty ``device`` means any kind. Raises PlaceError if the host lacks the device, if
-    it is used as another kind, or if no CPUs are near to it.
+    ``device`` is its kind; empty means any. ``name`` is the name of the device, its PCI
+    address, or a driver's name such as ``mlx5_0``. Raises PlaceError if the host lacks
+    the device, if it is of another kind, or if it is equally near to all CPUs.
     """
     known = [row for row in rows if row["cpus"]]
     named = [row for row in known if name in (row["name"], row["address"])]

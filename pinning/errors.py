@@ -2,8 +2,8 @@
 
 PinningError
 ├── PolicyError     a policy, number or format that cannot be parsed
-├── PlaceError      it names a CPU, device or kind of core that the host lacks
-└── LimitError      the host has less than requested
+├── PlaceError      a policy that names a CPU, device or core type the host lacks
+└── LimitError      a request for more than the host has
 """
 
 from core.errors import USER_CAN_FIX, SuperTwinError

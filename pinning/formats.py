@@ -1,4 +1,4 @@
-"""Write a placement in the formats of tools: one line, or a file, to copy.
+"""Write a placement as other tools read it: a command line or a file.
 
 Sets (taskset, numactl, hwloc-bind) lose the order of the CPUs; all others keep it.
 """
@@ -103,7 +103,8 @@ def _rankfile(tree: Tree, cpus: Sequence[int]) -> str:
 def rankfile(ranks: Sequence[tuple[str, Sequence[int]]]) -> str:
     """Open MPI's rankfile, with the node and CPUs of each rank.
 
-    Its numbers are the operating system's only with the option in its first line.
+    Open MPI takes its numbers as the operating system's only if it is started with the
+    option in the first line.
     """
     lines = [
         f"rank {rank}={node} slot={write_cpus(cpus)}"

@@ -1,4 +1,4 @@
-"""Ranks with threads over equal nodes: mapping, ranking and binding as in Open MPI.
+"""Place ranks with threads on identical nodes, mapped, ranked and bound as in Open MPI.
 
 Mapping distributes the ranks of a node over its slots, sockets, …, or all ranks over
 the nodes in turn; ranking numbers them; binding defines the CPUs that each may use. A
@@ -201,7 +201,7 @@ def _reason(tree: Tree, wanted: HybridRequest, each: Sequence[int]) -> str:
 
 
 def _warning(tree: Tree, wanted: HybridRequest, ranks: Sequence[Rank]) -> str:
-    """A sentence if ranks were to be bound, but may use the whole node."""
+    """A sentence if the binding lets a rank use the whole node; otherwise empty."""
     is_bound = wanted.bind not in ("none", "hwthread")
     has_more = len(_cores(tree, tree.allowed)) > wanted.threads
     widest = max(len(one.cpus) for one in ranks)

@@ -1,9 +1,10 @@
 """likwid-pin's expressions: ``S0:0-3@S1:0-3``, ``M0``, ``E:S0:4:1:2``, ``S:scatter``.
 
-In a domain, threads are counted with the first thread of every core first; after
-``E:``, and in a domain without a list, core by core. Sockets are counted by their
-numbers, all other domains in the order of the tree. Expressions that likwid-pin would
-wrap around or repeat are refused. As in likwid 5.2.2.
+This follows likwid-pin 5.2.2. The numbers of a list (``S0:0-3``) count the first thread
+of every core of the domain, then the second of every core, and so on. After ``E:``, and
+in a domain without a list (``M0``), threads are counted core by core. Sockets are
+ordered by their numbers, all other domains by the tree. An expression for which
+likwid-pin would wrap around or pin to a CPU twice is refused.
 """
 
 import re
@@ -135,7 +136,7 @@ def _listed(tree: Tree, letter: str, cpus: frozenset[int]) -> list[int]:
 
 
 def _place(tree: Tree, letter: str, cpu: int) -> tuple[int, int]:
-    """In a NUMA domain, cores are ordered by their lowest thread, not by socket."""
+    """A sort key: by socket; in a NUMA domain, by the lowest thread of the core."""
     if letter == "M":
         core = tree.domain("core", cpu)
         return (min(core.cpus & tree.allowed) if core else cpu), cpu

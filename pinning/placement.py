@@ -1,4 +1,4 @@
-"""A placement of threads, the facts that it needs, and what no request may ask."""
+"""A placement of threads, the facts that it needs, and checks of every request."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ MOST_THREADS = 100_000
 class PolicyFacts:
     """Facts other than the tree that a policy may need.
 
-    ``near`` are the CPUs nearest to a device by (kind, name); ``cores`` are those of
-    ``p`` and ``e``; ``load`` is the load of each CPU, from 0 to 1; ``spread`` are the
-    CPUs that ``pinning/scatter`` takes of a set.
+    ``near`` has the CPUs nearest to a device by its (kind, name), ``cores`` the CPUs of
+    ``p`` and of ``e`` cores, ``load`` the load of each CPU from 0 to 1, and ``spread``
+    the CPUs that ``pinning/scatter`` chooses from a set.
     """
 
     near: Mapping[tuple[str, str], Collection[int]] = field(default_factory=dict)
@@ -30,8 +30,8 @@ class PolicyFacts:
 class Placement:
     """CPUs in the order in which threads should use them, and why these.
 
-    It is preliminary while there are sets in ``unspread``: ask ``pinning/scatter`` for
-    their CPUs and choose again.
+    It is preliminary while there are sets in ``unspread``: run ``pinning/scatter`` over
+    each of them, and choose again with the results.
     """
 
     host: str
@@ -60,7 +60,7 @@ def check_count(policy: Policy, threads: int | None) -> None:
 
 
 def check(tree: Tree, policy: Policy, threads: int | None, known: PolicyFacts) -> None:
-    """Raise PinningError if a request fits no host, or names what this host lacks."""
+    """Raise PinningError if no host can meet a request, or it names what this lacks."""
     tree.check()
     check_count(policy, threads)
     if policy.order == "idle" and not known.load:

@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class PinningRequest:
-    """A request, as text: with ``ranks`` for ranks, else for threads."""
+    """A request to place threads or, with ``ranks``, ranks; all values are text."""
 
     host: str
     threads: str = ""
@@ -97,7 +97,7 @@ async def _chosen(
         scatter = BoundQuery(SCATTER, {"host": tree.host})
         inputs = replace(inputs, queries=(*inputs.queries, scatter))
     while made.unspread:
-        # Which sets there are may depend on the CPUs that are taken of earlier ones.
+        # Later sets may depend on the CPUs that were chosen from earlier ones.
         each = policy.per[1] if policy.per else count or 0
         more = await ask_spread(clients, tree.host, made.unspread, each)
         known = replace(known, spread={**known.spread, **more})
@@ -173,7 +173,7 @@ def _queries(clients: Clients, inputs: PinningInputs) -> Mapping[str, Any]:
 
 
 def _rank(one: Rank) -> dict[str, Any]:
-    """Written out, since asdict() would copy every CPU of every rank."""
+    """A rank as JSON; asdict() would copy every CPU of every rank."""
     return {
         "rank": one.rank,
         "node": one.node,
@@ -183,6 +183,6 @@ def _rank(one: Rank) -> dict[str, Any]:
 
 
 def _where(tree: Tree, cpu: int) -> dict[str, Any]:
-    """The IRIs of what contains a CPU, by kind, without kinds that the host lacks."""
+    """The IRIs of the components that contain a CPU, by kind."""
     held = {kind: tree.domain(kind, cpu) for kind in KINDS}
     return {"cpu": cpu, **{kind: one.iri for kind, one in held.items() if one}}

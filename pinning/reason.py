@@ -32,7 +32,7 @@ def threads(count: int) -> str:
 
 
 def within(share: SharePolicy) -> str:
-    """`` in one L3 cache``: the outer domain of a shared one."""
+    """`` in one L3 cache``, or `` in the L3 cache of CPU 3``."""
     if share.of is None:
         return f" in one {noun(share.kind)}"
     return f" in the {noun(share.kind)} of CPU {share.of}"
@@ -46,17 +46,17 @@ def name(tree: Tree, domain: ThreadDomain) -> str:
 
 
 def near(tree: Tree, device: str, called: str, cpus: Collection[int]) -> str:
-    """The CPUs near to a device."""
+    """The sentence that names the CPUs near to a device."""
     return f"Nearest to {f'{device} {called}'.strip()} {_are(cpus)} {_these(cpus)}."
 
 
 def of_query(command: str) -> str:
-    """The CPUs are the answer of a saved query."""
+    """The sentence for CPUs that are the rows of a saved query."""
     return f"They are the rows of `{command}`."
 
 
 def computed(queries: Sequence[str], *, by_load: bool) -> str:
-    """The CPUs are not the answer of a saved query."""
+    """The sentence for CPUs that are computed from the rows of several queries."""
     *most, last = queries
     rows = f"over the rows of {', '.join(most)} and {last}"
     load = ", and from the live load" if by_load else ""
@@ -69,7 +69,7 @@ def warnings(
     cpus: Sequence[int],
     near: Mapping[tuple[str, str], Collection[int]],
 ) -> list[str]:
-    """The words of a policy that restrict nothing on this host."""
+    """A sentence for each word of a policy that restricts nothing on this host."""
     useless = [
         f"near:{'='.join(filter(None, one))}"
         for one in policy.near

@@ -1,7 +1,7 @@
-"""The saved query that is a policy: its rows, in order, are the CPUs.
+"""The saved query of a policy: its rows, in order, are the CPUs.
 
-A policy of several words has none. It is computed over rows, and only the spreading of
-``scatter`` is a saved query then, too.
+Combinations of words and likwid: have no such query. They are computed from the rows of
+other queries; only the spreading of ``scatter`` is always done by its saved query.
 """
 
 import shlex
@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class BoundQuery:
-    """A saved query with values for its parameters; None leaves one open."""
+    """A saved query with values for its parameters; None leaves a parameter open."""
 
     name: str
     params: Mapping[str, Scalar | None]
@@ -48,7 +48,7 @@ class BoundQuery:
 
 
 def policy_query(host: str, policy: Policy, threads: int | None) -> BoundQuery | None:
-    """The query whose rows are the CPUs of a policy; None for a combination."""
+    """The query whose rows are the CPUs; None for a combination and for likwid:."""
     words = _words(policy) or [("compact", {})]
     if policy.likwid or len(words) > 1:
         return None

@@ -1,7 +1,7 @@
 """The tree in which threads are placed, built from the rows of two saved queries.
 
-``pinning/threads`` names the parts that contain each thread, ``pinning/components``
-describes these parts.
+``pinning/threads`` names the components that contain each thread, and
+``pinning/components`` describes these components.
 """
 
 from collections import defaultdict
@@ -62,7 +62,7 @@ class Tree:
 
     @cached_property
     def order(self) -> dict[int, int]:
-        """The position of each thread in the tree: siblings, then cores, caches."""
+        """The position of each thread in the tree: SMT siblings, cores, caches, ..."""
         return {cpu: place for place, cpu in enumerate(leaves(self.root))}
 
     @cached_property
@@ -78,7 +78,7 @@ class Tree:
     def domains(self, kind: str) -> Sequence[ThreadDomain]:
         """All domains of a kind, in the order of the tree.
 
-        A NUMA domain has the threads to which it is nearest: no two share a thread.
+        A NUMA domain has only the threads to which it is nearest, so no two share one.
         """
         return self._domains.get(kind, [])
 
@@ -90,7 +90,7 @@ class Tree:
         }
 
     def domain(self, kind: str, cpu: int) -> ThreadDomain | None:
-        """The domain of a kind that contains a thread; None without one."""
+        """The domain of a kind that contains a thread; None if there is none."""
         return self._of.get(kind, {}).get(cpu)
 
 
@@ -121,7 +121,7 @@ def read_tree(host: str, threads: Iterable[Row], components: Iterable[Row]) -> T
 def _climb(
     held: dict[str, set[int]], above: Mapping[str, str], name: str, cpu: int
 ) -> None:
-    """Add a thread to a part and to everything that contains the part."""
+    """Add a thread to a component and to everything that contains the component."""
     while name in above and cpu not in held[name]:
         held[name].add(cpu)
         name = above[name]
@@ -137,9 +137,8 @@ def _domain(row: Row, cpus: set[int]) -> ThreadDomain:
 def _nearest(domains: Sequence[ThreadDomain]) -> list[ThreadDomain]:
     """Assign each thread to one domain: the smallest that contains it.
 
-    Of two domains with the same threads, take the lower number, which is ordinary
-    memory: Linux numbers high-bandwidth and CXL memory after it. Domains without memory
-    come last.
+    Of two equally small domains, prefer one with memory, then the lower number: Linux
+    numbers high-bandwidth and CXL memory after ordinary memory.
     """
     mine: dict[int, ThreadDomain] = {}
     for one in sorted(domains, key=_nearness):

@@ -35,10 +35,10 @@ _OF_ONE_HOST = ("log", CURSOR_FILE, "plan.json", "counted.json")
 
 @dataclass(frozen=True)
 class Options:
-    """What a bridge needs: the place, both stores, and which control groups to watch.
+    """What a bridge needs: its site, both stores, and which control groups to watch.
 
-    ``cgroup_keep`` is how many ended control groups stay in the list. Accounts are user
-    and password, None if a store needs none.
+    ``fuseki`` and ``store`` are URLs. ``cgroup_keep`` is how many ended control groups
+    stay in the list. An account is a user and a password; None if a store needs none.
     """
 
     place: SamplingSite
@@ -74,8 +74,8 @@ class Bridge:
     def run(self, stop: StopSignal) -> None:
         """Sample until stopped, then send waiting points and return.
 
-        Raises BridgeError if a part that all hosts need broke, or if another bridge
-        took the state folder.
+        Raises BridgeError if a thread that all hosts need has died, or if another
+        bridge has locked the state folder.
         """
         for part in (self._writer, self._cgroups, self._plans):
             part.start()
@@ -141,5 +141,6 @@ def _adopt_old_layout(state: Path, host: str) -> None:
                 (state / name).rename(folder / name)
     except OSError as error:
         raise StateError(
-            f"state folder {state} cannot be used ({error.strerror}): give another"
+            f"state folder {state} cannot be used ({error.strerror}): fix it, or give "
+            "another --state"
         ) from error

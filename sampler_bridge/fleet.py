@@ -51,9 +51,10 @@ class SamplingSite:
 class Fleet:
     """All hosts, always including this machine.
 
-    ``unreached`` gives the hosts that are not sampled, with the reason. The fleet
-    starts with the hosts that were sampled last. An unusable folder of one host, even
-    of this machine, does not affect the others; `restart_broken` tries it again.
+    ``unreached`` has the hosts that are not sampled, with the reason. The fleet starts
+    with the hosts that the previous bridge sampled. If the folder of a host is
+    unusable, even of this machine, the others are still sampled, and `restart_broken`
+    tries that host again.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class Fleet:
             except (AddressError, IdError) as error:
                 unreached[host] = str(error)
         with self._lock:
-            if self._is_ending:  # this reading was under way when the fleet ended
+            if self._is_ending:  # the graph was being read when the fleet ended
                 return
             self._take(reachable, unreached)
         self._save()
@@ -129,7 +130,8 @@ class Fleet:
         return {
             "hosts": {one.name: one.summary() for one in hosts},
             "unreached": dict(sorted(self.unreached.items())),
-            # Not hosts without a usable address: a bridge of their own may sample them.
+            # Without hosts that have no usable address: their own bridge may sample
+            # them.
             "unusable": sorted(self.unreached.keys() & self._wanted.keys()),
             "tick_spread_seconds": self._spread,
         }
@@ -290,7 +292,7 @@ class Fleet:
         self._leaving.append(host)
 
     def _drop(self, host: SampledHost) -> None:
-        """Give up a host that broke; its successor waits for its end."""
+        """Stop a broken host; it is started again once all its threads have ended."""
         del self._hosts[host.name]
         host.end(0.0)
         self._leaving.append(host)

@@ -22,8 +22,8 @@ _DATASET = "twin"
 _TIMEOUT = 30.0
 _FORMAT = "supertwin-hosts/1"
 READ_AGAIN_SECONDS = 3.0
-# The largest share of time that reading may keep the graph store busy: plans of many
-# hosts take it a while.
+# The largest share of the graph store's time that reads may take: reading the plans of
+# many hosts takes a while.
 _BUSY_PART = 1 / 20
 _LONGEST_PAUSE = 60.0
 

@@ -40,7 +40,8 @@ from sampling.sources.source import Source
 _LOG = logging.getLogger(__name__)
 
 PLAN_FILE, STATUS_FILE = "plan.json", "status.json"
-_READ_AGAIN_WITHIN = 60.0  # seconds; a store that is killed may need this much again
+# Seconds. A store that is killed needs the points of this time again.
+_READ_AGAIN_WITHIN = 60.0
 
 
 class SampledHost(Worker):
@@ -118,7 +119,10 @@ class SampledHost(Worker):
         self.outbox.log.close()
 
     def forget(self) -> None:
-        """Do not report time in which it was not to be sampled as uncounted."""
+        """Forget when points were last counted.
+
+        Time in which the host had no plan is then not reported as uncounted.
+        """
         with suppress(OSError):
             (self.folder / COUNTED_FILE).unlink(missing_ok=True)
 
@@ -139,9 +143,11 @@ class SampledHost(Worker):
 
     @property
     def is_disposable(self) -> bool:
-        """Whether it is unwanted, has ended, and no killed store can need its points.
+        """Whether its folder can be deleted.
 
-        An unreachable store may have been killed.
+        It is unwanted, has ended, and all its points are sent. The store has been
+        reachable since, for so long that it does not need any of them again: an
+        unreachable store may have been killed.
         """
         is_needed = self.is_wanted or not self.has_ended or self.outbox.has_more
         if is_needed or not self._writer.state.up:
@@ -200,7 +206,7 @@ class SampledHost(Worker):
         self._keep_count(counts["expected"], stopped is not None)
 
     def _keep_count(self, expected: int, stopped: bool) -> None:
-        """Save the time and result of a count, even if the status was not written."""
+        """Save when points were counted and how many, even without a status file."""
         try:
             self._counted.keep(time.time(), expected, stopped)
         except OSError as error:

@@ -24,14 +24,15 @@ class StateLock:
             self._descriptor = _open(state)
         except OSError as error:
             raise StateError(
-                f"state folder {state} cannot be used ({error.strerror}): give another"
+                f"state folder {state} cannot be used ({error.strerror}): fix it, or "
+                "give another --state"
             ) from error
         self._take(self._descriptor)
 
     def renew(self) -> None:
         """Lock the file again if it was deleted or replaced.
 
-        Raises StateError if another bridge was faster.
+        Raises StateError if another bridge has locked it meanwhile.
         """
         if self._is_in_place():
             return
@@ -65,7 +66,7 @@ class StateLock:
             os.close(descriptor)
             raise StateError(
                 f"another bridge uses state folder {self._state}: stop that bridge, or "
-                "give another"
+                "give another --state"
             ) from error
 
 

@@ -40,7 +40,7 @@ _SWITCHED = "Not in a transaction"
 _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN = 400, 401, 403
 _NOT_FOUND, _NOT_ALLOWED, _FAILED, _UNAVAILABLE = 404, 405, 500, 503
 _NO_DATASET = (_NOT_FOUND, _NOT_ALLOWED)
-# The header of a query that joins samples of the past with the twins of now.
+# The header of a query that joins samples with a newer state of their host.
 WARNING = "SuperTwin-Warning"
 # Asks for the requests that a query sends to the series store, instead of its result.
 EXPLAIN = ("explain", "true")

@@ -1,7 +1,7 @@
 """Reads counters at one moment, from the same PMCDs as the bridge.
 
-With a reading just before and just after a run, its totals do not include the rest of
-the first and last tick.
+Counters are read just before and just after a run. So its totals leave out the parts of
+the first and last tick that are outside the run.
 """
 
 import json
@@ -50,8 +50,8 @@ class CounterSnapshot:
     """Values by PCP metric and instance, and when (Unix ms) they were read.
 
     ``restarted``: PMU events that may have restarted from 0 since the same reader's
-    previous snapshot. ``agents`` identifies the agents that counted, until one of them
-    restarts; empty if their PMCD does not tell. ``reader`` identifies the reader.
+    previous snapshot. ``agents`` is a text that changes when one of the agents that
+    count restarts; empty if their PMCD does not tell. ``reader`` identifies the reader.
     """
 
     at_ms: float = 0.0
@@ -80,7 +80,7 @@ class RunSnapshots(NamedTuple):
     after: CounterSnapshot
 
     def doubt_about(self, metric: str) -> str:
-        """Say why a metric's growth may not be the run's; empty if no doubt exists."""
+        """Say why a metric's growth may be wrong for the run; empty if it is right."""
         if metric in self.after.restarted:
             return _RESTARTED
         if not is_counter(metric) or not self.before.values or not self.after.values:
@@ -167,7 +167,7 @@ class CounterReader:
             self._sources.set_exception(error)
 
     def _restarted(self, sources: Iterable[_SourceMetrics]) -> Iterator[str]:
-        """Yield PMU events that may have restarted: they do not outlive their agent."""
+        """Yield PMU events that may have restarted from 0, as their agent has."""
         for source, names in sources:
             before = self._changes.get(source.address, source.changes)
             self._changes[source.address] = source.changes
@@ -197,9 +197,9 @@ def _by_address(
 
 
 def _events_address(bridge: Path, host: str, events: Sequence[str]) -> str:
-    """Wait for the address that the bridge has PMU events from; empty after a timeout.
+    """Wait for the address where the bridge reads PMU events; empty after a timeout.
 
-    The address in its last status may lack these events.
+    The bridge's last status may be older than the plan and name another address.
     """
     until = time.monotonic() + _PATIENCE_SECONDS
     while not _has_events(

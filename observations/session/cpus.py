@@ -1,6 +1,6 @@
-"""The CPUs of observed commands: reserved by runs, and left by SuperTwin's processes.
+"""The CPUs of observed commands: runs reserve them, SuperTwin's processes avoid them.
 
-Two runs on one CPU would distort each other.
+Two runs on one CPU would distort each other's measurements.
 """
 
 import os
@@ -37,9 +37,10 @@ class Cpus:
     ) -> str:
         """Reserve CPUs for ``owner``; no CPUs means all of the host.
 
-        Nothing is reserved if another run holds one of them, or asked earlier and
-        ``queues`` for one: the return value names that run and the CPU, and is empty on
-        success. A run that queues must ask again, or call `release`.
+        Nothing is reserved if another run holds one of them, or has queued for one
+        earlier. The return value names that run and the CPU; it is empty on success.
+        With ``queues``, the run keeps a place in the queue until it calls this again
+        with success, or calls `release`.
         """
         wanted = frozenset(cpus)
         with self._lock:
@@ -61,9 +62,7 @@ class Cpus:
             self._held.setdefault(host, {})[owner] = frozenset(cpus)
 
     def shared(self, host: str, owner: str) -> str:
-        """Name another run that holds one of ``owner``'s CPUs; empty if there is
-        none.
-        """
+        """Name another run that holds one of ``owner``'s CPUs; empty if none does."""
         with self._lock:
             held = dict(self._held.get(host, {}))
             wanted = held.pop(owner, None)
@@ -107,8 +106,9 @@ def _first_shared(one: frozenset[int], other: frozenset[int]) -> int | None:
 class CpuShield:
     """Moves SuperTwin's processes off the CPUs of commands, unless that leaves none.
 
-    These are the stack of a state folder and the processes that run and attend
-    commands. Processes of others are not moved. Methods may be called from any thread.
+    It moves the stack of a state folder, the runners of commands, and clients that
+    attend their own command (`supertwin observe`). It moves no other processes. Methods
+    may be called from any thread.
     """
 
     def __init__(self, home: Path) -> None:
@@ -119,7 +119,10 @@ class CpuShield:
         self._permitted: dict[int, set[int]] = {}
 
     def update(self, pinned: Set[int], commands: Iterable[RunnerEvent]) -> None:
-        """Keep off the ``pinned`` CPUs; each command is given by its first event."""
+        """Move the processes off the ``pinned`` CPUs.
+
+        ``commands`` has the first event of each running command.
+        """
         with self._lock:
             others = {pid for one in commands for pid in _runner_and_attendant(one)}
             known = self._permitted.keys() if pinned == self._pinned else set()
@@ -161,7 +164,7 @@ def _pids(state: StackState) -> Iterator[int]:
 
 
 def _agents(pmcds: Iterable[int]) -> Iterator[int]:
-    """Yield the processes that read what these PMCDs write."""
+    """Yield the agents of these PMCDs: processes that read from a pipe of theirs."""
     pipes = {_pipe(pid, number) for pid in pmcds for number in _numbers(f"{pid}/fd")}
     for pid in _numbers(""):
         if (pipe := _pipe(pid, 0)) and pipe in pipes:
@@ -200,7 +203,7 @@ def _children() -> dict[int, list[int]]:
 
 
 def _runner_and_attendant(command: RunnerEvent) -> Iterator[int]:
-    """Yield the runner of a command on this machine, and the process attending it."""
+    """Yield the runner of a command on this machine, and the client attending it."""
     if not is_alive(command):
         return
     runner = _parent(command["pid"])

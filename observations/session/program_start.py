@@ -1,4 +1,4 @@
-"""Starts commands that SuperTwin runs: locally, where they outlive it, or over ssh."""
+"""Starts commands on this machine, where they outlive SuperTwin, or over ssh."""
 
 import pwd
 from contextlib import AbstractContextManager

@@ -29,10 +29,11 @@ _BEAT, _LAST = "alive", ("ended", "refused")
 
 
 class EventLog:
-    """Events numbered from 1; of the beats only the last is kept.
+    """The events of a run, numbered from 1.
 
-    ``pids`` are the pids of all processes that any event named, in that order. Methods
-    may be called from any thread.
+    A runner sends a *beat* every second as a sign of life; only the last one is kept.
+    ``pids`` are the pids that the events named, in that order. Methods may be called
+    from any thread.
     """
 
     def __init__(self, events: Iterable[RunnerEvent] = ()) -> None:
@@ -76,7 +77,7 @@ class EventLog:
             return self._kept[bisect_right(self._kept, number, key=itemgetter(0)) :]
 
     def news(self, event: RunnerEvent) -> RunnerEvent:
-        """Return the event; if it is a beat, without the pids that are known."""
+        """Return the event; a beat without the pids that earlier events named."""
         if event["event"] != _BEAT or "pids" not in event:
             return event
         return {
@@ -142,8 +143,8 @@ class Repetition:
         """Store an event of its runner."""
         with (self.folder / EVENTS).open("a") as kept:
             kept.write(json.dumps(self.log.news(event)) + "\n")
-        # Write to disk first: an event counts as heard only then, and is sent again
-        # otherwise.
+        # Write to disk first: an event that is not on disk is not acknowledged, so the
+        # runner sends it again.
         self.log.add(event)
 
     def snapshot_after(self, snapshot: CounterSnapshot) -> None:

@@ -55,9 +55,10 @@ class RunManager:
     def resume(self) -> None:
         """Resume the sessions that the previous process left; call this before `begin`.
 
-        Attended runs continue to report. Commands that ended with the previous process
-        are recorded as interrupted; their CPUs stay reserved until the end is certain.
-        If two sessions hold the same CPUs, both keep them and say so.
+        Clients that attend their own command continue to report. A command that cannot
+        be resumed is recorded as interrupted; its CPUs stay reserved until its end is
+        certain. If two sessions hold the same CPUs, both keep them, and their problem
+        says so.
         """
         for id_, run_request in open_requests(self._settings.home):
             self._restore(self._new(run_request, id_))
@@ -67,7 +68,7 @@ class RunManager:
             if session.can_resume and not session.run_request.attended:
                 self.launch(session)
         for session in self.sessions:
-            session.reset_silence()  # attending processes could not report until now
+            session.reset_silence()  # clients could not report until now
 
     def begin(
         self, run_request: RunRequest, keep_waiting: Callable[[], bool] | None
@@ -213,7 +214,10 @@ class RunManager:
 
 
 def _stop(session: RunSession) -> None:
-    """Record an interruption, then end the command: else it counts as cancelled."""
+    """Record an interruption, then end the command.
+
+    In the other order, the end of the command would count as a cancellation.
+    """
     session.close()
     session.cancel()
 

@@ -132,7 +132,7 @@ class RunRecorder:
         self._submit(partial(self._release, partial(self._forget, runs)))
 
     def abandon(self) -> None:
-        """Release the plan; note whether the next process is to try again."""
+        """Release the plan; note the failure, for the next process to see."""
         note = partial(note_failure, self._home, self._id)
         self._submit(partial(self._release, note))
 

@@ -125,7 +125,7 @@ class RunSampling:
     def summaries(
         self, run: Run, snapshots: RunSnapshots, pids: Set[int]
     ) -> list[Summary]:
-        """Summarise every series; of processes only those with these pids."""
+        """Summarise every series; of series of processes, those with these pids."""
         if not self.metrics:
             return []
         # A short run sees few updates: earlier samples show how often sources update.

@@ -30,8 +30,8 @@ _KILLED = "SuperTwin was killed while it ran"
 class RunSession:
     """All runs of a request; ``id`` is that of its only run or of the group.
 
-    The CPUs are released when no command runs any more, the rest when all runs are
-    recorded. Methods may be called from any thread.
+    The CPUs are released when no command runs any more, the plan and the journal entry
+    when all runs are recorded. Methods may be called from any thread.
     """
 
     def __init__(
@@ -89,7 +89,10 @@ class RunSession:
 
     @property
     def is_silent(self) -> bool:
-        """Whether its command was neither heard of nor seen for too long."""
+        """Whether contact with its command is lost: no event for too long.
+
+        A command that is known to run on this machine is not silent.
+        """
         quiet = time.monotonic() - self._last_heard > SILENT_SECONDS
         # For a run that we launched here, the lock of the runner's file shows its end.
         is_watched = self.is_local and not self.run_request.attended
@@ -160,7 +163,7 @@ class RunSession:
             self.interrupt(_KILLED)
 
     def reset_silence(self) -> None:
-        """Restart the silence timeout, after a time in which nothing could be heard."""
+        """Restart the silence timeout, after a time in which no event could arrive."""
         self._last_heard = time.monotonic()
 
     def program(self) -> bytes | None:
@@ -173,7 +176,7 @@ class RunSession:
             return (run.folder / PROGRAM).read_bytes()
 
     def follow(self, runner: RunnerHandle | None) -> None:
-        """Use this runner to end the command; end it now if it is not wanted."""
+        """Use this runner to end the command; end the command now if it is unwanted."""
         self._runner = runner
         self.reset_silence()  # it could not report until now
         if runner and self.is_unwanted:
@@ -199,7 +202,7 @@ class RunSession:
         self._end_command()
 
     def lose(self) -> None:
-        """End the command, because nothing is heard of it any more."""
+        """End the command, because contact with its runner is lost."""
         seconds = time.monotonic() - self._last_heard
         runner = f"the runner on {self.host}"
         problem = f"lost contact with {runner} (last event {seconds:.0f} s ago)"
@@ -223,7 +226,7 @@ class RunSession:
                 self._end()
 
     def abandon(self) -> None:
-        """Release all but the CPUs; note whether the next process is to try again."""
+        """Release all but the CPUs; note the failure, for the next process to see."""
         self.interrupt("it cannot be resumed")
         self._recorder.abandon()
 
@@ -281,8 +284,8 @@ class RunSession:
         ``failure`` is the error of the runner.
         """
         run, status = self.repetitions.latest, self.status
-        # Both before the state: a session that is over is forgotten by this time, and a
-        # client may then begin the next run on the same CPUs.
+        # Do both before the state changes: `maintain` forgets a session by its time of
+        # end, and a client that sees the end may request the same CPUs at once.
         self.ended = time.time()
         self._release_cpus()
         if self.state is not State.OPENED or not status.change(Event.REFUSE, failure):

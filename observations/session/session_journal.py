@@ -26,7 +26,7 @@ def add_open_request(home: Path, id_: str, run_request: RunRequest) -> None:
 
 
 def remove_open_request(home: Path, id_: str) -> None:
-    """Remove a session that holds nothing and whose runs are recorded."""
+    """Remove a session that has released everything and whose runs are recorded."""
     _path(home, id_).unlink(missing_ok=True)
     _path(home, id_).with_suffix(_FAILED).unlink(missing_ok=True)
 

@@ -52,9 +52,9 @@ class Batch(NamedTuple):
 class BatchOutcome(NamedTuple):
     """The points of a batch, by outcome.
 
-    ``fresh`` points were in the queue, ``again`` were sent before, ``lost`` are
-    unreadable. ``gone`` were in the queue too, but the log dropped them while they were
-    being sent.
+    ``fresh`` points were in the queue. ``again`` had left it: they were sent once more.
+    ``lost`` points are unreadable. ``gone`` were in the queue, but a full log dropped
+    them while they were being sent.
     """
 
     fresh: int

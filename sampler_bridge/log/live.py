@@ -98,7 +98,10 @@ class LiveSegment:
         return len(list(takewhile(lambda one: self._at(one) < taken, self.copied)))
 
     def leave(self) -> None:
-        """Cut the moved records off the file; delete it if then empty or not ours."""
+        """Cut the moved records off the file.
+
+        Delete the file if nothing is left, or if another process put it there.
+        """
         path, size = self.segment.path, self.segment.size
         with suppress(OSError):
             found = path.stat()

@@ -1,8 +1,8 @@
 """The queue of points on disk: an append-only log in segments, bounded in bytes.
 
-Segments are independent. Each record is one plain write into the page cache, so it
-survives a ``kill -9`` of this process, but not a power cut. A full log deletes its
-oldest segments. Taken records stay for resending until ``forget`` or a full disk.
+Each record is one write into the page cache: it survives a ``kill -9``, but not a power
+cut. A full log deletes its oldest segments. The store *takes* a record by acknowledging
+or refusing it; taken records stay for resending until ``forget`` or a full disk.
 """
 
 import errno
@@ -32,7 +32,7 @@ class Log:
 
     ``notify`` is called after each record. The queue starts at ``taken``. ``failure``
     is why the last record was not written, ``replaced`` counts how often another
-    process damaged the live file. Raises StateError if the folder is unusable.
+    process changed the live segment. Raises StateError if the folder is unusable.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class Log:
         self._encoder = SeriesEncoder()
         self._reading = SegmentReader()
         self._live: LiveSegment | None = None
-        self._left: LiveSegment | None = None  # damaged and not continued yet
-        self._moved = Position(-1, 0)  # start of the records that moved
+        self._left: LiveSegment | None = None  # damaged, not yet continued in a new one
+        self._moved = Position(-1, 0)  # where the records that moved started
         self._is_closed = False
         self._newest = 0
         self._dropped = 0  # points dropped for the current record
@@ -88,7 +88,7 @@ class Log:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes on disk, with records kept for sending again."""
+        """Bytes on disk, including records that were taken."""
         return self._bytes
 
     def append(
@@ -122,8 +122,8 @@ class Log:
     def read(self, position: Position, max_bytes: int) -> Batch:
         """Read about ``max_bytes`` of records of one segment from a position on.
 
-        An empty batch with a later end skips missing or damaged records. If the disk
-        cannot be read, raises OSError, which names the file.
+        An empty batch with a later end skips missing or damaged records. Raises OSError
+        with the file's name if the disk cannot be read.
         """
         with self._lock:
             self._continue_live()
@@ -144,7 +144,7 @@ class Log:
     def take(self, batch: Batch) -> BatchOutcome:
         """Remove a batch, and everything before it, from the queue.
 
-        Points are ``gone`` if their segment, counted as dropped, was deleted meanwhile.
+        Points are ``gone`` if a full log has dropped their segment, and counted them.
         """
         with self._lock:
             everything = sum(entry.points for entry in batch.entries)
@@ -235,7 +235,7 @@ class Log:
         return not self._is_full(more) and self._bytes + more <= self._max_bytes
 
     def _make_room(self, needed: int) -> None:
-        """Close the live segment or drop the oldest; either can change the payload."""
+        """Close the live segment or drop the oldest: then encode the payload again."""
         if self._is_full(needed):
             self._close_live()
             return

@@ -102,7 +102,7 @@ def _walk(segment: Segment, content: bytes, done_before: int) -> int:
 
 
 def read_at(descriptor: int, offset: int, length: int) -> bytes:
-    """Read from an open file, fewer bytes only at its end; raises OSError.
+    """Read ``length`` bytes from an open file, or up to its end; raises OSError.
 
     The system also returns fewer bytes before a block that it cannot read; the next
     read then fails.

@@ -28,7 +28,7 @@ class Labelled(NamedTuple):
 
 
 class _Heads(NamedTuple):
-    """The heads of a column's series, in order and by series."""
+    """The heads (encoded labels) of a column's series, in order and by series."""
 
     series: Sequence[Series]
     known: Mapping[Series, bytes]

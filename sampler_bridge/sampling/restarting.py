@@ -36,7 +36,7 @@ class RestartingWorker(Worker):
 
     @abstractmethod
     def _on_failure(self, cause: GapCause) -> None:
-        """Release what may be damaged, and keep the cause of the missing values."""
+        """Release what may be in a bad state, and keep the cause of missing values."""
 
 
 def fault(error: Exception) -> GapCause:

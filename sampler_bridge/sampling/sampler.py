@@ -41,8 +41,8 @@ class Sampler(RestartingWorker):
     """Samples metrics of one host at one period (ms) from one source.
 
     ``cause`` says why the source does not answer (None: it does), ``early_ms`` how
-    long before its tick the next fetch may begin. The writer thread writes the
-    results of a tick to the journal. ``clock`` returns the time in ns.
+    long before its tick the next fetch may begin. The writer thread passes the results
+    of a tick to the journal. ``clock`` returns the time in ns.
     """
 
     level = priority.FETCHING
@@ -297,9 +297,9 @@ class Sampler(RestartingWorker):
         return tick_ms, cause
 
     def _leave_rest(self, tick_ms: int, cause: GapCause) -> tuple[int, GapCause]:
-        """Leave later ticks to the next plan; the rest of this plan's ticks is missing.
+        """Leave later ticks to the next plan; count the rest of this plan's as missing.
 
-        Another sampler may fetch such a tick too: a tick is recorded once.
+        The next plan may belong to another sampler, and a tick must be recorded once.
         """
         last_ms = max(self._last_tick_ms(), tick_ms - self.period_ms)
         self._skip((last_ms - tick_ms) // self.period_ms + 1, cause)

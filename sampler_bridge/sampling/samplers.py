@@ -13,13 +13,13 @@ from sampler_bridge.sampling.writer_thread import WriterThread
 from sampling.plan_file.plan import FetchGroup, SamplingPlan
 from sampling.sources.source import Gap, Source
 
-# How long to wait for new samplers to look up their metrics before all change over, and
-# how long while the samplers that they replace give values, as over a slow network.
+# How long to wait for new samplers to look up their metrics before the plan changes.
+# The longer time applies while current samplers give values, as over a slow network.
 _READY_SECONDS = 2.0
 _LONGEST_READY_SECONDS = 4.0
-# Samplers change at a moment far enough ahead that all know of it in time. A fetch may
-# begin early, by half the period if the source is slower than its period, and PCP waits
-# 10 s at most.
+# The plan changes at a moment in the future, so that all samplers know of it in time.
+# If a source is slower than its period, its fetches begin up to half a period early,
+# but no more than 5 s: PCP waits at most 10 s for an answer.
 _HEARD_MS = 50
 _LONGEST_EARLY_MS = 5000
 # A fetch that hangs may be followed by a reconnection and another fetch.
@@ -49,12 +49,12 @@ class Samplers:
     def apply(self, plan: SamplingPlan, restart_all: bool = False) -> None:
         """Sample this plan from one moment on, the same for all samplers.
 
-        A period that is new, or has new metrics, gets a new sampler, which is made
-        ready before that moment. A sampler that ends works until then. So a series that
-        moves from one sampler to another misses no tick and has none twice. With
-        ``restart_all``, every period gets a new sampler: the sources moved, and the
-        old ones are not needed afterwards. Raises StateError if no threads can be
-        started.
+        A period that is new, or has new metrics, gets a new sampler, which gets ready
+        before that moment. A sampler that is not needed any more works until then. So a
+        series that moves from one sampler to another has each tick exactly once. With
+        ``restart_all``, for sources at another address, every period gets a new
+        sampler, and the old sources are unused on return. Raises StateError if no
+        threads can be started.
         """
         if not self._writer.has_begun:
             self._writer.start()
@@ -166,10 +166,10 @@ def _prepare(new: Mapping[int, Sampler], groups: Mapping[int, FetchGroup]) -> No
 
 
 def _wait_until_ready(new: Collection[Sampler], old: Collection[Sampler]) -> None:
-    """Wait until samplers are ready; longer while old ones still give values.
+    """Wait until new samplers are ready, longest if old ones still give values.
 
-    Otherwise a sampler is not waited for once its first attempt has failed: its ticks
-    count as missing.
+    If none does, also stop waiting when the first attempts to connect have failed. The
+    ticks of a sampler that is not ready count as missing.
     """
     began = time.monotonic()
     _wait([sampler.tried for sampler in new], began + _READY_SECONDS)
@@ -183,9 +183,9 @@ def _wait(events: Collection[Event], until: float) -> None:
 
 
 def _lead_ms(old: Collection[Sampler]) -> int:
-    """How far ahead to change over, so that all samplers know of it in time.
+    """How far ahead the plan changes, so that all samplers know of it in time.
 
-    None has then begun a fetch for a tick that is no longer its own.
+    Otherwise one could already have begun a fetch for a tick after the change.
     """
     if not old:
         return 0

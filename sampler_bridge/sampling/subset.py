@@ -28,7 +28,7 @@ class _Mask(NamedTuple):
 
 
 class Subset:
-    """Reduces samples of the same metrics to the chosen instances.
+    """Reduces the samples of a period to the instances that its plans name.
 
     The mask of a column is kept as long as its series stay the same.
     """

@@ -1,4 +1,7 @@
-"""What the store has acknowledged, and where to resend from if it restarts."""
+"""What the store has acknowledged, and where to resend from if it restarts.
+
+A *run* of the store is the time from one start of its process to the next.
+"""
 
 import json
 import logging
@@ -21,8 +24,8 @@ _STEP = 256  # larger than any cursor: its files stay at one block each
 class Cursor:
     """Where the queue starts, and where to resend from.
 
-    ``taken``: the start of the queue; ``again``: the start of what a restarted store
-    needs; ``store``: the start time of the store run that acknowledged it.
+    ``taken``: the start of the queue; ``again``: where to resend from if the store
+    restarts; ``store``: when the run of the store started that acknowledged the points.
     """
 
     taken: Position = START
@@ -72,8 +75,9 @@ def save_cursor(path: Path, cursor: Cursor) -> None:
 class SentPositions:
     """Where the batches of the last minute start, by when they were acknowledged.
 
-    The store can lose what it acknowledged in its last seconds, whatever the ticks in
-    it: after an outage, one second of sending covers hours of ticks.
+    A killed store can lose what it acknowledged in its last seconds. The time of the
+    acknowledgement counts, not that of the ticks: after an outage, one second of
+    sending covers hours of ticks.
     """
 
     def __init__(self, again: Position, now: float) -> None:

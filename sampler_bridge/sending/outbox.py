@@ -23,7 +23,7 @@ _LOG = logging.getLogger(__name__)
 
 CURSOR_FILE, LOG_FOLDER = "cursor.json", "log"
 _READ_AGAIN_SECONDS = 1.0  # until an unreadable log is tried again
-_NO_RUN = 0.0  # not a run of the store: the next run gets the last minute
+_NO_RUN = 0.0  # equals no run of the store, so the next run gets the last minute again
 
 
 class Outbox:
@@ -123,9 +123,10 @@ class Outbox:
         self._keep_cursor()
 
     def met(self, run: float | None, suspect: bool) -> bool:
-        """Note the current run of the store; whether it gets the last minute again.
+        """Note which run of the store answers; return whether to resend to it.
 
-        It does if the run is, or may be, another one.
+        The last minute is sent again if this is another run than before. ``suspect``
+        says that it may be another run although its start time is the same.
         """
         if run == self._run and not suspect:
             return False
@@ -147,14 +148,14 @@ class Outbox:
         self._more()
 
     def _follow(self) -> None:
-        """Save the cursor at once if the records it points at moved to another file."""
+        """Save the cursor if the records that it points at have moved to a new file."""
         if self.log.replaced != self._replaced:
             self._replaced = self.log.replaced
             self._keep_cursor()
 
     def _keep_cursor(self) -> None:
-        # The next process would not know what must still be resent, so it resends all
-        # of it.
+        # The cursor does not say how far resending has come. If this process ends now,
+        # the next one begins it again.
         run = _NO_RUN if self._next < self._resend_until else self._run
         cursor = Cursor(self.log.taken, self._sent.again, run)
         try:

@@ -22,7 +22,7 @@ _HEADERS = {
 _SHOW = "/internal/force_flush"
 _METRICS = "/metrics"
 _STARTED = re.compile(r"^(?:vm_app|process)_start_time\w+ (\d+(?:\.\d+)?)$", re.M)
-# These responses refuse the caller or the moment, not the points.
+# These responses reject the account, the address or the time, not the points.
 _TRY_AGAIN = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 _PIECE = 256 * 1024
 _TIMEOUT = httpx.Timeout(10.0, connect=2.0)
@@ -73,9 +73,9 @@ class StoreConnection:
     def started(self) -> float | None:
         """When this run of the store started (Unix seconds, whole ones), if known.
 
-        The part of a cluster that accepts points does not report it. Raises
-        StoreDownError, also if no store answers at this address: its responses to
-        points would mean nothing.
+        In a cluster it is unknown: the part that accepts points does not report it.
+        Raises StoreDownError, also if another service than a store answers at this
+        address: its responses to points would mean nothing.
         """
         response = self._send("GET", _METRICS)
         if response.is_client_error and self.write(b"") is None:

@@ -29,9 +29,9 @@ BATCH_BYTES = 1024 * 1024
 _MOST_BYTES = 16 * 1024 * 1024
 _CHECK_SECONDS = 5.0  # between checks whether the store was restarted
 _SHOW_SECONDS = 0.8  # at least, between requests to show new points
-# How long to gather points of other hosts before sending: 50 times as long as sending
-# took last, so that it takes a fiftieth of the time. Its cost depends on the number of
-# series more than on that of ticks.
+# How long to gather points before sending: 50 times as long as the last write took, so
+# that writes take a fiftieth of the time. The cost of a write depends on the number of
+# its series more than on that of its ticks.
 _LEAST_GATHER, _MOST_GATHER, _GATHER_FOR_EACH = 0.02, 0.5, 50.0
 _YOUNG_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
@@ -144,7 +144,9 @@ class Writer(Worker):
         again = [box.met(run, suspect) for box in self._boxes]
         if any(again):
             _LOG.info("store %s was restarted: sending again", self._store.url)
-        if not self._has_more():  # else only a write shows: its disk may be full
+        # If there is something to send, only the write shows whether the store accepts
+        # points: its disk may be full.
+        if not self._has_more():
             self._back()
 
     def _send(self) -> None:
@@ -163,7 +165,7 @@ class Writer(Worker):
             self._conclude(parcel, self._write(parcel.request))
 
     def _parcels(self, boxes: Sequence[Outbox], share: int) -> Iterator[_OutboxBatch]:
-        """The next parcel of each outbox with a readable log."""
+        """The next batch of each outbox with a readable log."""
         for box in boxes:
             batch = box.read(share)
             if batch is not None:

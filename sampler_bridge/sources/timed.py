@@ -11,7 +11,8 @@ from sampling.sources.source import Sample, Source
 class TimedSource:
     """A source that times its fetches, including those that fail.
 
-    Fetches are at multiples of a period (ms), except the first: a sampler's trial.
+    Fetches are at multiples of a period (ms), except a sampler's first one, which only
+    looks up instances.
     """
 
     def __init__(self, source: Source, cost: Cost, period_ms: int) -> None:

@@ -1,7 +1,7 @@
 """A local socket that leads to the PMCD of another machine, kept open over ssh.
 
 There is one login for each host, however many samplers use it. When it ends, it is
-tried again, and the last complaint of ssh is the reason why the host does not answer.
+repeated. Until then the last message of ssh is the reason why the host does not answer.
 """
 
 import logging
@@ -22,7 +22,8 @@ _LOG = logging.getLogger(__name__)
 
 PMCD_SOCKET = "/run/pcp/pmcd.socket"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 30.0
-# How much longer an outage may last because of our waiting, as a share of it.
+# The pause before the next login, and its timeout, grow by this share of the outage so
+# far. They can prolong the outage by as much.
 _PART_OF_OUTAGE = 0.25
 # An attempt may begin a moment before a network is back, and then gets no answer.
 _FIRST_TIMEOUT = 3
@@ -62,9 +63,9 @@ _REFUSED = (
 class SshForward(Worker):
     """Keeps a local socket open that leads to the PMCD of an address.
 
-    The folder belongs to this bridge alone; names in it begin with ``name``. ``config``
-    replaces ~/.ssh/config, ``remote_socket`` is the remote socket. Nothing happens
-    before `start`.
+    ``folder`` is for this bridge only; the names of its sockets begin with ``name``.
+    ``config`` replaces ~/.ssh/config. ``remote_socket`` is the socket of the PMCD on
+    the remote machine. Nothing happens before `start`.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class SshForward(Worker):
 
     @property
     def pcp(self) -> str:
-        """The local address of the PMCD, while the login holds."""
+        """The local address of the PMCD, which works as long as the login lasts."""
         return f"unix://{self._socket}"
 
     def reach(self) -> None:

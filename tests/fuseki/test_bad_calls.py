@@ -53,7 +53,7 @@ def code_of(samples: Samples, pattern: str) -> str:
         f"{RELEASE} st:avg ({LAST_HOUR} ?value)",
     ],
 )
-def test_wrong_arguments(samples: Samples, pattern: str) -> None:
+def test_wrong_arguments_are_refused(samples: Samples, pattern: str) -> None:
     assert code_of(samples, pattern) == "bad-samples-call"
 
 
@@ -68,18 +68,18 @@ def test_wrong_arguments(samples: Samples, pattern: str) -> None:
         "t:other.metric/~",
     ],
 )
-def test_unknown_telemetry(samples: Samples, telemetry: str) -> None:
+def test_unknown_telemetry_is_refused(samples: Samples, telemetry: str) -> None:
     iri = telemetry.replace("/", "\\/")
     iri = telemetry if telemetry.startswith("<") else iri.replace("~", "\\~")
     assert code_of(samples, f"{iri} st:last (?value)") == "unknown-telemetry"
 
 
-def test_name_of_a_function_with_a_quote(samples: Samples) -> None:
+def test_quote_in_the_iri_of_a_function_is_a_syntax_error(samples: Samples) -> None:
     function = '<https://w3id.org/supertwin/ns#avg">'
     assert code_of(samples, f"{CPU0} {function} (1 2 ?value)") == "syntax-error"
 
 
-def test_ten_years_at_a_millisecond(samples: Samples) -> None:
+def test_too_many_samples_of_a_series_are_refused(samples: Samples) -> None:
     years = '"1990-01-01T00:00:00Z"^^xsd:dateTime "2000-01-01T00:00:00Z"^^xsd:dateTime'
     pattern = f'{CPU0} st:avg ({years} "1ms" ?time ?value)'
     assert code_of(samples, pattern) == "too-many-samples"
@@ -94,7 +94,7 @@ def test_ten_years_at_a_millisecond(samples: Samples) -> None:
         'st:rawSamples ("now-10y" "now" ?time ?value)',
     ],
 )
-def test_ten_years_until_now_are_refused_before_a_request(
+def test_too_many_samples_are_refused_before_a_request(
     fuseki: Fuseki, call: str
 ) -> None:
     # It has no series store, so any request would be another error.
@@ -117,7 +117,7 @@ def test_error_in_a_filter_is_not_an_empty_answer(samples: Samples) -> None:
     assert code_of(samples, pattern) == "unknown-telemetry"
 
 
-def test_fuseki_without_a_series_store(fuseki: Fuseki) -> None:
+def test_missing_series_store_is_an_error(fuseki: Fuseki) -> None:
     with Endpoint(f"{fuseki.url}/twin") as dataset:
         dataset.update(graph.TWIN)
     alone = Samples(f"{fuseki.url}/twin", 0)
@@ -140,7 +140,7 @@ def test_extension_for_another_version_ends_fuseki(
     assert len(lines) == 1
 
 
-def test_store_that_dies_in_the_middle_of_an_answer(
+def test_incomplete_answer_of_the_store_is_an_error(
     tmp_path: Path, server: Fuseki
 ) -> None:
     start, count = 1_700_000_000_000, 1_000_000

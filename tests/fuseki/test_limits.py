@@ -153,9 +153,7 @@ def test_literals_are_limited(server: Fuseki, pattern: str) -> None:
     "condition",
     ['REGEX(?x, "(.*a){20}b")', 'REPLACE(?x, "(.*a){20}b", "") = ?x'],
 )
-def test_endless_regular_expression_ends_with_its_query(
-    server: Fuseki, condition: str
-) -> None:
+def test_timeout_stops_a_regular_expression(server: Fuseki, condition: str) -> None:
     query = f'SELECT * {{ VALUES ?x {{ "{"a" * 60}" }} FILTER ({condition}) }}'
     form = {"query": query, "timeout": "1"}
     answer = httpx.post(f"{server.url}/twin/sparql", data=form)
@@ -179,7 +177,7 @@ def test_wrong_regular_expression_is_explained(server: Fuseki, function: str) ->
 
 
 @pytest.mark.parametrize("distinct", ["", "DISTINCT"])
-def test_groups_make_limited_literals(server: Fuseki, distinct: str) -> None:
+def test_literals_of_aggregates_are_limited(server: Fuseki, distinct: str) -> None:
     digits = " ".join(map(str, range(40)))
     values = " ".join(f"VALUES ?{name} {{ {digits} }}" for name in "abc")
     row = 'CONCAT("01234567890123456789", STR(?a), "-", STR(?b), "-", STR(?c))'
@@ -187,7 +185,7 @@ def test_groups_make_limited_literals(server: Fuseki, distinct: str) -> None:
     assert error_of(server, query).code == "literal-too-long"
 
 
-def test_error_of_a_filter_is_no_empty_answer(server: Fuseki) -> None:
+def test_error_in_a_filter_is_not_an_empty_answer(server: Fuseki) -> None:
     text = f'"{"x" * 600_000}"'
     query = f"SELECT * {{ VALUES ?x {{ {text} }} FILTER (CONCAT(?x, ?x) = 1) }}"
     assert error_of(server, query).code == "literal-too-long"

@@ -60,7 +60,9 @@ def _numbers(row: list[Any]) -> Iterator[Any]:
         ('("n1" 1 ?among) st:distrib (?rank ?thread)', [[None, 0, 0]]),
     ],
 )
-def test_rows(twin: Endpoint, pattern: str, expected: list[list[int]]) -> None:
+def test_functions_give_the_expected_rows(
+    twin: Endpoint, pattern: str, expected: list[list[int]]
+) -> None:
     assert rows(twin, pattern) == expected
 
 
@@ -88,6 +90,6 @@ def test_hosts_are_placed_one_by_one(twin: Endpoint) -> None:
         '("n1" <http://h/0>) st:treeOrder (?rank ?thread)',
     ],
 )
-def test_wrong_arguments(twin: Endpoint, pattern: str) -> None:
+def test_wrong_arguments_are_refused(twin: Endpoint, pattern: str) -> None:
     with pytest.raises(QuerySyntaxError, match="st:(distrib|treeOrder): "):
         rows(twin, pattern)

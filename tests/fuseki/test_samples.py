@@ -17,7 +17,7 @@ def test_last_value_has_time_and_age(samples: Samples) -> None:
     assert 500 < age < 3600
 
 
-def test_last_values_of_several_metrics_are_one_request(samples: Samples) -> None:
+def test_last_values_of_several_metrics_need_one_request(samples: Samples) -> None:
     telemetry = f"VALUES ?t {{ {CPU0} {CPU1} {FREE} {PROCESS} {RELEASE} }}"
     pattern = f"{telemetry} ?t st:last (?value)"
     values = {t.rpartition("telemetry/")[2]: v for t, v in samples.rows(pattern)}
@@ -104,7 +104,7 @@ def test_coverage_shows_windows_without_samples(samples: Samples) -> None:
     assert found == [[100, None, 51], [0, None, None], [100, None, 251]]
 
 
-def test_reason_of_missing_samples_is_that_of_the_account(samples: Samples) -> None:
+def test_reason_of_missing_samples_comes_from_the_account(samples: Samples) -> None:
     call = (
         f"st:avg ({samples.range(300, 700)} 100 ?time ?value ?present ?expected ?why)"
     )
@@ -122,7 +122,7 @@ def test_rate_over_a_gap_is_absent(samples: Samples) -> None:
     assert len(samples.rows(pattern)) == 1
 
 
-def test_rows_are_grouped_by_what_the_graph_knows(samples: Samples) -> None:
+def test_values_can_be_grouped_by_facts_of_the_graph(samples: Samples) -> None:
     found = samples.rows(
         f"""{BOTH} ?t st:max ({samples.range(0, 60)} 20 ?time ?value)
         BIND (STRAFTER(STR(?t), "user/") AS ?cpu) }} GROUP BY ?cpu #""",
@@ -144,7 +144,7 @@ def test_time_of_the_query_is_now(samples: Samples) -> None:
     assert samples.rows(later, "?value") == [[600]]
 
 
-def test_selected_graph_does_not_hide_the_catalogue(samples: Samples) -> None:
+def test_telemetry_is_found_whichever_graph_is_selected(samples: Samples) -> None:
     pattern = "GRAPH ?g { ?t a st:SWTelemetry } ?t st:last (?value)"
     assert len(samples.rows(pattern, "?t")) == 2
     inside = "GRAPH ?g { ?t a st:SWTelemetry . ?t st:last (?value) }"
@@ -163,7 +163,7 @@ NUMBERS = f"VALUES ?n {{ {' '.join(map(str, range(200)))} }}"
         ("OPTIONAL { ?t st:max (RANGE ?v) OPTIONAL { ?t st:min (RANGE ?w) } }", 400, 2),
     ],
 )
-def test_many_rows_are_one_request(
+def test_number_of_requests_does_not_depend_on_rows(
     samples: Samples, pattern: str, rows: int, requests: int
 ) -> None:
     pattern = f"{NUMBERS} {BOTH} {pattern.replace('RANGE', samples.range(0, 60))}"
@@ -171,7 +171,7 @@ def test_many_rows_are_one_request(
     assert len(samples.requests(pattern)) == requests
 
 
-def test_rows_of_a_subquery_are_one_request(samples: Samples) -> None:
+def test_rows_of_a_subquery_need_one_request(samples: Samples) -> None:
     pattern = "{ SELECT ?t { ?t a st:SWTelemetry } LIMIT 9 } ?t st:last (?value)"
     assert len(samples.rows(pattern)) == 2
 
@@ -193,7 +193,7 @@ def test_optional_keeps_rows_without_a_value(samples: Samples) -> None:
         ("?value + 1 > 31", []),
     ],
 )
-def test_threshold_is_left_to_the_series_store(
+def test_threshold_is_sent_to_the_series_store(
     samples: Samples, condition: str, limits: list[str]
 ) -> None:
     condition = condition.replace("?time > 5", "?time > " + samples.at(5))

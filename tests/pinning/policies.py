@@ -107,8 +107,8 @@ def _devices(machine: Machine) -> list[dict[str, str]]:
     return found
 
 
-def promised(text: str) -> Policy:
-    """The meaning of a well-formed policy."""
+def parse_policy(text: str) -> Policy:
+    """Parse a well-formed policy, independently of `read_policy`."""
     policy = Policy(text)
     for word in text.split("+"):
         policy = replace(policy, **_read(policy, *word.partition(":")[::2]))

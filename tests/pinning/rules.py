@@ -1,7 +1,8 @@
 """Rules for placements, computed from the output of hwloc's tools for a machine.
 
-There are three independent judges: which promises a placement breaks, which CPUs it
-should name in which order, and whether there is room, by counting.
+There are three independent checks: which constraints of the policy a placement
+violates, which CPUs it should have in which order, and, by counting, whether there is
+room.
 """
 
 from collections import Counter, defaultdict
@@ -33,11 +34,11 @@ def narrowed(machine: Machine, policy: Policy) -> Iterator[tuple[str, Cpus]]:
         yield f"cores:{policy.cores}", machine.cores.get(policy.cores, frozenset())
 
 
-# ---- broken promises
+# ---- violated constraints
 
 
 def violations(machine: Machine, policy: Policy, cpus: Sequence[int]) -> Iterator[str]:
-    """The promises of a policy that a placement breaks."""
+    """The constraints of a policy that a placement violates."""
     if len(set(cpus)) < len(cpus):
         yield "a CPU twice"
     if not set(cpus) <= candidates(machine, policy):

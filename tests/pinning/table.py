@@ -1,4 +1,4 @@
-"""Checks that placements keep the promises of their policies, on all known machines.
+"""Checks that placements meet the constraints of their policies, on known machines.
 
 ``python -m tests.pinning.table [FOLDER]`` loads hwloc's XML of machines into a graph
 store of its own and places 1, 2, 4, 8 and all threads by every policy. It compares each
@@ -31,7 +31,7 @@ from tests.agreement import MACHINES, ROOT, host_name
 from tests.ingest.documents import describe_json, synthetic
 from tests.pinning.hwloc import Machine, read_machine, readable
 from tests.pinning.limits import alike, limit
-from tests.pinning.policies import POLICIES, policies, promised
+from tests.pinning.policies import POLICIES, parse_policy, policies
 from tests.pinning.rules import could, expected, likwid, violations
 from tests.servers import Fuseki
 
@@ -97,7 +97,7 @@ def judge(one: Judged, counts: Sequence[int] = ()) -> Verdict:
 
 
 def _judge_one(one: Judged, word: str, text: str, count: int, verdict: Verdict) -> None:
-    policy, machine = promised(text), one.machine
+    policy, machine = parse_policy(text), one.machine
     try:
         cpus = placed(one, read_policy(text), count)
     except (LimitError, PlaceError) as error:

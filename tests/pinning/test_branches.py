@@ -57,7 +57,7 @@ def test_scatter_matches_hwloc_distrib_with_offline_threads(
 
 @pytest.mark.skipif(not SHARED, reason="no machines next to the checkout")
 @pytest.mark.parametrize("path", SHARED, ids=lambda path: path.stem)
-def test_scatter_matches_what_hwloc_says_of_machines_next_to_the_checkout(
+def test_scatter_matches_hwloc_distrib_on_machines_next_to_the_checkout(
     twin: Endpoint, path: Path
 ) -> None:
     load(twin, path, host := host_name(path))

@@ -140,7 +140,7 @@ def test_rows_of_a_query_are_the_placement(tree: Tree) -> None:
         from_rows(tree, read_policy("per:die=1"), None, facts, [])
 
 
-def test_threads_without_a_kind_do_not_count_for_another() -> None:
+def test_distinct_skips_threads_without_the_component() -> None:
     """Two sockets and two L2 caches, but both caches on one socket."""
     held = [("socket", {0, 1}), ("socket", {2, 3}), ("l2", {0}), ("l2", {1})]
     things = [
@@ -185,7 +185,7 @@ def test_offline_sibling_is_not_busy(tree: Tree) -> None:
     assert cpus(some, "idle+share:socket", 1, PolicyFacts(load=load | eight)) == [8]
 
 
-def test_idlest_domain_represents_a_shared_socket(tree: Tree) -> None:
+def test_shared_domain_is_the_idlest_one(tree: Tree) -> None:
     load = PolicyFacts(
         load=dict.fromkeys(range(32), 0.5) | dict.fromkeys(range(12, 16), 0.0)
     )

@@ -40,7 +40,7 @@ def pin(settings: dict[str, str], tree: Tree) -> Callable[..., Result]:
     return lambda *words: supertwin(settings, "pin", "--host", tree.host, *words)
 
 
-def test_only_the_answer_is_printed(pin) -> None:
+def test_stdout_has_the_placement_only(pin) -> None:
     done = pin("--threads", "4", "--policy", "scatter", "--format", "taskset")
     assert done.exit_code == 0, done.stderr
     assert done.stdout == "taskset -c 0,4,8,12 COMMAND\n"

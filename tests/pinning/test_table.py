@@ -1,4 +1,4 @@
-"""Placements keep the promises of their policies, and a violation would be found."""
+"""Placements meet the constraints of their policies, and a violation would be found."""
 
 from collections.abc import Callable
 from dataclasses import replace

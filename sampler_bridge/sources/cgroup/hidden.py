@@ -1,4 +1,4 @@
-"""Groups that ran and that a scan could not see: checks whether they still exist."""
+"""Checks whether known groups still exist that a scan could not see."""
 
 import stat
 from collections.abc import Mapping

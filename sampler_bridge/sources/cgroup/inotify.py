@@ -1,6 +1,6 @@
 """Waits for changes in many folders, with the kernel's inotify(7).
 
-A thin wrapper of libc: Python has none, and packages on PyPI wrap it, too.
+This calls libc directly: Python has no inotify, and packages on PyPI do the same.
 """
 
 import ctypes

@@ -19,8 +19,9 @@ class GroupReading(NamedTuple):
 class GroupReader:
     """Reads metrics of a group, each file once; missing files give no values.
 
-    A metric keeps the place of its first value: hierarchies count from different
-    moments and in different units, so a counter read from another place could fall.
+    A metric is always read from the file that gave its first value. Hierarchies count
+    from different moments and in different units, so a counter from another file could
+    decrease.
     ``before`` is an earlier reader for the same path, perhaps of the same group.
     """
 
@@ -61,5 +62,5 @@ class GroupReader:
 
 
 def given(group: Cgroup) -> tuple[str, ...]:
-    """The metrics that a group has values of now."""
+    """The metrics of which a group has values at present."""
     return tuple(sorted(GroupReader(group, BY_NAME).read().values))

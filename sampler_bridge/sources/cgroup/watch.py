@@ -224,7 +224,7 @@ class CgroupWatch(Worker):
             if not self._is_due(life := running[path], now):
                 continue
             allowed, metrics = read_allowed(group), given(group)
-            if metrics:  # else it has ended since
+            if metrics:  # otherwise it has ended meanwhile
                 known[path] = replace(life, allowed=allowed, metrics=metrics)
         with self._lock:
             self._described_at |= dict.fromkeys(known, now)

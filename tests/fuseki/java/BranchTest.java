@@ -31,7 +31,7 @@ class BranchTest {
     }
 
     @Test
-    void setWithoutThreadOfItsOwnExtendsTheOneBefore() {
+    void branchWithoutThreadExtendsTheSetBeforeIt() {
         Branch root = tree(10, set(0, 9), set(1, 2), set(3, 4, 5, 6, 7, 8));
         assertEquals(List.of(1, 4), root.spread(set(9, 1, 2, 4, 5, 6), 2));
     }

@@ -49,7 +49,7 @@ class CallTest {
     }
 
     @Test
-    void stepThatDoesNotDivideTheRangeLeavesTheRestOut() {
+    void windowsLeaveOutTheRestOfTheRange() {
         Call.Range range = call(Function.AVG, "0", "100", "30", "?t", "?v").range();
         assertEquals(90_000, range.end(range.steps() - 1));
     }

@@ -46,7 +46,7 @@ class CountsTest {
         ToDoubleFunction<Counts> all = counts -> counts.triples(Node.ANY, PART_OF, Node.ANY);
         assertEquals(0, counted(all));
         add(0, 3, "node");
-        // An old count is kept for some times as long as counting took.
+        // The old count is kept for a multiple of the time that counting took.
         for (int waits = 0; waits < 600 && counted(all) == 0; waits++)
             Thread.sleep(100);
         assertEquals(3, counted(all));
@@ -55,7 +55,7 @@ class CountsTest {
     }
 
     @Test
-    void degreesAreThoseThatTriplesHave() {
+    void degreesAreAveragesOverTriples() {
         add(0, 9, "node");
         add(9, 10, "core");
         assertEquals(10, counted(counts -> counts.degrees(PART_OF).triples()));

@@ -65,19 +65,19 @@ class PatternOrderTest {
     }
 
     @Test
-    void functionOfListFindsItsObjectsBeforeTheirPatterns() {
+    void functionWithListAsSubjectComesBeforePatternsOfItsObjects() {
         assertInOrder(planned("?thread :index ?cpu . ('n1' 8) :function (?rank ?thread)"),
                 "^.sequence .propfunc <urn:function>", "urn:index");
     }
 
     @Test
-    void optionalPatternStartsAtWhatIsBoundBeforeIt() {
+    void optionalGroupStartsAtBoundVariable() {
         String planned = planned("?a :name 'n1' OPTIONAL { ?b :name ?x . ?a :to ?b }");
         assertInOrder(planned, "'n1'|\"n1\"", "urn:to", "urn:name");
     }
 
     @Test
-    void existsStartsAtWhatIsBoundAroundIt() {
+    void existsStartsAtBoundVariable() {
         String planned = planned(
                 "?a :name 'n1' FILTER NOT EXISTS { ?b :kind ?x . ?b :of ?a . }");
         assertInOrder(planned, "notexists", "urn:of", "urn:kind");

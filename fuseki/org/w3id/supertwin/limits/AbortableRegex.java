@@ -11,11 +11,11 @@ import org.apache.jena.sparql.expr.NodeValue;
 import org.apache.jena.sparql.expr.RegexEngine;
 import org.apache.jena.sparql.expr.nodevalue.NodeValueOps;
 
-/** REGEX, which ends when its query is cancelled. */
+/** A REGEX that ends when its query is cancelled; Java's matcher alone would continue. */
 final class AbortableRegex extends ExprFunctionN {
     private static final String NAME = "REGEX";
 
-    // Of the last row: nearly always that of every row.
+    // The pattern of the last row, compiled: nearly always, all rows have the same.
     private List<String> source;
     private Pattern pattern;
 

@@ -3,9 +3,9 @@ package org.w3id.supertwin.limits;
 import java.util.regex.Matcher;
 
 /**
- * A text that stops a regular expression when its query is cancelled.
+ * A text that checks, while a regular expression reads it, whether the query is cancelled.
  *
- * <p>An expression such as (.*a){20}b would take years for a text of 60 letters.
+ * <p>Some expressions would not end otherwise: (.*a){20}b takes years for a text of 60 letters.
  */
 final class AbortableText implements CharSequence {
     private static final int BETWEEN_CHECKS = 1 << 14;
@@ -17,7 +17,7 @@ final class AbortableText implements CharSequence {
         this.text = text;
     }
 
-    /** Whether a pattern is in the text; raises QueryError if it needs too deep a recursion. */
+    /** Whether there is a match; raises QueryError if the search recurses too deeply. */
     static boolean find(Matcher match) {
         try {
             return match.find();

@@ -19,10 +19,11 @@ import org.apache.jena.vocabulary.RDFS;
 import org.apache.jena.vocabulary.XSD;
 
 /**
- * The functions that a query may call: those that are registered, in these namespaces.
+ * The functions that a query may call: those that are registered with Jena and are in one of the
+ * namespaces below.
  *
- * <p>For any other, Jena would load the class that the IRI names, run a script, or leave the result
- * unbound.
+ * <p>For any other IRI, Jena would load the Java class that it names, run a script, or leave the
+ * result unbound.
  */
 final class Functions {
     private static final String OURS = "https://w3id.org/supertwin/ns#";
@@ -32,7 +33,8 @@ final class Functions {
     private static final Set<String> OF_EXPRESSIONS =
             Set.of(XSD.NS, ARQConstants.fnPrefix, ARQConstants.mathPrefix);
     private static final Set<String> OF_PATTERNS = Set.of(OURS, ListPFunction.NS, RDFS.uri);
-    // Those of SPARQL are limited (LimitedExpressions), and fn:apply calls what its argument names.
+    // Three would evade the limits of CONCAT, REGEX and REPLACE (LimitedExpressions), and
+    // fn:apply calls any function that its argument names.
     private static final Set<String> NOT_ALLOWED =
             Set.of(ARQConstants.fnPrefix + "apply", ARQConstants.fnPrefix + "concat",
                     ARQConstants.fnPrefix + "matches", ARQConstants.fnPrefix + "replace");
@@ -50,7 +52,7 @@ final class Functions {
         throw unknown(name, stream(FunctionRegistry.get().keys()).filter(Functions::isOfExpressions));
     }
 
-    /** Raise an error unless a pattern may have this predicate; it may be a function or not. */
+    /** Raise an error if this predicate is a function that is not allowed, or a misspelt one. */
     static void checkPredicate(String iri, boolean hasList) {
         PropertyFunctionRegistry registry = PropertyFunctionRegistry.get();
         boolean isFunction = registry.isRegistered(iri);
@@ -62,7 +64,7 @@ final class Functions {
         throw unknown(name(iri), stream(registry.keys()).filter(key -> isIn(OF_PATTERNS, key)));
     }
 
-    /** Raise an error unless this is an aggregate that Jena has without loading a class. */
+    /** Raise an error unless this aggregate is registered, so that Jena loads no class for it. */
     static void checkAggregate(String iri) {
         if (!AggregateRegistry.isRegistered(iri))
             throw unknown(name(iri), Stream.of());

@@ -10,11 +10,11 @@ import java.util.concurrent.TimeUnit;
 
 import javax.management.NotificationEmitter;
 
-/** Aborts the query that has allocated most when a collection leaves the heap nearly full. */
+/** Aborts the query that has allocated most if the heap is nearly full after a collection. */
 final class HeapWatch {
     private static final double NEARLY_FULL = 0.8;
-    // If so much is in use after a collection of new objects only, all are collected, since
-    // nobody knows how much of it is garbage, and G1 would find out too late.
+    // If this much is in use after a collection of young objects only, collect all objects:
+    // otherwise it is unknown how much of it is garbage, and G1 would find out too late.
     private static final double UNCLEAR = 0.85;
     private static final long BETWEEN = TimeUnit.SECONDS.toNanos(5);
     // A query that allocated less cannot have filled the heap.
@@ -31,7 +31,7 @@ final class HeapWatch {
         this.pool = pool;
     }
 
-    /** Watch the pool of objects that live long; every collector has one. */
+    /** Watch the memory pool of long-lived objects; every garbage collector has one. */
     static void start() {
         for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans())
             if (pool.getType() == MemoryType.HEAP && pool.isUsageThresholdSupported()
@@ -47,7 +47,7 @@ final class HeapWatch {
 
     private synchronized void collected() {
         long used = pool.getCollectionUsage().getUsed();
-        // It changes only in a collection of this pool.
+        // The collection usage of a pool changes only when the pool itself is collected.
         boolean isOfPool = used != usedBefore;
         usedBefore = used;
         double most = pool.getUsage().getMax();

@@ -14,7 +14,7 @@ import org.apache.jena.sparql.expr.aggregate.AggGroupConcatDistinct;
 import org.apache.jena.sparql.expr.aggregate.Aggregator;
 import org.apache.jena.sparql.function.FunctionEnv;
 
-/** Aggregates that make no literal of any size. */
+/** Limits the size of the literals that aggregates make. */
 final class LimitedAggregators {
     private LimitedAggregators() {}
 

@@ -17,7 +17,7 @@ import org.apache.jena.sparql.algebra.op.OpTriple;
 import org.apache.jena.sparql.expr.ExprAggregator;
 import org.apache.jena.vocabulary.RDF;
 
-/** Checks the patterns of a query and its functions, and limits the literals that it makes. */
+/** Checks the patterns and functions of a query, and limits the literals that it makes. */
 final class LimitedAlgebra extends TransformCopy {
     private LimitedAlgebra() {}
 

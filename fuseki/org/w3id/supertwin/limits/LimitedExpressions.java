@@ -13,7 +13,7 @@ import org.apache.jena.sparql.expr.ExprFunctionN;
 import org.apache.jena.sparql.expr.ExprList;
 import org.apache.jena.sparql.expr.ExprTransformCopy;
 
-/** Checks the functions of expressions, and limits those whose result may be of any size. */
+/** Checks the functions of expressions, and limits those that can have a result of any size. */
 final class LimitedExpressions extends ExprTransformCopy {
     private static final String POWER = ARQConstants.mathPrefix + "pow";
 

@@ -17,7 +17,8 @@ import org.apache.jena.sparql.function.library.Math_pow;
 /**
  * A function that is not evaluated if its result would be too long.
  *
- * <p>Thirty doublings of a text fill the memory within one row, where no query can be aborted.
+ * <p>Doubling a text thirty times fills the memory within one row. HeapWatch comes too late for
+ * that, because a query is aborted between two rows.
  */
 final class LimitedFunction extends ExprFunctionN {
     /** Characters of a text. */
@@ -25,7 +26,7 @@ final class LimitedFunction extends ExprFunctionN {
     private static final int MOST_DIGITS = 10_000;
     private static final double DIGITS_OF_A_BIT = Math.log10(2);
 
-    /** How long the result is, at most, from the arguments. */
+    /** How the greatest size of the result follows from the arguments. */
     enum Growth {
         CONCAT, REPLACE, PRODUCT, POWER
     }
@@ -79,9 +80,9 @@ final class LimitedFunction extends ExprFunctionN {
     }
 
     /**
-     * A bound on what REPLACE returns; each $ in the replacement may stand for a group.
+     * A bound on the length of what REPLACE returns; each $ in the replacement may be a group.
      *
-     * <p>It finds all matches, since this can be cancelled, and Jena's REPLACE cannot.
+     * <p>This searches for all matches itself. The search can be cancelled, Jena's REPLACE cannot.
      */
     private static double replaced(List<NodeValue> values) {
         String text = text(values.get(0));

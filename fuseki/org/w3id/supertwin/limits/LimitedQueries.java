@@ -8,7 +8,7 @@ import org.apache.jena.sparql.core.DatasetGraph;
 import org.apache.jena.sparql.exec.QueryExec;
 import org.apache.jena.sparql.util.Context;
 
-/** Fuseki's handler of queries, which can abort them and reports errors with a code. */
+/** A handler of queries for Fuseki that can abort them, and reports errors with a code. */
 public class LimitedQueries extends SPARQL_QueryDataset {
     @Override
     protected void execute(String query, HttpAction action) {

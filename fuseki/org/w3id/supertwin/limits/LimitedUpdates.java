@@ -5,7 +5,7 @@ import org.apache.jena.fuseki.servlets.ActionErrorException;
 import org.apache.jena.fuseki.servlets.HttpAction;
 import org.apache.jena.fuseki.servlets.SPARQL_Update;
 
-/** Fuseki's handler of updates, with the errors of the limits. */
+/** A handler of updates for Fuseki that reports the errors of the limits with their codes. */
 final class LimitedUpdates extends SPARQL_Update {
     @Override
     public void execute(HttpAction action) {

@@ -9,7 +9,7 @@ import org.apache.jena.sys.JenaSubsystemLifecycle;
 
 /** Registers the limits with Jena and Fuseki. */
 public final class Limits implements JenaSubsystemLifecycle {
-    /** Later than the optimiser of patterns, which it wraps. */
+    /** Start after {@code PatternOptimizer} is registered: the limits wrap it. */
     private static final int AFTER_PATTERNS = 510;
 
     @Override

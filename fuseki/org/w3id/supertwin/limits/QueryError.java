@@ -21,7 +21,11 @@ public class QueryError extends RuntimeException {
         this.status = status;
     }
 
-    /** Write one line, also after rows; core/stores reads it at the end of the body. */
+    /**
+     * Write the error as one line; core/stores finds it at the end of the body.
+     *
+     * <p>This also works after rows were sent.
+     */
     void report(HttpAction action) {
         HttpServletResponse response = action.getResponse();
         String line = "\n##  SuperTwin " + code + ": " + getMessage().replaceAll("\\s+", " ")
@@ -36,7 +40,7 @@ public class QueryError extends RuntimeException {
             response.getOutputStream().write(line.getBytes(StandardCharsets.UTF_8));
             response.getOutputStream().flush();
         } catch (IOException gone) {
-            action.log.info("the client left before the error: {}", getMessage());
+            action.log.info("the client disconnected before the error: {}", getMessage());
         }
     }
 }

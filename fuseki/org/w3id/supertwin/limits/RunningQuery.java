@@ -38,7 +38,7 @@ final class RunningQuery implements AutoCloseable {
         return ALL.get(Thread.currentThread());
     }
 
-    /** Cancel the query of this thread, and return the error, to throw it. */
+    /** Cancel the query of this thread, and return the error for the caller to throw. */
     static QueryError failed(QueryError error) {
         RunningQuery query = current();
         if (query != null)
@@ -46,7 +46,12 @@ final class RunningQuery implements AutoCloseable {
         return error;
     }
 
-    /** Stop in a function that may be called for very long between two rows, as in a sort. */
+    /**
+     * Raise QueryCancelledException if the query of this thread is cancelled.
+     *
+     * <p>Jena checks this at each row. Functions check it too, because a sort, for example, may
+     * call them for very long between two rows.
+     */
     static void checkCancelled() {
         RunningQuery query = current();
         if (query != null && query.isCancelled())
@@ -60,9 +65,9 @@ final class RunningQuery implements AutoCloseable {
     }
 
     /**
-     * Cancel the query for a reason.
+     * Cancel the query; {@link #raise} then raises the first reason that was given.
      *
-     * <p>Never by an interrupt: TDB2 reads through file channels, which it would close.
+     * <p>Do not interrupt its thread: that would close the file channels that TDB2 reads from.
      */
     synchronized void abort(QueryError reason) {
         error = error == null ? reason : error;
@@ -78,13 +83,17 @@ final class RunningQuery implements AutoCloseable {
         return error != null;
     }
 
-    /** Raise the reason of an abort; in a FILTER, Jena takes any error for false. */
+    /**
+     * Raise the reason of an abort, if there was one.
+     *
+     * <p>An error in a FILTER does not reach the caller: Jena treats it as false.
+     */
     synchronized void raise() {
         if (error != null)
             throw error;
     }
 
-    /** Bytes that the query has allocated, those that were freed included. */
+    /** Bytes that the query has allocated, including those that were freed since. */
     long allocated() {
         return THREADS.getThreadAllocatedBytes(thread.getId()) - allocatedBefore;
     }

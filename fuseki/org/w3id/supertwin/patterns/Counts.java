@@ -23,17 +23,18 @@ import org.apache.jena.tdb2.sys.TDBInternal;
 /**
  * How many triples match a pattern, counted in the store up to a limit.
  *
- * <p>After a write a count is repeated, unless that would take more than a part of all time: an old
- * count costs speed, never a wrong answer.
+ * <p>Counts are cached. After a write, a pattern is counted again only if the last count is older
+ * than {@link #KEPT_FOR_TIMES_ITS_COST} times the time that it took. An outdated count can make a
+ * query slower, but never its answer wrong.
  */
 final class Counts {
-    /** Counting takes some milliseconds up to here; above, all patterns are large. */
+    /** Counting stops here, after some milliseconds: larger patterns need not be told apart. */
     private static final int MOST = 50_000;
     private static final int SUBJECTS = 50;
     private static final int MOST_KEPT = 20_000;
     private static final int KEPT_FOR_TIMES_ITS_COST = 20;
     private static final Map<Key, Kept<?>> KEPT = new ConcurrentHashMap<>();
-    /** For a store that is not TDB2, where nothing is counted. */
+    /** The guess for a store that is not TDB2: nothing is counted there. */
     private static final Degrees UNKNOWN = new Degrees(MOST, MOST / 2, MOST / 10, 2, 10);
 
     private final DatasetGraphTDB store;
@@ -48,13 +49,15 @@ final class Counts {
     }
 
     /**
-     * A predicate's number of triples, at most {@link #MOST}, and of values in each direction.
+     * Numbers of triples, distinct subjects and distinct objects of a predicate, and how many
+     * triples a subject or an object has. All are taken from at most {@link #MOST} triples.
      *
-     * <p>A few objects may have most of the subjects, as a host has most of the parts, and queries
-     * ask for these. So {@code out} and {@code in} are averages over triples, not over values.
+     * <p>A few objects may have most of the subjects: most parts are parts of the host itself.
+     * Queries ask for just these. So {@code out} and {@code in} are averages over triples, not over
+     * distinct subjects and objects.
      *
-     * @param out objects of the subject of a triple
-     * @param in subjects of the object of a triple
+     * @param out how many objects the subject of a triple has, on average
+     * @param in how many subjects the object of a triple has, on average
      */
     record Degrees(double triples, double subjects, double objects, double out, double in) {}
 
@@ -94,7 +97,11 @@ final class Counts {
         return new Degrees(found.size(), found.size() / out, of.size(), out, pairs / found.size());
     }
 
-    /** Triples are in the order of their objects, so each subject is looked up; some are enough. */
+    /**
+     * The mean number of objects, from a sample of the triples.
+     *
+     * <p>The triples are sorted by object, so each subject needs a look-up of its own.
+     */
     private double out(List<Tuple<NodeId>> found, Node predicate) {
         NodeTupleTable quads = store.getQuadTable().getNodeTupleTable();
         NodeId id = quads.getNodeTable().getNodeIdForNode(predicate);

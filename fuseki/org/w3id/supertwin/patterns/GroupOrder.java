@@ -32,10 +32,11 @@ import org.apache.jena.sparql.expr.ExprTransformCopy;
 import org.apache.jena.sparql.expr.ExprTransformer;
 
 /**
- * Orders each group of triples, paths and property functions, outside in.
+ * Orders the units (triples, paths and property functions) of each group, outer groups first.
  *
- * <p>The next unit is the one that makes the fewest rows of those before it. So a path starts at a
- * bound end if it can, and a function gets its subject from the patterns around it.
+ * <p>The next unit is always the one that gives the fewest rows when it is joined with those before
+ * it. So a path starts at a bound end if it has one, and a function follows the patterns that bind
+ * its subject.
  */
 final class GroupOrder {
     private final Counts counts;
@@ -77,7 +78,7 @@ final class GroupOrder {
         return op;
     }
 
-    /** Filters see what the pattern binds, in EXISTS too. */
+    /** Order the pattern, then the groups in EXISTS of the filter: the pattern binds variables. */
     private Op filtered(OpFilter filter, Set<Node> bound) {
         Op pattern = order(filter.getSubOp(), bound);
         return OpFilter.filterBy(ordered(filter.getExprs(), with(bound, pattern)), pattern);
@@ -98,7 +99,7 @@ final class GroupOrder {
         return all;
     }
 
-    /** Take a group apart; false if the operation is or has anything but units. */
+    /** Add the units of a group to a list; false if the operation has anything but units. */
     private static boolean collect(Op op, List<Unit> units) {
         if (op instanceof OpBGP triples) {
             triples.getPattern().forEach(triple -> units.add(new Unit.OfTriple(triple)));
@@ -121,16 +122,16 @@ final class GroupOrder {
                 ? Unit.OfFunction.among(units, one.function()) : unit).toList();
     }
 
-    /** The cheapest of the orders that begin with each unit and then take the best next one. */
+    /** The cheapest order: try each unit as the first, and add the best next one each time. */
     private List<Unit> ordered(List<Unit> units, Set<Node> bound) {
         return units.stream().map(first -> from(first, units, bound))
                 .min(Comparator.comparingDouble(Order::cost)
-                        // Not by place: the author's order must not matter.
+                        // On a tie, not by position: the order of the query must not matter.
                         .thenComparing(order -> order.units.toString()))
                 .orElseThrow().units;
     }
 
-    /** @param cost the sum of rows after each unit */
+    /** @param cost the sum of the numbers of rows after each unit */
     private record Order(List<Unit> units, double cost) {}
 
     private Order from(Unit first, List<Unit> units, Set<Node> already) {

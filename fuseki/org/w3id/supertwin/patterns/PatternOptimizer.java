@@ -9,7 +9,7 @@ import org.apache.jena.sparql.engine.optimizer.reorder.ReorderLib;
 import org.apache.jena.sparql.util.Context;
 import org.apache.jena.tdb2.sys.SystemTDB;
 
-/** Jena's optimiser, with an order of patterns by counts instead of TDB2's by shape. */
+/** Jena's optimiser, which here orders patterns by counts, not by their shape as TDB2 does. */
 public final class PatternOptimizer extends OptimizerStd {
     private final Context context;
 
@@ -23,7 +23,7 @@ public final class PatternOptimizer extends OptimizerStd {
         SystemTDB.setDefaultReorderTransform(ReorderLib.identity());
     }
 
-    /** Orders before filters are placed, because a filter between patterns separates them. */
+    /** Order patterns before Jena places filters: a filter between patterns would separate them. */
     @Override
     protected Op transformPropertyFunctions(Op op) {
         Op found = super.transformPropertyFunctions(op);

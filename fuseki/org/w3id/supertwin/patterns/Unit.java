@@ -12,11 +12,11 @@ import org.apache.jena.sparql.core.TriplePath;
 import org.apache.jena.sparql.core.Var;
 import org.apache.jena.sparql.pfunction.PropFuncArg;
 
-/** A part of a group that can be evaluated at any place: a triple, a path, or a function. */
+/** A part of a group that can be evaluated at any position: a triple, a path, or a function. */
 sealed interface Unit {
     Set<Node> variables();
 
-    /** How many rows the unit makes of one row with these variables bound, about. */
+    /** About how many rows the unit gives for one row in which these variables are bound. */
     double rows(Set<Node> bound, Counts counts);
 
     record OfTriple(Triple triple) implements Unit {
@@ -48,7 +48,7 @@ sealed interface Unit {
         }
     }
 
-    /** A path of any length: counting it would be evaluating it. */
+    /** A path; its rows are guessed, because counting them would mean evaluating it. */
     record OfPath(TriplePath path) implements Unit {
         private static final double BOTH = 0.5;
         private static final double FORWARD = 10;
@@ -71,16 +71,17 @@ sealed interface Unit {
     }
 
     /**
-     * A property function, which makes rows but finds no values of what it needs.
+     * A property function.
      *
-     * @param needs variables that must have a value before it
+     * @param needs variables that must be bound before it, because it cannot find their values
      */
     record OfFunction(OpPropFunc function, Set<Node> needs) implements Unit {
         private static final double ROWS = 1000;
 
         /**
-         * A function with a list as its subject gets all it needs there, and finds its objects.
-         * Others may need objects too, such as the start of a range, if another unit gives them.
+         * A function whose subject is a list needs only the variables of this list. Any other
+         * function also needs those variables of its objects that another unit can bind, such as
+         * the start of a range.
          */
         static OfFunction among(Collection<Unit> others, OpPropFunc function) {
             Set<Node> needs = argument(function.getSubjectArgs());

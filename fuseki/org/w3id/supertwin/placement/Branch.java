@@ -63,8 +63,8 @@ record Branch(BitSet cpus, List<Branch> children) {
     /**
      * Some of the candidates, as far apart as hwloc_distrib() in hwloc's helper.h places them.
      *
-     * <p>Each branch gets threads in proportion to its candidates. Of the set that remains for one
-     * thread the lowest is taken, as by {@code hwloc-distrib --single}.
+     * <p>Each branch gets threads in proportion to its candidates. A set that gets one thread gives
+     * its lowest candidate, as with {@code hwloc-distrib --single}.
      *
      * @param count at most the number of candidates
      */
@@ -90,7 +90,7 @@ record Branch(BitSet cpus, List<Branch> children) {
             int share = (int) (roundedUp(given * count, weight)
                     - roundedUp(before * count, weight));
             if (share == 0)
-                // It gets no thread of its own and extends the set before it.
+                // This branch gets no thread; it extends the set of the branch before it.
                 found.get(found.size() - 1).or(root.cpus);
             else if (share == 1)
                 found.add((BitSet) root.cpus.clone());

@@ -17,12 +17,13 @@ import org.apache.jena.sparql.core.Quad;
 import org.apache.jena.vocabulary.RDF;
 
 /**
- * The threads of a host and hwloc's tree of them, from the host's graph.
+ * The threads of a host and hwloc's tree of them, read from the host's graph. A thread's number is
+ * that in the operating system.
  *
- * @param threads the nodes of all threads by their numbers in the operating system
- * @param allowed the numbers of those that may be used
- * @param order the numbers of those that may be used, in the order of the tree
- * @param memory the NUMA domain that is nearest to each thread
+ * @param threads the nodes of all threads by number
+ * @param allowed the numbers of the threads that may be used
+ * @param order the numbers of the same threads, in the order of the tree
+ * @param memory the NUMA domain that is nearest to each thread, by its number
  */
 record HostTree(Map<Integer, Node> threads, BitSet allowed, Branch root, List<Integer> order,
         Map<Integer, Node> memory) {
@@ -95,9 +96,8 @@ record HostTree(Map<Integer, Node> threads, BitSet allowed, Branch root, List<In
         /**
          * The smallest NUMA domain of each thread.
          *
-         * <p>Of two with the same threads it is that with the lower number, which is ordinary
-         * memory: Linux numbers high-bandwidth and CXL memory after it. Domains without memory
-         * come last.
+         * <p>Of two equally small domains, one with memory is preferred, then the one with the
+         * lower number: Linux numbers high-bandwidth and CXL memory after ordinary memory.
          */
         private Map<Integer, Node> memory() {
             Map<Node, Integer> index = new HashMap<>();

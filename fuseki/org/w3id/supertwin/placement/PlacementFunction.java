@@ -28,9 +28,9 @@ import org.apache.jena.sparql.util.Symbol;
  * The functions {@code (?host ?among) st:treeOrder (?rank ?thread ?numa)} and
  * {@code (?host ?count ?among) st:distrib (?rank ?thread ?numa)}.
  *
- * <p>Only allowed threads are in their rows. {@code ?among}, a list of CPUs, may be left out, and
- * so may {@code ?numa}, the NUMA domain that is nearest to the thread.
- * {@code st:distrib} has no rows for a host with fewer threads than {@code ?count}.
+ * <p>Their rows have allowed threads only. {@code ?among} is a list of CPUs to choose from, and
+ * {@code ?numa} the NUMA domain that is nearest to the thread; both may be left out.
+ * {@code st:distrib} has no rows if there are fewer threads than {@code ?count}.
  */
 public final class PlacementFunction extends PropertyFunctionEval {
     private static final String NAMESPACE = "https://w3id.org/supertwin/ns#";
@@ -55,7 +55,7 @@ public final class PlacementFunction extends PropertyFunctionEval {
     public QueryIterator execEvaluated(Binding row, PropFuncArg subject, Node predicate,
             PropFuncArg object, ExecutionContext context) {
         if (!isSize(subject, spreads ? 2 : 1) || !isSize(object, 2))
-            throw bad("it is written " + usage());
+            throw bad("write it as " + usage());
         List<Node> given = subject.getArgList();
         HostTree tree = tree(given.get(0), context);
         BitSet among = among(tree, given);
@@ -64,7 +64,7 @@ public final class PlacementFunction extends PropertyFunctionEval {
         return QueryIterPlainWrapper.create(rows(row, tree, cpus, object).iterator(), context);
     }
 
-    /** Whether an argument is a list of this size, or with one more. */
+    /** Whether an argument is a list of this size, or one longer. */
     private static boolean isSize(PropFuncArg list, int size) {
         return list.isList() && (list.getArgListSize() == size || list.getArgListSize() == size + 1);
     }

@@ -7,10 +7,10 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Why points are missing in each window, by the accounts that the bridges keep of hosts.
+ * Why points are missing in each window, according to the account of each host.
  *
- * <p>An account counts all points of a host, and is a series like others: see
- * docs/reference/sampling.md.
+ * <p>The account counts all points that were expected from a host, and the missing ones by reason.
+ * The bridge stores it as series: see docs/reference/sampling.md.
  */
 final class Account {
     private static final String MISSING = "supertwin_bridge_points_missing";
@@ -22,7 +22,7 @@ final class Account {
     private final Map<Window, Map<String, Long>> reasons = new HashMap<>();
     private final Set<Window> kept = new HashSet<>();
 
-    /** The request for the accounts of the hosts of a batch: missing points, and all others. */
+    /** The MetricsQL for the accounts of a batch's hosts: missing points, and expected ones. */
     static String query(Batch batch) {
         long window = batch.common.range().windowMs();
         return "union((" + increase(MISSING, batch, window) + ") > 0,"
@@ -42,7 +42,7 @@ final class Account {
                     Math.round(points));
     }
 
-    /** The reasons in a window, with the number of points that each host lacks for it. */
+    /** The reasons in a window, each with the number of points that the host lacks for it. */
     String why(String host, int step) {
         Window window = new Window(host, step);
         if (!kept.contains(window))

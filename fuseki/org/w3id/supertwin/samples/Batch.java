@@ -15,7 +15,7 @@ import org.apache.jena.sparql.engine.binding.BindingFactory;
 
 import org.w3id.supertwin.samples.Telemetry.Key;
 
-/** The rows of a query that need the same metric over the same range, or last values. */
+/** Rows of a query that one request serves: the same metric and range, or last values. */
 final class Batch {
     /** What the rows of a batch have in common; {@code series} is null for last values. */
     record Common(String series, boolean isText, Call.Range range, int coverage,
@@ -29,9 +29,9 @@ final class Batch {
         }
     }
 
-    /** One row before the function, and what the function binds in it. */
+    /** One input row of the function, and the outputs that the function binds in it. */
     record Row(Binding binding, List<Node> outputs, Telemetry telemetry) {
-        /** The row with its outputs bound to values; null if a term differs from its value. */
+        /** The row with its outputs bound; null if an output already has a different value. */
         Binding bind(Node... values) {
             if (outputs.size() == 2 && isFree() && values[0] != null && values[1] != null)
                 return BindingFactory.binding(binding, Var.alloc(outputs.get(0)), values[0],

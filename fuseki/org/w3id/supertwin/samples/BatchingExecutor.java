@@ -21,10 +21,10 @@ import org.apache.jena.sparql.util.Context;
 import org.apache.jena.tdb2.solver.OpExecutorTDB2;
 
 /**
- * Gives functions all rows at once, and the thresholds of their FILTER.
+ * Gives functions all rows at once, and the thresholds of the FILTER around them.
  *
- * <p>Jena evaluates OPTIONAL and UNION row by row, and in the union of all graphs also a function
- * after VALUES or BIND. Each row would be a request.
+ * <p>Jena by itself evaluates OPTIONAL and UNION row by row. In the union of all graphs it does the
+ * same with a function after VALUES or BIND. The series store would then get a request per row.
  */
 final class BatchingExecutor extends OpExecutorTDB2 {
     private BatchingExecutor(ExecutionContext context) {

@@ -8,15 +8,21 @@ import org.apache.jena.sparql.expr.NodeValue;
 /**
  * The arguments of a function in one row, checked.
  *
- * @param from the start of the range in milliseconds; it is left out, so that adjacent ranges share
- *        no sample
- * @param stepMs 0 for one window over the whole range
  * @param outputs the variables to bind, or terms to compare with, in the order of the list
  */
 record Call(Function function, Node telemetry, Range range, List<Node> outputs) {
-    // Of one series, as many as VictoriaMetrics returns.
+    // VictoriaMetrics returns no more windows of a series.
     private static final int MOST_STEPS = 30_000;
 
+    /**
+     * A range of time, and how it is divided into windows.
+     *
+     * @param from the start in milliseconds; a range excludes it, so that adjacent ranges share no
+     *        sample
+     * @param to the end in milliseconds, which the range includes
+     * @param stepMs the length of a window; 0 for one window over the whole range
+     * @param quantile used by {@code st:quantile} only
+     */
     record Range(long from, long to, long stepMs, double quantile) {
         long windowMs() {
             return stepMs == 0 ? to - from : stepMs;
@@ -26,7 +32,7 @@ record Call(Function function, Node telemetry, Range range, List<Node> outputs) 
             return stepMs == 0 ? 1 : (int) ((to - from) / stepMs);
         }
 
-        /** The end of a window, which begins {@link #windowMs} before. */
+        /** The end of a window, {@link #windowMs} after its start. */
         long end(int step) {
             return from + (step + 1) * windowMs();
         }

@@ -17,9 +17,9 @@ import org.apache.jena.sparql.core.Quad;
 /**
  * Finds the series of telemetry in the graph, for one call of a function.
  *
- * <p>Telemetry that is not a node, such as that of a process, is found by the parts of its IRI: its
- * host must expose the metric and have the instance, or look instances up at each fetch. All named
- * graphs are searched, whatever graph the query selects.
+ * <p>The series of a process, for example, have no telemetry node. These are found by the parts of
+ * their IRI: the host must expose the metric, and have the instance or look instances up at each
+ * fetch. All named graphs are searched, whichever graphs the query selects.
  */
 final class Catalogue {
     private static final Pattern IRI =

@@ -9,7 +9,7 @@ import com.google.gson.Strictness;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
 
-/** Reads /api/v1/export: one object for some samples of a series, values before times. */
+/** Reads /api/v1/export: each line is an object with some samples of one series. */
 final class ExportLines implements AutoCloseable {
     private final InputStream body;
     private final JsonReader json;
@@ -21,7 +21,7 @@ final class ExportLines implements AutoCloseable {
     ExportLines(InputStream body) {
         this.body = body;
         json = new JsonReader(SeriesStore.utf8(body));
-        // It is a row of documents, not one.
+        // The body has several JSON documents, one after the other.
         json.setStrictness(Strictness.LENIENT);
     }
 
@@ -93,7 +93,7 @@ final class ExportLines implements AutoCloseable {
             // The JsonReader may be in use by another thread.
             body.close();
         } catch (IOException ignored) {
-            // The connection is gone, as it should be.
+            // The connection has failed, so nothing is left to close.
         }
     }
 }

@@ -6,7 +6,7 @@ import java.util.stream.Stream;
 
 import org.apache.jena.graph.Node;
 
-/** The functions, with the rollup of MetricsQL that computes each window. */
+/** The functions of samples, each with the rollup function of MetricsQL that computes a window. */
 enum Function {
     LAST("last", ""),
     RAW("rawSamples", ""),
@@ -29,7 +29,7 @@ enum Function {
         this.rollup = rollup;
     }
 
-    /** The function that a property is, if it is one. */
+    /** The function with the IRI of a property, if there is one. */
     static Optional<Function> of(Node property) {
         return Stream.of(values()).filter(one -> property.hasURI(one.iri())).findFirst();
     }

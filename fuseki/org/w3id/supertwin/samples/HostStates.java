@@ -11,7 +11,7 @@ import org.apache.jena.sparql.core.DatasetGraph;
 import org.apache.jena.sparql.core.Quad;
 import org.apache.jena.system.Txn;
 
-/** The states of hosts in the dataset {@code history}, see docs/fleet.md. */
+/** The states that hosts had over time, from the dataset {@code history}: see docs/fleet.md. */
 final class HostStates {
     private static final int MOST_NAMED = 5;
 
@@ -22,8 +22,8 @@ final class HostStates {
     }
 
     /**
-     * A line about hosts with samples from before the state of the twin that they are joined with;
-     * empty without such hosts.
+     * A warning about hosts that changed after the first of the samples that a query reads of them;
+     * empty if there are none. The query joins such samples with a state that is too new.
      *
      * @param earliest the start of the samples of each host
      * @param now the time of the query
@@ -39,12 +39,12 @@ final class HostStates {
         if (changed.isEmpty())
             return "";
         String more = changed.size() > MOST_NAMED ? " and others" : "";
-        return "older samples are joined with the twins of now: "
+        return "the query joins samples with a newer state of the twin: "
                 + String.join(", ", changed.stream().limit(MOST_NAMED).toList()) + more
-                + "; ask with asof=TIME for the twins of then";
+                + "; asof=TIME queries the twins as they were";
     }
 
-    /** When the state of a time began; 0 if it is the first that is known. */
+    /** When the state that a host has at {@code now} began; 0 if it is the first known one. */
     private long startOfState(String host, long now) {
         long start = 0;
         for (Node state : subjects(Terms.SPECIALIZATION_OF,

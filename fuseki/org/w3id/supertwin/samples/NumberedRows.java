@@ -14,14 +14,14 @@ import org.apache.jena.sparql.engine.binding.BindingBuilder;
 import org.apache.jena.sparql.engine.binding.BindingFactory;
 import org.apache.jena.sparql.engine.iterator.QueryIter1;
 
-/** The rows before an OPTIONAL, numbered by a hidden variable to find those without a match. */
+/** The rows before an OPTIONAL; a hidden variable numbers them, to find those without a match. */
 final class NumberedRows implements Iterable<Binding> {
     private final List<Binding> rows;
     private final Var number;
 
     NumberedRows(List<Binding> rows, Requests requests) {
         this.rows = rows;
-        // OPTIONAL may be in OPTIONAL.
+        // An OPTIONAL may contain another, which needs another variable.
         number = Var.alloc(ARQConstants.allocVarMarker + "row" + requests.nextNumber());
     }
 
@@ -32,7 +32,7 @@ final class NumberedRows implements Iterable<Binding> {
                 .iterator();
     }
 
-    /** Rows that are matches, then the rows that have none. */
+    /** The matches, then the rows without a match. */
     QueryIterator withoutLoss(QueryIterator matches, ExecutionContext context) {
         return new Matches(matches, context);
     }

@@ -9,7 +9,7 @@ import org.apache.jena.graph.impl.LiteralLabelFactory;
 final class Numbers {
     // Whole doubles below this are exact.
     private static final double EXACT = 1L << 53;
-    // A number with at most so many signs is a long.
+    // A number with at most this many characters fits into a long.
     private static final int LONG_DIGITS = 18;
 
     private Numbers() {}
@@ -38,7 +38,7 @@ final class Numbers {
         return literal(special(Double.toString(value)), value, XSDDatatype.XSDdouble);
     }
 
-    /** A literal whose text Jena does not parse, which takes longer than all else. */
+    /** A literal with its value, so that Jena does not parse the text: that is the slowest part. */
     private static Node literal(String text, Number value, XSDDatatype type) {
         return NodeFactory
                 .createLiteral(LiteralLabelFactory.createIncludingValue(text, value, type));
@@ -48,7 +48,7 @@ final class Numbers {
         return whole(Long.toString(value), value);
     }
 
-    /** With the class of the value that Jena's parser would choose. */
+    /** An integer literal whose value has the Java class that Jena's parser would choose. */
     private static Node whole(String text, long value) {
         Number number = value == (int) value ? (Number) (int) value : (Number) value;
         return literal(text, number, XSDDatatype.XSDinteger);

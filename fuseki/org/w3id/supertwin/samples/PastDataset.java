@@ -18,9 +18,10 @@ import org.apache.jena.sparql.core.GraphView;
 import org.apache.jena.sparql.core.Quad;
 
 /**
- * A dataset as it was: without what was added since and hidden graphs, with what was removed.
+ * A view of a dataset as it was at an earlier time.
  *
- * <p>ingest/history/past.py computes both from the states of each host.
+ * <p>It hides the triples that were added since and some whole graphs, and shows those that were
+ * removed since. ingest/history/past.py computes all three from the states of each host.
  */
 final class PastDataset extends DatasetGraphWrapper implements DatasetGraphWrapperView {
     private final Set<Quad> added = new HashSet<>();

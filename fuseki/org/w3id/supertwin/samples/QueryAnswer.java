@@ -9,7 +9,7 @@ import com.google.gson.stream.JsonReader;
 
 import org.w3id.supertwin.samples.Telemetry.Key;
 
-/** Reads an answer of the Prometheus query API, and the labels of series. */
+/** Reads the series and points in an answer of the Prometheus query API. */
 final class QueryAnswer {
     /** Takes one point of a series. */
     interface Sink {

@@ -20,11 +20,12 @@ import org.apache.jena.sparql.exec.QueryExecResult;
 import org.w3id.supertwin.limits.LimitedQueries;
 
 /**
- * Fuseki's handler of queries, with errors of the functions and with EXPLAIN.
+ * A handler of queries for Fuseki with two more parameters; it also reports errors of functions.
  *
- * <p>With the parameter {@code explain}, the answer is not the result of the query but the requests
- * that it sent to the series store. With {@code asof}, the query runs at that time in the dataset
- * without {@code added} and {@code hidden}, and with {@code removed}.
+ * <p>With {@code explain}, the answer is not the result of the query but the requests that it sent
+ * to the series store. With {@code asof}, NOW() is that time, and the query runs on the dataset as
+ * it was then: the client gives the changes since as {@code added}, {@code removed} and
+ * {@code hidden} (see {@link PastDataset}).
  */
 final class QueryHandler extends LimitedQueries {
     private static final String EXPLAIN = "explain";
@@ -79,7 +80,11 @@ final class QueryHandler extends LimitedQueries {
         ServletOps.sendJson(action, explained(requests));
     }
 
-    /** The functions were called when the query was started, unless they are in EXISTS. */
+    /**
+     * Add a header if samples are older than the state of their host.
+     *
+     * <p>Functions in EXISTS give no warning: they are called later, while rows are sent.
+     */
     private static void warn(HttpAction action, Requests requests) {
         DataAccessPoint history = action.getDataAccessPointRegistry().get(HISTORY);
         if (history == null || requests.earliest().isEmpty())

@@ -12,7 +12,7 @@ import org.apache.jena.graph.Node;
 import org.apache.jena.graph.NodeFactory;
 import org.apache.jena.sparql.engine.binding.Binding;
 
-/** Rows from an export of the store, a line of some thousand samples at a time. */
+/** Rows from an export of the store; each line of the export has some thousand samples. */
 final class RawRows implements Rows {
     private final Batch batch;
     private final Iterator<InputStream> answers;

@@ -22,13 +22,13 @@ final class Reader {
     private static final String RECENT = "2m";
     // A query without its own time would be rounded down to a whole second.
     private static final long AHEAD_MS = 1000;
-    // VictoriaMetrics on two CPUs answers as many at once, and lets others wait.
+    // VictoriaMetrics on two CPUs answers this many requests at once; others wait.
     private static final int MOST_AT_ONCE = 4;
     // This label tells the parts of an answer apart; no series has it.
     private static final String PART = "supertwin_part";
     private static final String VALUE = "value", TIME = "time", COUNT = "count";
 
-    /** The last point of a series; {@code text} is that of a text metric. */
+    /** The last point of a series; {@code text} is its value if the metric has texts. */
     private record Last(double seconds, String value, String text) {}
 
     private final Function function;
@@ -44,7 +44,7 @@ final class Reader {
         this.now = now;
     }
 
-    /** An export is read while it is sent, and keeps a connection all that time. */
+    /** An export is read while rows are sent, and occupies a connection until then. */
     int mostAtOnce() {
         return function == Function.RAW ? 1 : MOST_AT_ONCE;
     }
@@ -71,7 +71,8 @@ final class Reader {
 
     private Rows last(Batch batch) {
         Map<Key, Last> found = lastWithin(RECENT, batch.rows.keySet());
-        // By metric: a selector of several would also find running series, of all that time.
+        // One request for each metric: a selector of several metrics would also match series that
+        // were found already, and read all their points within the retention.
         batch.rows.keySet().stream().filter(key -> !found.containsKey(key))
                 .collect(Collectors.groupingBy(Key::series)).values()
                 .forEach(keys -> found.putAll(lastWithin(store.retention, keys)));
@@ -197,7 +198,7 @@ final class Reader {
 
     private void query(String path, Map<String, String> parameters, QueryAnswer.Sink sink) {
         Map<String, String> form = new HashMap<>(parameters);
-        // Otherwise the store moves the times to multiples of the step.
+        // With its cache, the store would move the times to multiples of the step.
         form.put("nocache", "1");
         QueryAnswer.read(store, post(path, form), sink);
     }

@@ -8,9 +8,9 @@ import java.util.TreeMap;
 import org.apache.jena.sparql.util.Context;
 import org.apache.jena.sparql.util.Symbol;
 
-/** What one query has asked the series store, and its limits; for several threads. */
+/** The requests of one query to the series store, and limits on them; used by several threads. */
 final class Requests {
-    /** A request as EXPLAIN shows it. */
+    /** A request, as the parameter {@code explain} shows it. */
     record Request(String path, Map<String, String> parameters) {}
 
     /** More samples than this would take minutes to send. */
@@ -43,7 +43,7 @@ final class Requests {
         sent.add(new Request(path, Map.copyOf(parameters)));
     }
 
-    /** Remember an error: in a FILTER, Jena takes any error for false. */
+    /** Keep an error for {@link #raise}, and return it: in a FILTER, Jena treats it as false. */
     synchronized SampleError fail(SampleError found) {
         error = error == null ? found : error;
         return found;
@@ -62,24 +62,24 @@ final class Requests {
                     + " the pattern that binds its subject");
     }
 
-    /** Note from which time a host has samples in the query. */
+    /** Note the start of a range of samples that the query reads of a host. */
     void readFrom(String host, long time) {
         earliest.merge(host, time, Math::min);
     }
 
-    /** The start of the samples of each host. */
+    /** The earliest start of the samples of each host. */
     Map<String, Long> earliest() {
         return earliest;
     }
 
-    /** Refuse one more row before a function. */
+    /** Raise an error if a function already has the greatest number of input rows. */
     void checkRows(int rows) {
         if (rows == MOST_ROWS)
             throw fail(new SampleError(SampleError.Code.TOO_MANY, "more than " + MOST_ROWS
                     + " rows before a function of samples; narrow the patterns before it"));
     }
 
-    /** A number that no other part of the query has. */
+    /** A number that is unique within the query. */
     int nextNumber() {
         return ++numbers;
     }

@@ -43,7 +43,7 @@ final class Results extends QueryIter {
             }
             return true;
         } catch (SampleError error) {
-            // Cancelling closes the connection, which looks as if the store went away.
+            // Cancelling closes the connection, which looks like a failure of the store.
             if (cancelled)
                 throw new QueryCancelledException();
             throw reader.requests.fail(error);

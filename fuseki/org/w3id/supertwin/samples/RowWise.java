@@ -22,7 +22,7 @@ import org.apache.jena.sparql.algebra.op.OpSequence;
 import org.apache.jena.sparql.algebra.op.OpTable;
 import org.apache.jena.sparql.algebra.op.OpUnion;
 
-/** Finds patterns that give the same rows, whether they get rows one by one or all at once. */
+/** Finds row-wise patterns: the rows that they give do not depend on getting all rows at once. */
 final class RowWise {
     private static final Set<Class<? extends Op>> KINDS = Set.of(OpAssign.class, OpBGP.class,
             OpConditional.class, OpExtend.class, OpFilter.class, OpGraph.class, OpPath.class,
@@ -31,12 +31,12 @@ final class RowWise {
 
     private RowWise() {}
 
-    /** Whether a pattern is one of these, and calls a function of samples. */
+    /** Whether a pattern is row-wise and calls a function of samples. */
     static boolean callsFunction(Op pattern) {
         return calls(pattern) && isRowWise(pattern);
     }
 
-    /** Whether such a call also needs the rows of another pattern, for its subject. */
+    /** Whether a row-wise pattern calls a function whose subject another pattern has to bind. */
     static boolean needsRows(Op pattern) {
         return isRowWise(pattern) && lacksSubject(pattern);
     }

@@ -4,7 +4,7 @@ import java.util.Iterator;
 
 import org.apache.jena.sparql.engine.binding.Binding;
 
-/** The rows that a batch becomes, and the connection that they are read from. */
+/** The result rows of a batch, and the connection from which they are read. */
 interface Rows extends Iterator<Binding>, AutoCloseable {
     @Override
     void close();

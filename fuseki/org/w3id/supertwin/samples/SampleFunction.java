@@ -15,7 +15,7 @@ import org.apache.jena.sparql.pfunction.PropFuncArg;
 import org.apache.jena.sparql.pfunction.PropertyFunction;
 
 /**
- * One of the functions, as Jena calls it: with all rows at once.
+ * One of the functions of samples, which Jena calls with all rows at once.
  *
  * <p>The rows are collected and sorted into batches, so that the series store gets one request for
  * each metric and range, however many rows there are.
@@ -79,7 +79,7 @@ final class SampleFunction implements PropertyFunction {
     }
 
     private Batch.Common common(Call call, Telemetry telemetry, List<Threshold> thresholds) {
-        // Last values of all metrics are one answer.
+        // One request reads the last values of all metrics.
         String series = function == Function.LAST ? null : telemetry.key().series();
         return new Batch.Common(series, series != null && telemetry.isText(), call.range(),
                 call.coverage(), thresholds.stream()

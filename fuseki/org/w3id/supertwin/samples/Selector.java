@@ -26,8 +26,8 @@ final class Selector {
     /**
      * Selectors that together find the series with these keys.
      *
-     * <p>A selector also finds series whose name, host and instance are in different keys, so a
-     * reader has to compare.
+     * <p>A selector can also find other series: those whose name, host and instance each occur in
+     * some key, but not in the same one. The reader of the answer must leave them out.
      */
     static List<String> of(Collection<Key> keys) {
         List<String> found = new ArrayList<>();
@@ -67,7 +67,7 @@ final class Selector {
         return series + "{" + label("hostname", new TreeSet<>(hosts)) + "}";
     }
 
-    /** The label of a metric without instances is absent, which an empty one also matches. */
+    /** The value of the label {@code instname}; an empty value also matches an absent label. */
     private static String text(Key key) {
         return key.instance() == null ? "" : key.instance();
     }

@@ -38,7 +38,7 @@ final class SeriesStore {
                 : "Basic " + Base64.getEncoder().encodeToString(secret);
     }
 
-    /** In the environment, where process lists do not show the account. */
+    /** The store that the environment names; process lists do not show the account there. */
     static SeriesStore fromEnvironment() {
         Map<String, String> environment = System.getenv();
         long seconds = Long.parseLong(environment.getOrDefault("FUSEKI_STORE_SECONDS", "60"));
@@ -48,7 +48,7 @@ final class SeriesStore {
                 Duration.ofSeconds(seconds));
     }
 
-    /** Post a form; return the answer as it comes in. */
+    /** Post a form; return the body of the answer, to be read while it arrives. */
     InputStream post(String path, Map<String, String> form) {
         HttpResponse<InputStream> answer = send(request(path, form));
         if (answer.statusCode() == 200)
@@ -87,7 +87,7 @@ final class SeriesStore {
         }
     }
 
-    /** A kept-alive connection that the store has closed looks like a failure. */
+    /** Try again: the first error may come from a kept-alive connection that the store closed. */
     private HttpResponse<InputStream> sendAgain(HttpRequest request) {
         try {
             return client().send(request, BodyHandlers.ofInputStream());
@@ -99,7 +99,7 @@ final class SeriesStore {
         }
     }
 
-    /** Made with the first request: it costs 0.1 s, and some Fusekis never need it. */
+    /** Created at the first request, because that takes 0.1 s and not every Fuseki needs it. */
     private synchronized HttpClient client() {
         if (client == null)
             client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)

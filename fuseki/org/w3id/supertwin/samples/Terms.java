@@ -3,7 +3,7 @@ package org.w3id.supertwin.samples;
 import org.apache.jena.graph.Node;
 import org.apache.jena.graph.NodeFactory;
 
-/** The terms of the ontology that lead from telemetry to its series, and of states. */
+/** The terms by which the series of telemetry, and the states of hosts, are found. */
 final class Terms {
     static final Node DB_NAME = term("dbName");
     static final Node SAMPLER_NAME = term("samplerName");

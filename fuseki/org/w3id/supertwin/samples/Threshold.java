@@ -17,9 +17,9 @@ import org.apache.jena.sparql.expr.ExprFunction2;
 import org.apache.jena.sparql.pfunction.PropFuncArg;
 
 /**
- * A comparison of a FILTER with a number, which the series store can make.
+ * A comparison of a variable with a number in a FILTER, which the series store can evaluate.
  *
- * <p>The filter stays in the query; the store only sends fewer values.
+ * <p>The filter also stays in the query; the store only sends fewer values.
  */
 record Threshold(Var value, String operator, double limit) {
     /** A threshold as a hidden argument of a function, which no query can write. */
@@ -39,7 +39,7 @@ record Threshold(Var value, String operator, double limit) {
         }
     }
 
-    /** A filter of a function, with its thresholds among the arguments of the function. */
+    /** The same filter, with its thresholds added to the arguments of the function in it. */
     static OpFilter passedOn(OpFilter filter) {
         List<Argument> thresholds = filter.getExprs().getList().stream()
                 .flatMap(one -> of(one).stream()).map(Argument::new).toList();
@@ -97,7 +97,7 @@ record Threshold(Var value, String operator, double limit) {
                 number.getConstant().getDouble())) : Optional.empty();
     }
 
-    /** The points of an expression of MetricsQL that reach the threshold. */
+    /** The MetricsQL that selects the points of an expression for which the comparison is true. */
     String of(String expression) {
         return "(" + expression + ") " + operator + " " + limit;
     }

@@ -6,7 +6,7 @@ import org.apache.jena.datatypes.xsd.XSDDatatype;
 import org.apache.jena.graph.Node;
 import org.apache.jena.graph.NodeFactory;
 
-/** Writes times as xsd:dateTime, many times faster than java.time; for one thread. */
+/** Writes times as xsd:dateTime, many times faster than java.time; not thread-safe. */
 final class TimeLiterals {
     private static final long DAY_MS = 86_400_000L;
     // The seconds of four and a half hours.
@@ -17,7 +17,7 @@ final class TimeLiterals {
     private final Node[] kept = new Node[KEPT];
     private long day = Long.MIN_VALUE;
 
-    /** The literal of a time between the years 0 and 9999; other series have the same times. */
+    /** The literal of a time between the years 0 and 9999; cached, since series share times. */
     Node literal(long ms) {
         int slot = (int) (31 * (ms / 1000) + ms % 1000) & KEPT - 1;
         if (kept[slot] == null || keptMs[slot] != ms) {

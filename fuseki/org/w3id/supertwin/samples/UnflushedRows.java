@@ -14,7 +14,7 @@ import org.apache.jena.riot.rowset.RowSetWriterRegistry;
 import org.apache.jena.sparql.exec.RowSet;
 import org.apache.jena.sparql.util.Context;
 
-/** Writes CSV in large pieces: Jena flushes after every value, so Jetty would send each alone. */
+/** Writes CSV in large pieces: Jena flushes every value, and Jetty would send each separately. */
 final class UnflushedRows implements RowSetWriter {
     private static final int PIECE = 1 << 16;
 

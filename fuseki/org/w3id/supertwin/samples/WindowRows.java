@@ -11,7 +11,7 @@ import org.apache.jena.sparql.engine.binding.Binding;
 
 import org.w3id.supertwin.samples.Telemetry.Key;
 
-/** The rows of a batch of windows; without coverage, those of windows that have a value. */
+/** The rows of a batch of windows; without coverage, windows without a value have no row. */
 final class WindowRows implements Iterator<Binding> {
     private final Batch batch;
     private final Map<Key, double[]> values;
@@ -35,7 +35,7 @@ final class WindowRows implements Iterator<Binding> {
         this.counts = counts;
         this.account = account;
         series = batch.rows.entrySet().iterator();
-        // Shared by all series: to make such a literal is the most expensive part of a row.
+        // Shared by all series: making such a literal is the most expensive part of a row.
         ends = ends(batch.common.range());
         step = ends.length;
     }
