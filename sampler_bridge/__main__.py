@@ -23,10 +23,7 @@ from sampler_bridge.errors import StateError
 from sampler_bridge.fleet import SamplingSite
 from sampling.errors import BridgeError
 
-# How long a thread holds the GIL while others wait for it. Python's default, 5 ms, is
-# half of a 10 ms period. But threads that wait wake after each interval: at 10 us, two
-# of them in real time keep two CPUs so busy that the thread with the GIL does not run.
-SWITCH_SECONDS = 0.0002
+_SWITCH_SECONDS = 0.0005  # Python's default, 5 ms, is half of a 10 ms period
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,7 +102,7 @@ def _bytes(text: str) -> int:
 def _raise_priority(wanted: str) -> None:
     """Raise the priority of the threads, and shorten the wait for the GIL."""
     got = priority.take(wanted)
-    sys.setswitchinterval(SWITCH_SECONDS)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     avoid_vfork()
     # Objects that exist now stay. Garbage collection over them would delay all threads.
     gc.freeze()

@@ -29,7 +29,7 @@ FETCH = """
 import os, sys, time
 from threading import Thread
 from core.linux.priority import FETCHING, OTHERS, REALTIME, take
-from sampler_bridge.__main__ import SWITCH_SECONDS
+from sampler_bridge.fleet import QUICK_SWITCH_SECONDS
 
 def fetch():
     take(REALTIME, FETCHING)
@@ -37,7 +37,7 @@ def fetch():
         time.sleep(0.001)
 
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
-sys.setswitchinterval(SWITCH_SECONDS)
+sys.setswitchinterval(QUICK_SWITCH_SECONDS)
 threads = [Thread(target=fetch) for _ in range(3)]
 for thread in threads:
     thread.start()
