@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,17 +107,17 @@ def counting(settings: Settings) -> children.ChildSpec | None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's PMCD has a root agent")
 @pytest.mark.parametrize("make", [children.pmcd, counting])
 def test_agents_are_started_by_their_own_pmcd(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    make: Callable[[Settings], children.ChildSpec | None],
+    tmp_path: Path, make: Callable[[Settings], children.ChildSpec | None]
 ) -> None:
     """A PMCD has its agents started by the root agent that it finds, even another's."""
     with Pmcd(tmp_path / "system", sample=True) as system:
         before = agents_below(system.pid)
         assert len(before) == 4
-        monkeypatch.setenv("PCP_VAR_DIR", str(system.folder / "var"))
         spec = make(Settings(pmcd="own", home=tmp_path / "home"))
         assert spec
+        # Not in this process: libpcp would no longer find its derived metrics.
+        env = {"PCP_VAR_DIR": str(system.folder / "var"), **spec.env}
+        spec = replace(spec, env=env)
         with Child(tmp_path / "child", spec) as own:
             wait_until(lambda: agents_below(own.pid), what="an agent of its own")
             assert agents_below(system.pid) == before
