@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 _LARGEST = 64 * 1024 * 1024
@@ -28,8 +29,9 @@ def write_reserved(path: Path, text: str, step: int = _STEP) -> None:
 
     Two files next to the path hold the blocks and are written alternately; the path is
     a hard link to the one written last. On a full disk, a text of the same length as
-    before, or longer by fewer than ``step`` bytes, can still be written. The text is
-    padded with spaces, which JSON parsers ignore.
+    before, or longer by fewer than ``step`` bytes, can still be written, even if only
+    one text was written before. The text is padded with spaces, which JSON parsers
+    ignore.
     """
     try:
         _write_in_turn(path, text.encode(), step)
@@ -59,12 +61,15 @@ def write_all(descriptor: int, data: bytes) -> None:
 def _write_in_turn(path: Path, content: bytes, step: int) -> None:
     slots = [path.with_name(f"{path.name}.{turn}") for turn in "ab"]
     shown = path.stat() if path.exists() else None
-    slot = next(one for one in slots if not _is(one, shown))
+    slot, other = sorted(slots, key=lambda one: _is(one, shown))
     _overwrite(slot, content, step)
     link = path.with_name(path.name + ".new")
     link.unlink(missing_ok=True)
     os.link(slot, link)
     link.replace(path)
+    if not other.exists():
+        with suppress(OSError):  # the text itself is written
+            _overwrite(other, content, step)
 
 
 def _is(path: Path, known: os.stat_result | None) -> bool:

@@ -30,9 +30,12 @@ def test_written_document_is_read_back(tmp_path: Path) -> None:
     }
 
 
-def test_full_disk_accepts_repeated_writes_of_reserved_size(disk: Path) -> None:
+@pytest.mark.parametrize("before", [1, 2])
+def test_full_disk_accepts_repeated_writes_of_reserved_size(
+    disk: Path, before: int
+) -> None:
     path = disk / "status.json"
-    for number in (1, 2):
+    for number in range(before):
         write_reserved(path, json.dumps({"number": number}))
     filler = fill(disk)
     for number in range(3, 20):
