@@ -40,8 +40,14 @@ def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    now = int(time.time() * 1000)
+def stored_at() -> float:
+    """Return the time of the newest points in the store; tests may come much later."""
+    return time.time()
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory, stored_at: float) -> Iterator[str]:
+    now = int(stored_at * 1000)
     points = (
         'kernel_percpu_cpu_user{hostname="n1",instname="cpu0"} '
         f"18014398509481984 {now - 1000}\n"
