@@ -1,4 +1,4 @@
-"""Every saved query against its worked examples, on rdflib and on Fuseki."""
+"""Every saved query against its worked examples: all on Fuseki, one on rdflib."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -23,7 +23,8 @@ final class AbortableText implements CharSequence {
             return match.find();
         } catch (StackOverflowError deep) {
             throw RunningQuery.failed(new QueryError("literal-too-long", 413,
-                    "a text is too long for a regular expression: simplify it, as [ab]* for (a|b)*"));
+                    "a text is too long for a regular expression: simplify the expression, for"
+                            + " example to [ab]* instead of (a|b)*"));
         }
     }
 
