@@ -12,8 +12,8 @@ from core.errors import UserError
 from core.settings.home import CHECKOUT
 
 TOOLS = CHECKOUT / ".tools"
-# The sources of our extension of Fuseki.
-EXTENSION = CHECKOUT / "fuseki"
+# The configuration of Fuseki and the sources of our extension of it.
+FUSEKI = CHECKOUT / "fuseki"
 _INSTALL = "run `make up`, or ./install.sh alone"
 _MIN_JAVA = 17
 
@@ -89,13 +89,13 @@ def fuseki_extension() -> Path:
 def extension_path() -> Path:
     """Return where that jar is built, see `fuseki_extension.py`.
 
-    Its name contains a hash of its sources and of Fuseki's version, so that a jar of
+    Its name contains a hash of that folder and of Fuseki's version, so that a jar of
     other sources or for another Fuseki is never loaded.
     """
     fuseki, digest = fuseki_jar(), hashlib.sha256()
     digest.update(fuseki.name.encode())
-    for path in sorted(path for path in EXTENSION.rglob("*") if path.is_file()):
-        digest.update(f"{path.relative_to(EXTENSION)}\n".encode() + path.read_bytes())
+    for path in sorted(path for path in FUSEKI.rglob("*") if path.is_file()):
+        digest.update(f"{path.relative_to(FUSEKI)}\n".encode() + path.read_bytes())
     return fuseki.parent / f"supertwin-{digest.hexdigest()[:12]}.jar"
 
 

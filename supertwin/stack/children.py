@@ -31,7 +31,6 @@ from supertwin.stack.compaction import drop_old
 from supertwin.stack.health import Check, answers_http, greets, is_fresh
 from supertwin.stack.priority import raised
 
-_HERE = Path(__file__).parent
 _TICK_FRESH = 15.0
 
 
@@ -83,7 +82,7 @@ def fuseki(settings: Settings, everywhere: bool = False) -> ChildSpec:
         f"-Xmx{settings.fuseki_heap}",
         f"-Djava.io.tmpdir={_spill_folder(home)}",
         "-Djava.awt.headless=true",
-        f"-Dlog4j.configurationFile={_HERE / 'log4j2.properties'}",
+        f"-Dlog4j.configurationFile={tools.FUSEKI / 'log4j2.properties'}",
         *fuseki_main(java, settings.fuseki_port, everywhere),
         *("--config", str(config)),
         *("--no-cors", "--ping", "--compact", "--modules=false"),
@@ -134,7 +133,7 @@ def fuseki_main(java: Path, port: int, everywhere: bool = False) -> tuple[str, .
         f"-Dsupertwin.port={port}",
         *("-cp", f"{tools.fuseki_jar()}:{tools.fuseki_extension()}"),
         "org.apache.jena.fuseki.main.cmds.FusekiMainCmd",
-        *("--jetty", str(_HERE / "jetty.xml")),
+        *("--jetty", str(tools.FUSEKI / "jetty.xml")),
     )
 
 
@@ -146,7 +145,7 @@ def fuseki_check(settings: Settings) -> Check:
 
 def fuseki_config(home: Path, user: str) -> str:
     """Fill in folders and user; JSON's escapes are valid in Turtle."""
-    text = (_HERE / "fuseki.ttl").read_text(encoding="utf-8")
+    text = (tools.FUSEKI / "fuseki.ttl").read_text(encoding="utf-8")
     places = {name: str(home / name) for name in ("twin", "history", "passwd")}
     for name, value in {**places, "user": user}.items():
         written = json.dumps(value, ensure_ascii=False)

@@ -26,7 +26,7 @@ def build_extension() -> Path:
     if not jar.exists():
         with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
             classes = Path(folder) / "classes"
-            compile_java((tools.EXTENSION,), classes, (tools.fuseki_jar(),))
+            compile_java((tools.FUSEKI,), classes, (tools.fuseki_jar(),))
             # Atomically: a Fuseki that starts now must not read half a jar.
             _pack(classes, Path(folder) / "extension.jar").replace(jar)
         for older in set(jar.parent.glob("supertwin-*.jar")) - {jar}:
@@ -57,7 +57,7 @@ def _pack(classes: Path, jar: Path) -> Path:
         file.writestr(_VERSION, version)
         for path in sorted(classes.rglob("*.class")):
             file.write(path, path.relative_to(classes))
-        for path in sorted((tools.EXTENSION / services).iterdir()):
+        for path in sorted((tools.FUSEKI / services).iterdir()):
             file.write(path, f"{services}/{path.name}")
     return jar
 
