@@ -45,6 +45,28 @@ def test_raw_samples_of_texts_are_texts(samples: Samples) -> None:
     assert samples.rows(pattern, "?value") == [["6.1.0"], ["6.2.0"]]
 
 
+def test_csv_quotes_only_the_values_that_need_it(samples: Samples) -> None:
+    pattern = r"""VALUES (?a ?b) {
+      ("plain" <urn:x,y>) ("a \"quote\"" "two\nlines") ("" UNDEF)
+      ("\u00fc\U0001F600" 1.5)
+    } BIND(BNODE() AS ?node) BIND(BNODE() AS ?other)"""
+    assert samples.text(pattern).encode() == (
+        b"a,b,node,other\r\n"
+        b'plain,"urn:x,y",_:b0,_:b1\r\n'
+        b'"a ""quote""","two\nlines",_:b2,_:b3\r\n'
+        b'"",,_:b4,_:b5\r\n'
+        b"\xc3\xbc\xf0\x9f\x98\x80,1.5,_:b6,_:b7\r\n"
+    )
+
+
+def test_csv_has_values_that_are_longer_than_its_buffer(samples: Samples) -> None:
+    pattern = " ".join(f"BIND(CONCAT(?a{n}, ?a{n}) AS ?a{n + 1})" for n in range(17))
+    text = samples.text(f'BIND("x" AS ?a0) {pattern}')
+    header, row, end = text.split("\r\n")
+    assert header == ",".join(f"a{n}" for n in range(18)) and end == ""
+    assert row == ",".join("x" * 2**n for n in range(18))
+
+
 def test_function_may_be_written_before_the_pattern_that_binds_its_subject(
     samples: Samples,
 ) -> None:

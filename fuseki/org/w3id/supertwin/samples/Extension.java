@@ -31,7 +31,7 @@ public final class Extension implements JenaSubsystemLifecycle {
             functions.put(function.iri(), iri -> new SampleFunction(function, store));
         PlacementFunction.register();
         OperationRegistry.get().register(Operation.Query, new QueryHandler());
-        UnflushedRows.register();
+        CsvRows.register();
         PatternOptimizer.register();
     }
 
