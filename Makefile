@@ -60,7 +60,7 @@ check: install-test  ## format, lint, words and types
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m mypy
 
-bench: install-test  ## measure speed and size; ONLY="queries pinning" for parts
+bench: install-bench  ## measure speed and size; ONLY="queries pinning" for parts
 	@$(PYTHON) -m bench $(addprefix --only ,$(ONLY))
 
 bench-sampling: install-bench  ## sampling compared with pcp2influxdb; FORM=--full takes hours
@@ -79,6 +79,7 @@ lock:  ## pin the Python packages again (needs uv)
 	    -c $(LOCKS)/python/run.lock -o $(LOCKS)/python/test.lock
 	$(COMPILE) $(LOCKS)/uv/requirements.in -o $(LOCKS)/uv/requirements.lock
 	$(COMPILE) $(LOCKS)/node/requirements.in -o $(LOCKS)/node/requirements.lock
+	$(COMPILE) $(LOCKS)/chrontext/requirements.in -o $(LOCKS)/chrontext/requirements.lock
 
 docs: install  ## write the pages that come from the code; docs/built/ is not committed
 	@.venv/bin/supertwin docs

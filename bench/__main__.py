@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from bench.bridge import bridge_figures
+from bench.chrontext import chrontext_figures
 from bench.commands import command_figures
 from bench.dashboards import dashboard_figures
 from bench.explosions import explosion_figures
@@ -36,6 +37,7 @@ ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
     "zen4": zen4_figures,
     "queries": query_figures,
     "samples": sample_figures,
+    "chrontext": chrontext_figures,
     "explosions": explosion_figures,
     "dashboards": dashboard_figures,
     "fleet": fleet_figures,

@@ -4,8 +4,8 @@
 #   tests/install.sh [--quiet] [--bench]
 #
 # Python packages (uv, else pip), a browser, sshd, Slurm, Open MPI, JUnit, Grafana's own
-# schema and DTDL's own parser. --bench adds the applications that sampling is measured with, if
-# they are available: likwid-bench, HPL and a compiler.
+# schema and DTDL's own parser. --bench adds what is measured in comparison: chrontext, and, if
+# they are available, likwid-bench, HPL and a compiler.
 # Exit 2: something that you can fix, named in the last line.
 source "$(dirname "${BASH_SOURCE[0]}")/../install.sh"
 
@@ -184,7 +184,22 @@ install_for_tests() {
     finish
 }
 
+# A folder of its own: its packages are in conflict with SuperTwin's.
+install_chrontext() {
+    local want
+    want=$(version_of "$LOCKS/chrontext/requirements.lock")
+    is_stamped .tools/chrontext/stamp "$want" && return
+    install_pip
+    say "chrontext, for the benchmark (from $LOCKS/chrontext/requirements.lock)"
+    rm -rf .tools/chrontext.new .tools/chrontext
+    quietly "installing chrontext" pip_install --target .tools/chrontext.new \
+        --require-hashes -r "$LOCKS/chrontext/requirements.lock"
+    echo "$want" >.tools/chrontext.new/stamp
+    mv .tools/chrontext.new .tools/chrontext
+}
+
 install_for_bench() {
+    install_chrontext
     install_applications
 }
 
