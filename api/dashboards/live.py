@@ -143,6 +143,8 @@ async def _events(
             try:
                 async with aclosing(_windows(services, feed, seconds, last)) as bodies:
                     async for body in bodies:
+                        if watcher.is_over:
+                            return
                         yield _event("window", body) if body else _NOTHING
             except ApiError as error:
                 lost = True

@@ -44,18 +44,23 @@ Message = Tick | StoreProblem | WindowsReset | TwinChanged | StreamEnd
 
 
 class Watcher:
-    """A client's stream, with its queued messages."""
+    """A client's stream, with its queued messages; ``is_over`` if it is to end."""
 
     def __init__(self, client: str = "") -> None:
         self.client = client
+        self.is_over = False
         self._waiting: deque[Message] = deque()
         self._some = asyncio.Event()
 
     def tell(self, message: Message) -> None:
-        """Queue a message; if the queue is full, replace it by fresh windows."""
-        if len(self._waiting) >= WAITING:
+        """Queue a message; if the queue is full, replace it by fresh windows.
+
+        The end of the stream replaces all other messages.
+        """
+        self.is_over = self.is_over or isinstance(message, StreamEnd)
+        if self.is_over or len(self._waiting) >= WAITING:
             self._waiting.clear()
-            message = message if isinstance(message, StreamEnd) else WindowsReset()
+            message = StreamEnd() if self.is_over else WindowsReset()
         self._waiting.append(message)
         self._some.set()
 
