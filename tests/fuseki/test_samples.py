@@ -40,6 +40,12 @@ def test_raw_samples_begin_after_the_start_and_include_the_end(
     assert seconds == [(110, 11), (120, 12), (130, 13)]
 
 
+def test_range_without_raw_samples_has_no_rows(samples: Samples) -> None:
+    call = f"st:rawSamples ({samples.range(-60, 0)} ?time ?value)"
+    assert samples.rows(f"{FREE} {call}") == []
+    assert samples.rows(f"{BOTH} OPTIONAL {{ ?t {call} }}", "?value") == [[None]] * 2
+
+
 def test_raw_samples_of_texts_are_texts(samples: Samples) -> None:
     pattern = f"{RELEASE} st:rawSamples ({samples.range(299, 301)} ?time ?value)"
     assert samples.rows(pattern, "?value") == [["6.1.0"], ["6.2.0"]]
