@@ -40,11 +40,17 @@ record Call(Function function, Node telemetry, Range range, List<Node> outputs) 
 
     /** Read an argument list; raises SampleError. */
     static Call read(Function function, Node telemetry, List<Node> list, long now) {
-        if (telemetry.isVariable())
-            throw SampleError.badCall(telemetry + " has no value before " + function
-                    + ": put the pattern that binds it first, in the same group");
-        return function == Function.LAST ? last(telemetry, list, now)
+        Call call = function == Function.LAST ? last(telemetry, list, now)
                 : ranged(function, telemetry, list, now);
+        return call.of(telemetry);
+    }
+
+    /** The same call of another series; raises SampleError if it has no value. */
+    Call of(Node series) {
+        if (series.isVariable())
+            throw SampleError.badCall(series + " has no value before " + function
+                    + ": put the pattern that binds it first, in the same group");
+        return new Call(function, series, range, outputs);
     }
 
     private static Call last(Node telemetry, List<Node> list, long now) {

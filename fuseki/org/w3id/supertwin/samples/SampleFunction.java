@@ -64,11 +64,15 @@ final class SampleFunction implements PropertyFunction {
         Catalogue catalogue = new Catalogue(context.getDataset());
         Map<Node, Telemetry> known = new HashMap<>();
         Map<Batch.Common, Batch> batches = new LinkedHashMap<>();
+        Map<List<Node>, Call> calls = new HashMap<>();
         for (int rows = 0; input.hasNext(); rows++) {
             requests.checkRows(rows);
             Binding row = input.next();
-            Call call = Call.read(function, Substitute.substitute(subject.getArg(), row),
-                    Substitute.substitute(arguments, row).getArgList(), now);
+            Node subjectNode = Substitute.substitute(subject.getArg(), row);
+            // Most rows have the same arguments, and to parse a time takes long.
+            Call call = calls.computeIfAbsent(
+                    Substitute.substitute(arguments, row).getArgList(),
+                    values -> Call.read(function, subjectNode, values, now)).of(subjectNode);
             Telemetry telemetry = known.computeIfAbsent(call.telemetry(), catalogue::find);
             check(telemetry, call.telemetry());
             batches.computeIfAbsent(common(call, telemetry, thresholds), Batch::new)
