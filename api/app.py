@@ -31,6 +31,7 @@ from api.cgroups.watch import follow_cgroups
 from api.dashboards import live
 from api.dashboards import routes as dashboards
 from api.dashboards import series as panel_series
+from api.datasets import routes as datasets
 from api.drawing import load as drawing_load
 from api.drawing import routes as drawing
 from api.explorer import routes as explorer
@@ -66,6 +67,7 @@ _PARTS = (
     index,
     login,
     sparql,
+    datasets,
     saved_queries,
     telemetry,
     drawing,

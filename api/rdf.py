@@ -1,13 +1,38 @@
-"""Graphs as RDF/XML and JSON-LD documents."""
+"""Graphs as documents in each RDF format."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import orjson
+from anyio import to_thread
 from rdflib import Graph, URIRef
 
+from api import formats
+from api.nodes import Node
+from api.turtle import n_triples, turtle
 from ontology.load import context
 from ontology.terms import PREFIXES
+
+# A larger document is written in a thread, so that it does not delay others.
+_LARGE = 300
+
+
+async def document(node: Node, base: str, media_type: str) -> bytes | str:
+    """Return a node in an RDF media type, with its ``cut`` in words."""
+    if len(node.graph) > _LARGE:
+        return await to_thread.run_sync(_written, node, base, media_type)
+    return _written(node, base, media_type)
+
+
+def _written(node: Node, base: str, media_type: str) -> bytes | str:
+    notes = "".join(f"# cut: {line}\n" for line in node.cut)
+    if media_type == formats.TURTLE:
+        return notes + turtle(node.graph, node.iri)
+    if media_type == formats.N_TRIPLES:
+        return notes + n_triples(node.graph)
+    if media_type == formats.RDF_XML:
+        return rdf_xml(node.graph, node.cut)
+    return json_ld(node.graph, f"{base.rstrip('/')}/context.jsonld", node.iri, node.cut)
 
 
 def rdf_xml(graph: Graph, cut: Sequence[str] = ()) -> str:

@@ -12,6 +12,7 @@ from api.access.authenticator import Authenticator
 from api.dashboards.feeds import Feeds
 from api.dashboards.ranges import PanelReader
 from api.dashboards.specs import DashboardCache
+from api.datasets.counts import GraphCounts
 from api.observations.run_manager_service import RunManagerService
 from api.query_queue import QueryQueue
 from core.settings.accounts import fuseki_account, store_read_account
@@ -49,6 +50,8 @@ class Services:
     feeds: Feeds
     runs: RunManagerService
     queue: QueryQueue
+    twin_counts: GraphCounts
+    history_counts: GraphCounts
 
     async def aclose(self) -> None:
         """Close all connections, and log the refusals that are still pending."""
@@ -66,6 +69,9 @@ def make_services(settings: Settings) -> Services:
     account = fuseki_account(settings)
     iris = Iris(settings.base)
     graph = GraphStore(fuseki.client(account), url, own, limit)
+    history = GraphStore(
+        fuseki.client(account), f"{root}/history", settings.query_timeout, limit
+    )
     store = SeriesStore(
         _store_client(settings), settings.store_read, settings.retention
     )
@@ -80,9 +86,7 @@ def make_services(settings: Settings) -> Services:
         iris=iris,
         sparql=GraphStore(fuseki.client(account), url, settings.query_timeout, limit),
         graph=graph,
-        history=GraphStore(
-            fuseki.client(account), f"{root}/history", settings.query_timeout, limit
-        ),
+        history=history,
         store=store,
         bridge_state=settings.home / "bridge",
         reader=reader,
@@ -90,6 +94,8 @@ def make_services(settings: Settings) -> Services:
         feeds=Feeds(reader, specs),
         runs=RunManagerService(settings),
         queue=QueryQueue(settings.query_timeout),
+        twin_counts=GraphCounts(graph),
+        history_counts=GraphCounts(history),
     )
 
 

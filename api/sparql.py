@@ -1,20 +1,24 @@
 """``/sparql``: the SPARQL 1.1 protocol, queries only."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 
 from api import formats
 from api.access.clients import client_of
 from api.body import read_body, too_large
 from api.connection import while_connected
+from api.datasets.service import service_description
 from api.lexer import read_form
+from api.negotiation import negotiate
 from api.parameters import any_other
 from api.past import past_parameters
+from api.rdf import document
 from api.services import Services, Use
 from core.errors import ApiError, BadQueryError
 from core.stores.sparql_dataset import EXPLAIN, WARNING, Answer
@@ -31,7 +35,8 @@ _GRAPHS = ("default-graph-uri", "named-graph-uri")
 
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "A table for SELECT and ASK, triples for CONSTRUCT and DESCRIBE",
+        "description": "A table for SELECT and ASK, triples for CONSTRUCT and DESCRIBE "
+        "and for the service description",
         "content": {t: {} for t in (*formats.TABLES, *formats.TRIPLES)},
     },
     400: {"description": "Not one query, bad syntax, an update, SERVICE, a function"},
@@ -46,8 +51,8 @@ _QUERY_PARAMETERS: list[dict[str, Any]] = [
     {
         "name": "query",
         "in": "query",
-        "required": True,
-        "description": "A SPARQL 1.1 query; no update, no SERVICE",
+        "description": "A SPARQL 1.1 query; no update, no SERVICE. Without any "
+        "parameter, the answer describes the service",
         "schema": {"type": "string"},
         "example": "SELECT * { ?host a <https://w3id.org/supertwin/ns#ComputeNode> }",
     },
@@ -113,8 +118,13 @@ class SparqlRequest:
     openapi_extra={"parameters": _QUERY_PARAMETERS},
 )
 async def sparql_get(request: Request, services: Use) -> Response:
-    """Run the query in the URL; the form of the answer follows `Accept`."""
+    """Run the query in the URL; the form of the answer follows `Accept`.
+
+    Without parameters, the answer describes the service, or leads to the editor.
+    """
     text = request.scope["query_string"]
+    if not text:
+        return await _description(request, services)
     return await _answer(request, services, _read_parameters(text))
 
 
@@ -128,6 +138,18 @@ async def sparql_get(request: Request, services: Use) -> Response:
 async def sparql_post(request: Request, services: Use) -> Response:
     """Run the query in the body; the form of the answer follows `Accept`."""
     return await _answer(request, services, await _read_body(request))
+
+
+async def _description(request: Request, services: Services) -> Response:
+    what = "a request without a query is answered with the service description as RDF"
+    accept = request.headers.getlist("accept")
+    media_type = negotiate(accept, (*formats.TRIPLES, formats.HTML), what)
+    if media_type == formats.HTML:
+        root = request.scope.get("root_path", "").rstrip("/")
+        return RedirectResponse(f"{root}/editor", 303, {"Vary": "Accept"})
+    node = await while_connected(request, service_description(services))
+    body = await document(node, services.settings.base, media_type)
+    return response(body, media_type, cut=node.cut)
 
 
 async def run(
@@ -192,13 +214,17 @@ async def _explanation(
     return Response(answer.content, media_type=_JSON)
 
 
-def response(body: bytes | str, media_type: str) -> Response:
-    """Build a negotiated answer."""
+def response(
+    body: bytes | str, media_type: str, *, cut: Sequence[str] = ()
+) -> Response:
+    """Build a negotiated answer; a header says in words what was cut off."""
     headers = {
         "Content-Type": formats.content_type(media_type),
         "Vary": "Accept",
         "X-Content-Type-Options": "nosniff",
     }
+    if cut:
+        headers["SuperTwin-Cut"] = "; ".join(cut)
     return Response(body, headers=headers)
 
 

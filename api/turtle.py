@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable
 
 from rdflib import Graph, Literal, URIRef
-from rdflib.namespace import RDF, XSD
+from rdflib.namespace import RDF, VOID, XSD
 from rdflib.term import Node
 
-from ontology.terms import PREFIXES
+from ontology import terms
 
 _LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
@@ -21,6 +21,10 @@ _PLAIN = {
     str(XSD.decimal): re.compile(r"[+-]?[0-9]*\.[0-9]+"),
     str(XSD.double): re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+"),
     str(XSD.boolean): re.compile("true|false"),
+}
+PREFIXES = terms.PREFIXES | {
+    "void": str(VOID),
+    "sd": "http://www.w3.org/ns/sparql-service-description#",
 }
 _NAMESPACES = sorted(PREFIXES.items(), key=lambda item: -len(item[1]))
 

@@ -3,7 +3,6 @@
 from typing import Annotated, Any
 
 import orjson
-from anyio import to_thread
 from fastapi import APIRouter, Path, Request, Response
 from rdflib import Graph, URIRef
 from rdflib.namespace import RDFS
@@ -18,7 +17,6 @@ from api.parameters import TIMES, declared
 from api.problems import NotAcceptableError
 from api.services import Services, Use
 from api.sparql import response
-from api.turtle import n_triples, turtle
 from api.web import pages
 from core.errors import ApiError, NotFoundError
 from ontology.iris import IdError, decode_id, encode_id
@@ -30,8 +28,6 @@ from queries.natural_order import natural
 router = APIRouter(tags=["Twin"])
 
 _WHAT = "This is served as RDF and HTML"
-# A larger document is written in a thread, so that it does not delay others.
-_LARGE = 300
 # Kinds that the current twin may lack but the history has. Removed components are not
 # served from the history: they would look as if they still existed.
 _PAST = {"state", "probe", "tool", "toolset"}
@@ -220,27 +216,8 @@ async def _answer(
 
 
 async def _written(services: Services, node: Node, media_type: str) -> Response:
-    arguments = (services, node, media_type)
-    if len(node.graph) > _LARGE:
-        body = await to_thread.run_sync(_write, *arguments)
-    else:
-        body = _write(*arguments)
-    made = response(body, media_type)
-    if node.cut:
-        made.headers["SuperTwin-Cut"] = "; ".join(node.cut)
-    return made
-
-
-def _write(services: Services, node: Node, media_type: str) -> bytes | str:
-    notes = "".join(f"# cut: {line}\n" for line in node.cut)
-    if media_type == formats.TURTLE:
-        return notes + turtle(node.graph, node.iri)
-    if media_type == formats.N_TRIPLES:
-        return notes + n_triples(node.graph)
-    if media_type == formats.RDF_XML:
-        return rdf.rdf_xml(node.graph, node.cut)
-    url = f"{services.settings.base.rstrip('/')}/context.jsonld"
-    return rdf.json_ld(node.graph, url, node.iri, node.cut)
+    body = await rdf.document(node, services.settings.base, media_type)
+    return response(body, media_type, cut=node.cut)
 
 
 def _hosts_page(request: Request, services: Services, graph: Graph) -> Response:

@@ -120,6 +120,11 @@ class Iris:
         return self._iri("role", role, pmu, str(number))
 
     @property
+    def graphs(self) -> str:
+        """The start of the IRI of every named graph."""
+        return f"{self.base.rstrip('/')}/graph/"
+
+    @property
     def roles_graph(self) -> URIRef:
         return self._iri("graph", "roles")
 
@@ -130,7 +135,7 @@ class Iris:
 
     def entailed_graph(self, graph: URIRef) -> URIRef:
         """What follows from a named graph; ``entailed/{host}`` for that of a twin."""
-        start = f"{self.base.rstrip('/')}/graph/"
+        start = self.graphs
         path = graph.removeprefix(start)
         # A host may have the name of a catalogue.
         path = path.removeprefix("twin/") if "/" in path else f"{path}/{NO_INSTANCE}"

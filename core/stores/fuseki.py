@@ -13,7 +13,13 @@ import orjson
 from core.stores.connections import Connections
 from core.stores.errors import IncompleteAnswerError, NoFreeConnectionError
 from core.stores.results import Table, TermRows, read_rows, read_table
-from core.stores.sparql_dataset import JSON_RESULTS, WARNING, Answer, SparqlDataset
+from core.stores.sparql_dataset import (
+    JSON_RESULTS,
+    VERSION,
+    WARNING,
+    Answer,
+    SparqlDataset,
+)
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,13 @@ class GraphStore(SparqlDataset):
         except TimeoutError:
             raise self.too_slow() from None
 
+    async def version(self) -> str:
+        """Return the version of the dataset; empty if Fuseki lacks our extension.
+
+        A query that begins afterwards reads this version or a newer one.
+        """
+        return (await self.answer("ASK {}", JSON_RESULTS)).version
+
     async def _read(
         self, form: bytes, headers: Mapping[str, str], media_type: str
     ) -> Answer:
@@ -107,7 +120,11 @@ class GraphStore(SparqlDataset):
             raise self.cut_short() from None
         content_type = response.headers.get("content-type", "")
         answer = self.received(response.status_code, content_type, content)
-        return replace(answer, warning=response.headers.get(WARNING, ""))
+        return replace(
+            answer,
+            warning=response.headers.get(WARNING, ""),
+            version=response.headers.get(VERSION, ""),
+        )
 
     async def _content(self, response: httpx.Response, deadline: float) -> bytes:
         content = bytearray()

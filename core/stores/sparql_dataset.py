@@ -42,18 +42,25 @@ _NOT_FOUND, _NOT_ALLOWED, _FAILED, _UNAVAILABLE = 404, 405, 500, 503
 _NO_DATASET = (_NOT_FOUND, _NOT_ALLOWED)
 # The header of a query that joins samples with a newer state of their host.
 WARNING = "SuperTwin-Warning"
+# The header with the version of the dataset that a query read.
+VERSION = "SuperTwin-Version"
 # Asks for the requests that a query sends to the series store, instead of its result.
 EXPLAIN = ("explain", "true")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A whole HTTP answer; ``warning`` is what our extension of Fuseki adds to it."""
+    """A whole HTTP answer.
+
+    Our extension of Fuseki adds ``warning``, and the ``version`` of the dataset that
+    the query read: every write gives the dataset another one.
+    """
 
     status: int
     media_type: str
     content: bytes
     warning: str = ""
+    version: str = ""
 
     @property
     def is_success(self) -> bool:

@@ -18,9 +18,11 @@ import org.apache.jena.sparql.core.Prologue;
 import org.apache.jena.sparql.exec.QueryExec;
 import org.apache.jena.sparql.exec.QueryExecResult;
 import org.w3id.supertwin.limits.LimitedQueries;
+import org.w3id.supertwin.version.DataVersion;
 
 /**
- * A handler of queries for Fuseki with two more parameters; it also reports errors of functions.
+ * A handler of queries for Fuseki with two more parameters; it also reports errors of functions,
+ * and the version of the dataset.
  *
  * <p>With {@code explain}, the answer is not the result of the query but the requests that it sent
  * to the series store. With {@code asof}, NOW() is that time, and the query runs on the dataset as
@@ -68,6 +70,7 @@ final class QueryHandler extends LimitedQueries {
     protected void sendResults(HttpAction action, QueryExecResult result, Prologue prologue) {
         Requests requests = (Requests) action.getRequest().getAttribute(REQUESTS);
         warn(action, requests);
+        action.setResponseHeader(DataVersion.HEADER, DataVersion.of(action.getActiveDSG()));
         if (action.getRequestParameter(EXPLAIN) == null) {
             super.sendResults(action, result, prologue);
             requests.raise();

@@ -1,0 +1,1 @@
+"""The datasets as wholes: their versions, and how they describe themselves."""
