@@ -16,7 +16,8 @@ from api.parameters import any_other
 from api.query_rows import rows_json_ld
 from api.query_text import check_host, query_text
 from api.services import Services, Use
-from api.sparql import SparqlRequest, read_pairs, response, run
+from api.sparql import response, run
+from api.sparql_request import SparqlRequest, read_pairs
 from api.web import query_page
 from core.errors import ApiError, api_error
 from queries.binding import Param

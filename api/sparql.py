@@ -1,17 +1,15 @@
 """``/sparql``: the SPARQL 1.1 protocol, queries only."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from api import formats
 from api.access.clients import client_of
-from api.body import read_body, too_large
 from api.connection import while_connected
 from api.datasets.service import service_description
 from api.lexer import read_form
@@ -20,18 +18,13 @@ from api.parameters import any_other
 from api.past import past_parameters
 from api.rdf import document
 from api.services import Services, Use
-from core.errors import ApiError, BadQueryError
+from api.sparql_request import FORM, GRAPHS, SparqlRequest, read_get, read_post
 from core.stores.sparql_dataset import EXPLAIN, WARNING, Answer
 
 T = TypeVar("T")
 router = APIRouter(tags=["SPARQL"])
 
-MAX_QUERY_BYTES = 1024 * 1024
-_MAX_PARAMETERS = 200
-_FORM = "application/x-www-form-urlencoded"
 _JSON = "application/json"
-_UPDATE = "application/sparql-update"
-_GRAPHS = ("default-graph-uri", "named-graph-uri")
 
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -63,7 +56,7 @@ _QUERY_PARAMETERS: list[dict[str, Any]] = [
             "description": "Graph to query instead of all of them; may be repeated",
             "schema": {"type": "array", "items": {"type": "string"}},
         }
-        for name in _GRAPHS
+        for name in GRAPHS
     ),
     {
         "name": "explain",
@@ -85,7 +78,7 @@ _BODY = {
     "required": True,
     "content": {
         formats.QUERY: {"schema": {"type": "string"}},
-        _FORM: {
+        FORM: {
             "schema": {
                 "type": "object",
                 "required": ["query"],
@@ -94,20 +87,6 @@ _BODY = {
         },
     },
 }
-
-
-@dataclass(frozen=True)
-class SparqlRequest:
-    """One query of the protocol, with the graphs that it is limited to.
-
-    If ``explain``, the answer is what the query asks the series store. ``asof`` is the
-    time at which it runs; now if empty.
-    """
-
-    query: str
-    graphs: tuple[tuple[str, str], ...] = ()
-    explain: bool = False
-    asof: str = ""
 
 
 @router.get(
@@ -125,7 +104,7 @@ async def sparql_get(request: Request, services: Use) -> Response:
     text = request.scope["query_string"]
     if not text:
         return await _description(request, services)
-    return await _answer(request, services, _read_parameters(text))
+    return await _answer(request, services, read_get(text))
 
 
 @router.post(
@@ -137,7 +116,7 @@ async def sparql_get(request: Request, services: Use) -> Response:
 )
 async def sparql_post(request: Request, services: Use) -> Response:
     """Run the query in the body; the form of the answer follows `Accept`."""
-    return await _answer(request, services, await _read_body(request))
+    return await _answer(request, services, await read_post(request))
 
 
 async def _description(request: Request, services: Services) -> Response:
@@ -226,74 +205,3 @@ def response(
     if cut:
         headers["SuperTwin-Cut"] = "; ".join(cut)
     return Response(body, headers=headers)
-
-
-async def _read_body(request: Request) -> SparqlRequest:
-    sent = request.headers.get("content-type", "")
-    media_type = sent.partition(";")[0].strip().lower()
-    if media_type == _UPDATE:
-        raise _update()
-    if media_type not in (_FORM, formats.QUERY):
-        raise ApiError(
-            415,
-            "unsupported-media-type",
-            "Unsupported type of body",
-            f"{sent[:100]!r} sent; send {formats.QUERY} or {_FORM}",
-            headers={"Accept-Post": f"{formats.QUERY}, {_FORM}"},
-        )
-    body = await read_body(request, MAX_QUERY_BYTES, "query")
-    in_url = request.scope["query_string"]
-    if media_type == _FORM:
-        return _read_parameters(b"&".join(filter(None, (body, in_url))))
-    return _request(_decoded(body), read_pairs(in_url))
-
-
-def _read_parameters(text: bytes) -> SparqlRequest:
-    if len(text) > MAX_QUERY_BYTES:
-        raise too_large(MAX_QUERY_BYTES, "query")
-    pairs = read_pairs(text)
-    queries = [value for name, value in pairs if name == "query"]
-    if any(name in ("update", "using-graph-uri") for name, _ in pairs):
-        raise _update()
-    if len(queries) != 1:
-        detail = f"{len(queries)} parameters named query; send exactly one"
-        raise BadQueryError("one-query", "Send exactly one query", detail)
-    return _request(queries[0], pairs)
-
-
-def _request(query: str, pairs: list[tuple[str, str]]) -> SparqlRequest:
-    graphs = tuple(pair for pair in pairs if pair[0] in _GRAPHS)
-    return SparqlRequest(query, graphs, EXPLAIN in pairs, dict(pairs).get("asof", ""))
-
-
-def read_pairs(text: bytes) -> list[tuple[str, str]]:
-    """Parse the name=value pairs of a form; raises BadQueryError."""
-    try:
-        return parse_qsl(
-            text.decode("ascii"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=_MAX_PARAMETERS,
-        )
-    except UnicodeError:
-        raise _not_utf8() from None
-    except ValueError:
-        detail = f"more than {_MAX_PARAMETERS} parameters; send fewer"
-        raise BadQueryError("bad-form", "Too many parameters", detail) from None
-
-
-def _decoded(body: bytes) -> str:
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        raise _not_utf8() from None
-
-
-def _not_utf8() -> BadQueryError:
-    detail = "the query is not UTF-8; send it as UTF-8, percent-encoded in forms"
-    return BadQueryError("not-utf-8", "Not UTF-8", detail)
-
-
-def _update() -> BadQueryError:
-    detail = "only queries are run here; `supertwin ingest` changes the twin"
-    return BadQueryError("update-refused", "Updates are not accepted", detail)

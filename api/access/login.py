@@ -15,7 +15,7 @@ from api.body import read_body
 from api.negotiation import choose
 from api.problems import MEDIA_TYPE
 from api.services import Services, Use
-from api.sparql import read_pairs
+from api.sparql_request import read_pairs
 from api.web import pages
 from core.errors import ApiError
 

@@ -23,7 +23,8 @@ from api.observations.search import (
 )
 from api.parameters import declared
 from api.services import Services, Use
-from api.sparql import read_pairs, response
+from api.sparql import response
+from api.sparql_request import read_pairs
 from api.web import pages
 from api.web.pages import Links, RenderedTerm
 from api.web.query_form import FormField, Option, fields

@@ -16,7 +16,8 @@ from rdflib.namespace import XSD
 from api import formats
 from api.query_text import check_host, query_text
 from api.services import Services
-from api.sparql import SparqlRequest, run
+from api.sparql import run
+from api.sparql_request import SparqlRequest
 from api.web import pages
 from api.web.pages import Links, RenderedTerm
 from api.web.query_form import fields, invalid_values
