@@ -28,6 +28,8 @@ from api.access.prefix import Prefix
 from api.access.read_access import ReadAccess
 from api.access.roles import SCHEME
 from api.cgroups.watch import follow_cgroups
+from api.compression import Compression
+from api.conditional import ConditionalGet
 from api.dashboards import live
 from api.dashboards import routes as dashboards
 from api.dashboards import series as panel_series
@@ -135,6 +137,8 @@ def create_app(settings: Settings) -> FastAPI:
     for part in _PARTS:
         app.include_router(part.router)
     # Middleware that is added later sees a request earlier.
+    app.add_middleware(ConditionalGet)
+    app.add_middleware(Compression)
     app.add_middleware(HeadAsGet)
     app.add_middleware(ReadAccess, authenticator=services.authenticator)
     app.add_middleware(CrossSite, origins=settings.origins)

@@ -86,7 +86,10 @@ def _private(send: Send) -> Send:
 
     async def send_private(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).setdefault("Cache-Control", "private")
+            headers = MutableHeaders(scope=message)
+            given = headers.get("Cache-Control", "")
+            if "no-store" not in given:
+                headers["Cache-Control"] = ", ".join(filter(None, ("private", given)))
         await send(message)
 
     return send_private

@@ -8,9 +8,9 @@ from typing import Any
 from fastapi import Request, Response
 from markupsafe import Markup
 
+from api.conditional import is_known, tag_of
 from api.vocabulary.usage import queries_by_term, shapes_by_term
 from api.web import pages
-from api.web.tags import is_known, tag_of
 from ontology.described import KINDS, Module, Piece, alignments, modules
 from ontology.terms import ONTOLOGY, ST, VERSION
 
@@ -51,7 +51,7 @@ def ontology_page(request: Request, base: str) -> Response:
     terms = _terms(pages.links(request, base).root)
     made = pages.page("ontology.html", request, base, title="Ontology", terms=terms)
     made.headers["ETag"] = tag = tag_of(bytes(made.body))
-    if not is_known(request, tag):
+    if not is_known(request.headers, tag):
         return made
     del made.headers["Content-Length"]
     return Response(status_code=304, headers=made.headers)

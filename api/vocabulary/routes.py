@@ -78,15 +78,13 @@ async def versioned(
 
 
 @cache
-def _whole(media_type: str) -> bytes:
-    """Return the whole ontology in one format, written once."""
-    return _in_form(whole_ontology(), media_type)
-
-
 def _written(name: str, media_type: str) -> bytes:
-    """Return a module, or the whole ontology if ``name`` is its version."""
+    """Return a module, or the whole ontology if ``name`` is its version.
+
+    Each is written once: blank nodes would have other names the next time.
+    """
     graph = module_graph(name)
-    return _whole(media_type) if graph is None else _in_form(graph, media_type)
+    return _in_form(whole_ontology() if graph is None else graph, media_type)
 
 
 def _in_form(graph: Graph, media_type: str) -> bytes:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 
-from api.web.tags import is_known, tag_of
+from api.conditional import is_known, tag_of
 from core.errors import NotFoundError, api_error
 from core.settings.tools import TOOLS, NotInstalledError
 
@@ -66,7 +66,7 @@ def _file(request: Request, path: Path) -> Response:
         "Content-Type": _TYPES[path.suffix],
         "X-Content-Type-Options": "nosniff",
     }
-    if is_known(request, tag):
+    if is_known(request.headers, tag):
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers)
 

@@ -34,7 +34,7 @@ def test_unchanged_file_is_not_sent_again(api: httpx.Client) -> None:
     first = api.get("/static/theme.css")
     tag = first.headers["etag"]
     assert first.headers["cache-control"] == "no-cache"
-    for given in (tag, f'"other", W/{tag}'):
+    for given in (tag, f'"other", {tag}', tag.removeprefix("W/")):
         again = api.get("/static/theme.css", headers={"If-None-Match": given})
         assert (again.status_code, again.content) == (304, b"")
     other = api.get("/static/theme.css", headers={"If-None-Match": '"other"'})

@@ -32,7 +32,7 @@ def page(api: httpx.Client) -> str:
     answer = get(api, "/ontology", BROWSER)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert answer.headers["vary"] == "Accept"
+    assert answer.headers["vary"] == "Accept, Accept-Encoding"
     return answer.text
 
 
