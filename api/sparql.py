@@ -1,7 +1,6 @@
 """``/sparql``: the SPARQL 1.1 protocol, queries only."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,7 +18,10 @@ from api.past import past_parameters
 from api.rdf import document
 from api.services import Services, Use
 from api.sparql_request import FORM, GRAPHS, SparqlRequest, read_get, read_post
+from api.spooled_response import SpooledResponse
+from core.errors import DiskFullError, FileError, api_error
 from core.stores.sparql_dataset import EXPLAIN, WARNING, Answer
+from core.stores.spool import Spool
 
 T = TypeVar("T")
 router = APIRouter(tags=["SPARQL"])
@@ -158,14 +160,24 @@ async def _in_turn(
     return await while_connected(request, answer())
 
 
-async def _ask(
-    services: Services, sparql_request: SparqlRequest, media_type: str
-) -> Answer:
+async def _graphs(
+    services: Services, sparql_request: SparqlRequest
+) -> tuple[tuple[str, str], ...]:
+    """Return the parameters of the query for the graph store."""
     asof = sparql_request.asof
     past = await past_parameters(services, asof) if asof else ()
-    return await services.sparql.answer(
-        sparql_request.query, media_type, (*sparql_request.graphs, *past)
-    )
+    return (*sparql_request.graphs, *past)
+
+
+async def _ask(
+    services: Services, sparql_request: SparqlRequest, media_type: str, spool: Spool
+) -> Answer:
+    graphs = await _graphs(services, sparql_request)
+    query = sparql_request.query
+    try:
+        return await services.sparql.spooled(spool, query, media_type, graphs)
+    except (DiskFullError, FileError) as error:
+        raise api_error(error, 502) from None
 
 
 async def _answer(
@@ -176,9 +188,14 @@ async def _answer(
         return await _explanation(request, services, sparql_request)
     media_type = formats.answer_type(form, request.headers.getlist("accept"))
     upstream = formats.upstream_type(media_type)
-    work = partial(_ask, services, sparql_request, upstream)
-    answer = await _in_turn(request, services, work)
-    found = response(answer.content, media_type)
+    spool = Spool(services.settings.home)
+    work = partial(_ask, services, sparql_request, upstream, spool)
+    try:
+        answer = await _in_turn(request, services, work)
+    except BaseException:
+        spool.close()
+        raise
+    found = SpooledResponse(spool, negotiated(media_type))
     if answer.warning:
         found.headers[WARNING] = answer.warning
     return found
@@ -187,21 +204,29 @@ async def _answer(
 async def _explanation(
     request: Request, services: Services, sparql_request: SparqlRequest
 ) -> Response:
-    graphs = (*sparql_request.graphs, EXPLAIN)
-    work = partial(_ask, services, replace(sparql_request, graphs=graphs), _JSON)
-    answer = await _in_turn(request, services, work)
-    return Response(answer.content, media_type=_JSON)
+    async def explained() -> bytes:
+        graphs = await _graphs(services, sparql_request)
+        query = sparql_request.query
+        return await services.sparql.query(query, _JSON, (*graphs, EXPLAIN))
+
+    body = await _in_turn(request, services, explained)
+    return Response(body, media_type=_JSON)
 
 
 def response(
     body: bytes | str, media_type: str, *, cut: Sequence[str] = ()
 ) -> Response:
     """Build a negotiated answer; a header says in words what was cut off."""
-    headers = {
+    headers = negotiated(media_type)
+    if cut:
+        headers["SuperTwin-Cut"] = "; ".join(cut)
+    return Response(body, headers=headers)
+
+
+def negotiated(media_type: str) -> dict[str, str]:
+    """Return the headers of a negotiated answer."""
+    return {
         "Content-Type": formats.content_type(media_type),
         "Vary": "Accept",
         "X-Content-Type-Options": "nosniff",
     }
-    if cut:
-        headers["SuperTwin-Cut"] = "; ".join(cut)
-    return Response(body, headers=headers)

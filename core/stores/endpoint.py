@@ -20,6 +20,7 @@ from core.stores.results import Table, TermRows, read_rows, read_table, read_tru
 from core.stores.sparql_dataset import (
     JSON_RESULTS,
     N_TRIPLES,
+    REASON_BYTES,
     Answer,
     SparqlDataset,
     utf8,
@@ -141,10 +142,12 @@ class Endpoint(SparqlDataset):
 
     def _content(self, answer: HTTPResponse) -> bytes:
         deadline = time.monotonic() + self.timeout
-        content = bytearray()
+        content, is_error = bytearray(), answer.status >= 400
         for piece in pieces(answer):
             content += piece
-            self.check_limits(content, deadline, is_error=answer.status >= 400)
+            if is_error:
+                del content[REASON_BYTES:]
+            self.check_limits(len(content), deadline)
         return bytes(content)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +15,13 @@ from core.stores.errors import IncompleteAnswerError, NoFreeConnectionError
 from core.stores.results import Table, TermRows, read_rows, read_table
 from core.stores.sparql_dataset import (
     JSON_RESULTS,
+    REASON_BYTES,
     VERSION,
     WARNING,
     Answer,
     SparqlDataset,
 )
+from core.stores.spool import Spool
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,30 @@ class GraphStore(SparqlDataset):
         self, sparql: str, media_type: str, graphs: Sequence[tuple[str, str]] = ()
     ) -> Answer:
         """Return the complete answer of `query`, with a warning if there is one."""
-        form, headers = self.query_form(sparql, media_type, graphs)
-        try:
-            async with asyncio.timeout(self.timeout):
-                return await self._read(form, headers, media_type)
-        except TimeoutError:
-            raise self.too_slow() from None
+        content = bytearray()
+
+        async def write(part: bytes) -> None:
+            content.extend(part)
+
+        answer = await self._within_time(
+            sparql, media_type, graphs, _Sink(write, content.clear)
+        )
+        return replace(answer, content=bytes(content))
+
+    async def spooled(
+        self,
+        spool: Spool,
+        sparql: str,
+        media_type: str,
+        graphs: Sequence[tuple[str, str]] = (),
+    ) -> Answer:
+        """Write the complete answer of `query` into a spool.
+
+        Only the end of it is in what is returned. Raises DiskFullError and FileError,
+        too.
+        """
+        sink = _Sink(spool.write, spool.clear)
+        return await self._within_time(sparql, media_type, graphs, sink)
 
     async def version(self) -> str:
         """Return the version of the dataset; empty if Fuseki lacks our extension.
@@ -88,28 +108,43 @@ class GraphStore(SparqlDataset):
         """
         return (await self.answer("ASK {}", JSON_RESULTS)).version
 
+    async def _within_time(
+        self,
+        sparql: str,
+        media_type: str,
+        graphs: Sequence[tuple[str, str]],
+        sink: "_Sink",
+    ) -> Answer:
+        form, headers = self.query_form(sparql, media_type, graphs)
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await self._read(form, headers, media_type, sink)
+        except TimeoutError:
+            raise self.too_slow() from None
+
     async def _read(
-        self, form: bytes, headers: Mapping[str, str], media_type: str
+        self, form: bytes, headers: Mapping[str, str], media_type: str, sink: "_Sink"
     ) -> Answer:
         deadline = time.monotonic() + self.timeout
         try:
-            answer = await self._send(form, headers, deadline)
+            answer = await self._send(form, headers, deadline, sink)
             self.body(answer, media_type)
         except IncompleteAnswerError:
             # An idle connection that the store has closed in the meantime looks like
             # this, too.
-            answer = await self._send(form, headers, deadline)
+            sink.clear()
+            answer = await self._send(form, headers, deadline, sink)
             self.body(answer, media_type)
         return answer
 
     async def _send(
-        self, form: bytes, headers: Mapping[str, str], deadline: float
+        self, form: bytes, headers: Mapping[str, str], deadline: float, sink: "_Sink"
     ) -> Answer:
         try:
             async with self.client.stream(
                 "POST", f"{self.url}/sparql", content=form, headers=headers
             ) as response:
-                content = await self._content(response, deadline)
+                end = await self._content(response, deadline, sink)
         except httpx.PoolTimeout:
             raise NoFreeConnectionError(
                 "no connection to Fuseki was free within 5 s; ask again"
@@ -119,21 +154,41 @@ class GraphStore(SparqlDataset):
         except httpx.TransportError:
             raise self.cut_short() from None
         content_type = response.headers.get("content-type", "")
-        answer = self.received(response.status_code, content_type, content)
+        answer = self.received(response.status_code, content_type, end)
         return replace(
             answer,
             warning=response.headers.get(WARNING, ""),
             version=response.headers.get(VERSION, ""),
         )
 
-    async def _content(self, response: httpx.Response, deadline: float) -> bytes:
-        content = bytearray()
+    async def _content(
+        self, response: httpx.Response, deadline: float, sink: "_Sink"
+    ) -> bytes:
+        """Write the body of a success into the sink, and return its end.
+
+        The reason of an error is returned from its start.
+        """
+        end, size, is_error = bytearray(), 0, response.is_error
         chunks: AsyncIterator[bytes] = response.aiter_raw()
         async with aclosing(chunks):  # type: ignore[type-var]
             async for chunk in chunks:
-                content += chunk
-                self.check_limits(content, deadline, is_error=response.is_error)
-        return bytes(content)
+                end += chunk
+                if is_error:
+                    del end[REASON_BYTES:]
+                else:
+                    del end[:-REASON_BYTES]
+                    size += len(chunk)
+                    await sink.write(chunk)
+                self.check_limits(size, deadline)
+        return bytes(end)
+
+
+@dataclass(frozen=True)
+class _Sink:
+    """Takes the parts of a body, and forgets them if the query is sent again."""
+
+    write: Callable[[bytes], Awaitable[None]]
+    clear: Callable[[], None]
 
 
 def client(

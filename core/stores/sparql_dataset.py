@@ -23,7 +23,8 @@ from core.stores.http_connection import FORM
 JSON_RESULTS = "application/sparql-results+json"
 N_TRIPLES = "application/n-triples"
 
-_REASON_BYTES = 64 * 1024
+# The reason of an error is cut instead of being refused.
+REASON_BYTES = 64 * 1024
 _WRONG_PATTERN = "pattern exception: java.util.regex.PatternSyntaxException: "
 _CUT = b"##  Query cancelled due to timeout"
 # The line that our extension of Fuseki ends a body with, also after rows.
@@ -95,17 +96,13 @@ class SparqlDataset:
         accept = f"{media_type}, text/plain;q=0.01"
         return urlencode(form).encode(), {"Accept": accept, "Content-Type": FORM}
 
-    def check_limits(
-        self, content: bytearray, deadline: float, *, is_error: bool
-    ) -> None:
+    def check_limits(self, size: int, deadline: float) -> None:
         """Raise TooLargeError or EndpointTimeoutError while an answer comes in.
 
-        ``deadline`` is monotonic. A timeout of each piece alone would not stop a slow
-        stream. The reason of an error is cut instead of being refused.
+        ``size`` is that of the bytes so far. ``deadline`` is monotonic: a timeout of
+        each piece alone would not stop a slow stream.
         """
-        if is_error:
-            del content[_REASON_BYTES:]
-        elif len(content) > self.max_bytes:
+        if size > self.max_bytes:
             raise TooLargeError(
                 f"Fuseki at {self.url} answers with more than {self.max_bytes} bytes; "
                 "add a LIMIT, or raise SUPERTWIN_QUERY_MAX_BYTES"
@@ -149,7 +146,7 @@ class SparqlDataset:
 
     def _check_reported(self, answer: Answer) -> None:
         """Raise the error of our extension, if the body ends with one."""
-        found = _EXTENSION_ERROR.search(answer.content[-_REASON_BYTES:])
+        found = _EXTENSION_ERROR.search(answer.content[-REASON_BYTES:])
         if found:
             kind = EXTENSION_ERRORS[found[1].decode()]
             raise kind(found[2].decode("utf-8", "replace"))

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from core.errors import ApiError
 from core.settings.settings import Settings
 from core.stores import fuseki as graph_store
 from core.stores.fuseki import GraphStore
+from core.stores.spool import Spool
 
 PATTERNS = " . ".join(f"?s{n} ?p{n} ?o{n}" for n in range(8))
 XML = "application/sparql-results+xml"
@@ -150,20 +152,36 @@ def ask(
     return asyncio.run(asked())
 
 
+def spooled(url: str) -> bytes:
+    async def asked() -> bytes:
+        spool = Spool(Path("/nowhere"))
+        async with graph_store.client() as client:
+            store = GraphStore(client, url, 5, 10_000)
+            await store.spooled(spool, "SELECT * {}", XML.replace("xml", "json"))
+        return spool.in_memory or b""
+
+    return asyncio.run(asked())
+
+
 def refused(call: Callable[[], bytes]) -> ApiError:
     with pytest.raises(ApiError) as error:
         call()
     return error.value
 
 
-def test_complete_answer_is_passed_on() -> None:
+@pytest.mark.parametrize("asked", [ask, spooled])
+def test_complete_answer_is_passed_on(asked: Callable[[str], bytes]) -> None:
     with answering((HEAD, WHOLE, b"0\r\n\r\n")) as url:
-        assert ask(url).endswith(b"}}")
+        assert asked(url) == BODY
 
 
-def test_query_is_retried_after_an_idle_connection_closed() -> None:
-    with answering((), (HEAD, WHOLE, b"0\r\n\r\n")) as url:
-        assert ask(url).endswith(b"}}")
+@pytest.mark.parametrize("asked", [ask, spooled])
+@pytest.mark.parametrize("first", [(), (HEAD, b"5\r\nother\r\n")])
+def test_query_is_retried_after_a_connection_closed(
+    asked: Callable[[str], bytes], first: Answer
+) -> None:
+    with answering(first, (HEAD, WHOLE, b"0\r\n\r\n")) as url:
+        assert asked(url) == BODY
 
 
 @pytest.mark.parametrize(
@@ -178,9 +196,12 @@ def test_query_is_retried_after_an_idle_connection_closed() -> None:
         (b"nonsense\r\n\r\n",),
     ],
 )
-def test_truncated_or_unexpected_answer_is_not_a_success(cut: Answer) -> None:
+@pytest.mark.parametrize("asked", [ask, spooled])
+def test_truncated_or_unexpected_answer_is_not_a_success(
+    asked: Callable[[str], bytes], cut: Answer
+) -> None:
     with answering(cut, cut) as url:
-        assert refused(lambda: ask(url)).status == 502
+        assert refused(lambda: asked(url)).status == 502
 
 
 def test_truncation_marked_by_the_store_is_a_timeout() -> None:
