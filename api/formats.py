@@ -54,6 +54,13 @@ def answer_type(
     return negotiate(accept, (*TABLES, *extra), what)
 
 
+def answer_types(form: str) -> tuple[str, ...]:
+    """Return the media types of a saved query of this form, ``select`` or another."""
+    if ResultForm(form.upper()).gives_triples:
+        return TRIPLES
+    return (*TABLES, JSON_LD) if form == "select" else TABLES
+
+
 def upstream_type(media_type: str) -> str:
     """Return the media type to request from the graph store."""
     return _UPSTREAM.get(media_type, media_type)

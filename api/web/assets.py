@@ -14,6 +14,8 @@ router = APIRouter(prefix="/static", include_in_schema=False)
 _OWN = Path(__file__).parent / "static"
 _MODULES = TOOLS / "web" / "node_modules"
 LIBRARIES = {
+    "swagger-ui-bundle.js": "swagger-ui-dist/swagger-ui-bundle.js",
+    "swagger-ui.css": "swagger-ui-dist/swagger-ui.css",
     "uPlot.esm.js": "uplot/dist/uPlot.esm.js",
     "uPlot.min.css": "uplot/dist/uPlot.min.css",
     "yasgui.min.js": "@zazuko/yasgui/build/yasgui.min.js",

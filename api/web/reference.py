@@ -1,4 +1,4 @@
-"""``/api``: the HTTP interface as a page and as the OpenAPI document."""
+"""``/api``: the HTTP interface as pages and as the OpenAPI document."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,9 +7,11 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
+from api.query_paths import with_query_paths
 from api.services import Use
 from api.web import pages
 from api.web.markdown import paragraphs
+from queries.catalogue import load_catalogue
 
 router = APIRouter(include_in_schema=False)
 
@@ -71,12 +73,21 @@ async def reference(request: Request, services: Use) -> Response:
     )
 
 
+@router.get("/api/docs", response_class=Response)
+async def swagger(request: Request, services: Use) -> Response:
+    """The same as a page of Swagger UI, which also sends requests."""
+    return pages.page(
+        "swagger.html", request, services.settings.base, title="Swagger UI"
+    )
+
+
 @router.get("/openapi.json")
 async def document(request: Request) -> JSONResponse:
     """The OpenAPI document, whose paths are below those of a proxy."""
     root = request.scope.get("root_path", "").rstrip("/")
     servers = {"servers": [{"url": root}]} if root else {}
-    return JSONResponse({**request.app.openapi(), **servers})
+    made = with_query_paths(request.app.openapi(), load_catalogue().values())
+    return JSONResponse({**made, **servers})
 
 
 def _read(app: FastAPI) -> tuple[str, dict[str, list[Operation]]]:

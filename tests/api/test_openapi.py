@@ -6,11 +6,18 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
+import httpx
 import pytest
 from fastapi import FastAPI
 
+from queries.catalogue import load_catalogue
 from tests.api.routing import app_without_stores
 from tests.api.test_problems import ask
+
+JSON_TYPES = {
+    **{name: name for name in ("string", "integer", "number", "boolean")},
+    **{"iri": "string", "run": "string"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +78,39 @@ def test_allow_lists_the_methods_of_the_document(
         answer = ask(app, "TRACE", re.sub(r"\{[^}]*\}", "n1", path))
         assert answer.status_code == 405, path
         assert {*answer.headers["allow"].split(", ")} == expected, path
+
+
+def test_each_saved_query_has_a_path_with_its_parameters(
+    document: dict[str, Any],
+) -> None:
+    for name, query in load_catalogue().items():
+        operation = document["paths"][f"/queries/{name}"]["get"]
+        assert operation["summary"] == query.title
+        found = {one["name"]: one["schema"] for one in operation["parameters"]}
+        assert [*found] == [*query.params]
+        for param in query.params.values():
+            schema = found[param.name]
+            assert schema["type"] == JSON_TYPES[param.type]
+            assert schema.get("default") == param.default
+            assert schema.get("enum", []) == [*param.enum]
+
+
+def test_operations_have_names_of_their_own(document: dict[str, Any]) -> None:
+    names = [
+        operation["operationId"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+    ]
+    assert len({*names}) == len(names)
+
+
+def test_media_types_of_a_saved_query_are_served(
+    api: httpx.Client, document: dict[str, Any]
+) -> None:
+    path = "/queries/cache/sharing"
+    content = document["paths"][path]["get"]["responses"]["200"]["content"]
+    assert {"text/csv", "application/ld+json", "text/html"} <= content.keys()
+    for media_type in content:
+        answer = api.get(path, headers={"Accept": media_type})
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith(media_type)
