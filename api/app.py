@@ -39,6 +39,7 @@ from api.drawing import routes as drawing
 from api.explorer import routes as explorer
 from api.history import routes as history
 from api.in_flight import InFlight
+from api.known_answers import KnownAnswers
 from api.observations.parts import PARTS as OBSERVATIONS
 from api.parameters import refuse_undeclared
 from api.pin import routes as pin
@@ -137,8 +138,9 @@ def create_app(settings: Settings) -> FastAPI:
     for part in _PARTS:
         app.include_router(part.router)
     # Middleware that is added later sees a request earlier.
-    app.add_middleware(ConditionalGet)
     app.add_middleware(Compression)
+    app.add_middleware(KnownAnswers, version=services.version)
+    app.add_middleware(ConditionalGet)
     app.add_middleware(HeadAsGet)
     app.add_middleware(ReadAccess, authenticator=services.authenticator)
     app.add_middleware(CrossSite, origins=settings.origins)

@@ -117,6 +117,8 @@ def _encoded(start: Message, encoding: str) -> Message:
     headers = MutableHeaders(raw=[*start["headers"]])
     headers["Content-Encoding"] = encoding
     del headers["Content-Length"]
+    if "etag" in headers:
+        headers["ETag"] = f"W/{headers['etag'].removeprefix('W/')}"
     return {**start, "headers": headers.raw}
 
 

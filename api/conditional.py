@@ -14,14 +14,15 @@ _MAX_BYTES = 4 * 1024 * 1024
 
 
 def tag_of(body: bytes) -> str:
-    """Return the tag of some content, which is the same if it is compressed."""
-    return f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
+    """Return the tag of some content."""
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
 def is_known(headers: Mapping[str, str], tag: str) -> bool:
     """Whether the client that sent these headers already has the tagged content."""
     given = [one.strip() for one in headers.get("if-none-match", "").split(",")]
-    return "*" in given or not {tag, tag.removeprefix("W/")}.isdisjoint(given)
+    tags = (one.removeprefix("W/") for one in given)
+    return "*" in given or tag.removeprefix("W/") in tags
 
 
 class ConditionalGet:
@@ -50,30 +51,36 @@ class ConditionalGet:
                 return
             first, start = start, None
             if not message.get("more_body"):
-                first, message = _tagged(scope, first, message)
+                first, message = _conditional(scope, first, message)
             await send(first)
             await send(message)
 
         await self._app(scope, receive, send_tagged)
 
 
+def tagged(start: Message, body: Message) -> Message:
+    """Return the start of a complete answer with the tag of its content."""
+    headers = MutableHeaders(raw=[*start["headers"]])
+    headers.setdefault("ETag", tag_of(body["body"]))
+    headers.setdefault("Cache-Control", "no-cache")
+    return {**start, "headers": headers.raw}
+
+
 def _may_have_tag(start: Message) -> bool:
     headers = Headers(raw=start["headers"])
+    if start["status"] != 200 or "no-store" in headers.get("cache-control", ""):
+        return False
     length = headers.get("content-length", "")
-    return (
-        start["status"] == 200
-        and length.isdecimal()
-        and int(length) <= _MAX_BYTES
-        and "etag" not in headers
-        and "no-store" not in headers.get("cache-control", "")
-    )
+    return "etag" in headers or (length.isdecimal() and int(length) <= _MAX_BYTES)
 
 
-def _tagged(scope: Scope, start: Message, body: Message) -> tuple[Message, Message]:
-    tag, headers = tag_of(body["body"]), MutableHeaders(raw=start["headers"])
-    headers["ETag"] = tag
-    headers.setdefault("Cache-Control", "no-cache")
-    if not is_known(Headers(scope=scope), tag):
-        return {**start, "headers": headers.raw}, body
+def _conditional(
+    scope: Scope, start: Message, body: Message
+) -> tuple[Message, Message]:
+    """Return the messages of an answer, or those of 304."""
+    start = tagged(start, body)
+    headers = MutableHeaders(raw=start["headers"])
+    if not is_known(Headers(scope=scope), headers["etag"]):
+        return start, body
     del headers["Content-Length"]
-    return {**start, "status": 304, "headers": headers.raw}, {**body, "body": b""}
+    return {**start, "status": 304}, {**body, "body": b""}

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from rdflib import Graph, URIRef
 from rdflib.namespace import RDFS
 
-from core.stores.fuseki import GraphStore
+from core.stores.fuseki import GraphStore, read_bindings
+from core.stores.sparql_dataset import JSON_RESULTS
 from ontology.iris import stated
 from ontology.terms import ST
 from queries.terms import iri_term, term
@@ -27,11 +28,15 @@ INCOMING = (
 
 @dataclass
 class Node:
-    """The description of one IRI; ``cut`` says in words what was left out."""
+    """The description of one IRI; ``cut`` says in words what was left out.
+
+    ``version`` is that of the dataset, if all of it was read at once.
+    """
 
     iri: URIRef
     graph: Graph
     cut: list[str] = field(default_factory=list)
+    version: str = ""
 
     @property
     def known(self) -> bool:
@@ -44,14 +49,14 @@ async def describe(store: GraphStore, iri: URIRef) -> Node:
 
     At most MAX_OWN triples and MAX_INCOMING of each incoming property.
     """
-    rows = await store.rows(_description(iri))
+    answer = await store.answer(_description(iri), JSON_RESULTS)
     graph, counts = Graph(), dict[str, int]()
-    for row in rows:
+    for row in read_bindings(answer.content):
         part = row["part"].value
         counts[part] = counts.get(part, 0) + 1
         if counts[part] <= (MAX_OWN if part in ("own", "label") else MAX_INCOMING):
             graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
-    return Node(iri, graph, _cut(counts))
+    return Node(iri, graph, _cut(counts), answer.version)
 
 
 def _description(iri: URIRef) -> str:

@@ -13,6 +13,7 @@ from api.dashboards.feeds import Feeds
 from api.dashboards.ranges import PanelReader
 from api.dashboards.specs import DashboardCache
 from api.datasets.counts import GraphCounts
+from api.datasets.graph_version import GraphVersion
 from api.observations.run_manager_service import RunManagerService
 from api.query_queue import QueryQueue
 from core.settings.accounts import fuseki_account, store_read_account
@@ -50,6 +51,7 @@ class Services:
     feeds: Feeds
     runs: RunManagerService
     queue: QueryQueue
+    version: GraphVersion
     twin_counts: GraphCounts
     history_counts: GraphCounts
 
@@ -94,6 +96,7 @@ def make_services(settings: Settings) -> Services:
         feeds=Feeds(reader, specs),
         runs=RunManagerService(settings),
         queue=QueryQueue(settings.query_timeout),
+        version=GraphVersion(graph),
         twin_counts=GraphCounts(graph),
         history_counts=GraphCounts(history),
     )

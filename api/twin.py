@@ -11,6 +11,7 @@ from api import formats, nodes, rdf
 from api.connection import while_connected
 from api.explorer.graph import kind_of
 from api.explorer.page import node_page
+from api.known_answers import depends_only_on
 from api.negotiation import negotiate
 from api.nodes import Node
 from api.parameters import TIMES, declared
@@ -210,8 +211,11 @@ async def _answer(
     node = await while_connected(request, nodes.describe(services.graph, iri))
     if not node.known and host and kind_of(iri) in _PAST:
         node = await while_connected(request, nodes.describe(services.history, iri))
+        node.version = ""
     if not node.known:
         raise await _unknown(services, iri, host)
+    if media_type != formats.HTML:
+        depends_only_on(request, node.version)
     return await node_response(request, services, node, media_type)
 
 

@@ -22,12 +22,13 @@ from bench.replacement import replacement_figures
 from bench.samples import sample_figures
 from bench.sampling.results import machine, machine_text
 from bench.sampling_cost import cost_figures
+from bench.service import service_figures
 from bench.shacl import shacl_figures
 from bench.table import Figure, print_rows
 from bench.twin import big_host_figures, probe_figures
 from tests.stack import Stack, running_stack
 
-# Measured on one stack, in this order; `queries` queries the host of `twin`.
+# Measured on one stack, in this order; `queries` and `service` read the host of `twin`.
 ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
     "bridge": bridge_figures,
     "probe": probe_figures,
@@ -36,6 +37,7 @@ ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
     "local-probe": local_probe_figures,
     "zen4": zen4_figures,
     "queries": query_figures,
+    "service": service_figures,
     "samples": sample_figures,
     "chrontext": chrontext_figures,
     "explosions": explosion_figures,
@@ -88,7 +90,7 @@ def _measured(wanted: Sequence[str]) -> Iterator[Figure]:
 
 
 def _on_stack(stack: Stack, wanted: Sequence[str]) -> Iterator[Figure]:
-    if "queries" in wanted and "twin" not in wanted:
+    if {"queries", "service"} & {*wanted} and "twin" not in wanted:
         list(big_host_figures(stack))
     for name, figures in ON_STACK.items():
         if name in wanted:

@@ -8,7 +8,6 @@ from typing import Any
 from fastapi import Request, Response
 from markupsafe import Markup
 
-from api.conditional import is_known, tag_of
 from api.vocabulary.usage import queries_by_term, shapes_by_term
 from api.web import pages
 from ontology.described import KINDS, Module, Piece, alignments, modules
@@ -47,14 +46,9 @@ class Addresses:
 
 
 def ontology_page(request: Request, base: str) -> Response:
-    """Return every term with its shapes and queries; 304 if the client has it."""
+    """Return every term with its shapes and queries."""
     terms = _terms(pages.links(request, base).root)
-    made = pages.page("ontology.html", request, base, title="Ontology", terms=terms)
-    made.headers["ETag"] = tag = tag_of(bytes(made.body))
-    if not is_known(request.headers, tag):
-        return made
-    del made.headers["Content-Length"]
-    return Response(status_code=304, headers=made.headers)
+    return pages.page("ontology.html", request, base, title="Ontology", terms=terms)
 
 
 @lru_cache(maxsize=4)

@@ -3,9 +3,9 @@
 from functools import lru_cache
 from pathlib import Path
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
-from api.conditional import is_known, tag_of
+from api.conditional import tag_of
 from core.errors import NotFoundError, api_error
 from core.settings.tools import TOOLS, NotInstalledError
 
@@ -29,7 +29,7 @@ _TYPES = {
 
 
 @router.get("/lib/{name}", response_class=Response)
-async def library(request: Request, name: str) -> Response:
+async def library(name: str) -> Response:
     """One file of a library that was installed at set-up."""
     if name not in LIBRARIES:
         raise _unknown(f"lib/{name}")
@@ -37,11 +37,11 @@ async def library(request: Request, name: str) -> Response:
     if not path.is_file():
         detail = f"the browser library {name} is not installed: run ./install.sh"
         raise api_error(NotInstalledError(detail), 503)
-    return _file(request, path)
+    return _file(path)
 
 
 @router.get("/{path:path}", response_class=Response)
-async def own(request: Request, path: str) -> Response:
+async def own(path: str) -> Response:
     """One of the pages' own files; any other path is refused."""
     try:
         found = (_OWN / path).resolve()
@@ -50,7 +50,7 @@ async def own(request: Request, path: str) -> Response:
         known = False
     if not known or found.suffix not in _TYPES:
         raise _unknown(path)
-    return _file(request, found)
+    return _file(found)
 
 
 def _unknown(path: str) -> NotFoundError:
@@ -58,8 +58,8 @@ def _unknown(path: str) -> NotFoundError:
     return NotFoundError("no-such-file", "No such file", detail)
 
 
-def _file(request: Request, path: Path) -> Response:
-    """Return the file or 304; browsers revalidate it each time, so no page is stale."""
+def _file(path: Path) -> Response:
+    """Return the file; browsers ask each time whether it changed (`ConditionalGet`)."""
     state = path.stat()
     body, tag = _read(path, state.st_mtime_ns, state.st_size)
     headers = {
@@ -68,8 +68,6 @@ def _file(request: Request, path: Path) -> Response:
         "Content-Type": _TYPES[path.suffix],
         "X-Content-Type-Options": "nosniff",
     }
-    if is_known(request.headers, tag):
-        return Response(status_code=304, headers=headers)
     return Response(body, headers=headers)
 
 

@@ -48,11 +48,7 @@ class GraphStore(SparqlDataset):
 
     async def rows(self, sparql: str) -> list[Row]:
         """Return the rows of a SELECT; an unbound column is absent from its row."""
-        body = await self.query(sparql, JSON_RESULTS)
-        return [
-            {name: read_binding(term) for name, term in row.items()}
-            for row in orjson.loads(body)["results"]["bindings"]
-        ]
+        return read_bindings(await self.query(sparql, JSON_RESULTS))
 
     async def select(self, sparql: str) -> TermRows:
         """Return the rows of a SELECT, as rdflib terms."""
@@ -202,6 +198,14 @@ def client(
         timeout=httpx.Timeout(None, connect=5, pool=5),
         trust_env=False,
     )
+
+
+def read_bindings(body: bytes) -> list[Row]:
+    """Read the rows of a SPARQL JSON result."""
+    return [
+        {name: read_binding(term) for name, term in row.items()}
+        for row in orjson.loads(body)["results"]["bindings"]
+    ]
 
 
 def read_binding(term: dict[str, Any]) -> Binding:
