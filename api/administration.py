@@ -16,6 +16,7 @@ from api.access.tokens import AccessToken, TokenRole, as_utc
 from api.body import read_model, schema_of
 from api.failures import answered
 from api.observations.parameters import RunId
+from api.paging import Paged
 from api.services import Use
 
 router = APIRouter(tags=["Administration"], dependencies=[requires(TokenRole.ADMIN)])
@@ -82,11 +83,14 @@ _DELETED: dict[str, Any] = {
 
 
 @router.get("/tokens", summary="The tokens", responses=ANSWERS)
-async def list_tokens(services: Use) -> Response:
+async def list_tokens(request: Request, services: Use, page: Paged) -> Response:
     """Tokens with role, expiry and last use, without secrets. Role: admin."""
     home = services.settings.home
     found = await _done(lambda: [_shown(one) for one in tokens.all_tokens(home)])
-    return Response(orjson.dumps(found), headers=_NO_STORE, media_type=formats.JSON)
+    body = orjson.dumps(page.of(found))
+    made = Response(body, headers=_NO_STORE, media_type=formats.JSON)
+    page.link(made, request, is_followed=page.is_followed(len(found)))
+    return made
 
 
 @router.post("/tokens", summary="Make a token", **_takes(NewToken))

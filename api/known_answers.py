@@ -17,7 +17,7 @@ _MAX_ANSWER = 512 * 1024
 # Entries are small, so their number is limited as well.
 _MAX_ANSWERS = 8_000
 _SCOPE = "supertwin.depends_on"
-# What an answer may depend on besides the graph.
+# What an answer may depend on in addition to its address and the graph.
 _VARIES = (b"accept", b"accept-encoding")
 
 Key = tuple[object, ...]

@@ -12,6 +12,7 @@ from api import formats
 from api.host_order import with_hosts_in_order
 from api.lexer import ResultForm
 from api.negotiation import negotiate
+from api.paging import Paged
 from api.parameters import any_other
 from api.query_rows import rows_json_ld
 from api.query_text import check_host, query_text
@@ -35,18 +36,20 @@ _LIST = (formats.JSON, formats.HTML)
     summary="The saved queries",
     response_class=Response,
 )
-async def saved_queries(request: Request, services: Use) -> Response:
+async def saved_queries(request: Request, services: Use, page: Paged) -> Response:
     """Name, title, parameters, columns and URL of every saved query."""
     media_type = negotiate(
         request.headers.getlist("accept"), _LIST, "the list is served as JSON and HTML"
     )
-    found = load_catalogue()
-    base = services.settings.base
+    found, base = load_catalogue(), services.settings.base
+    shown = dict(page.of([*found.items()]))
     if media_type == formats.HTML:
-        return query_page.list_page(request, base, found)
-    return response(
-        orjson.dumps([_listed(query, base) for query in found.values()]), formats.JSON
-    )
+        made = query_page.list_page(request, base, shown)
+    else:
+        listed = [_listed(query, base) for query in shown.values()]
+        made = response(orjson.dumps(listed), formats.JSON)
+    page.link(made, request, is_followed=page.is_followed(len(found)))
+    return made
 
 
 @router.get(

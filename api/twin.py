@@ -14,6 +14,7 @@ from api.explorer.page import node_page
 from api.known_answers import depends_only_on
 from api.negotiation import negotiate
 from api.nodes import Node
+from api.paging import Paged
 from api.parameters import TIMES, declared
 from api.problems import NotAcceptableError
 from api.services import Services, Use
@@ -23,7 +24,7 @@ from core.errors import ApiError, NotFoundError
 from ontology.iris import IdError, decode_id, encode_id
 from ontology.load import context
 from ontology.terms import ST
-from queries.hosts import known_hosts, unknown_host
+from queries.hosts import hosts_on_page, known_hosts, unknown_host
 from queries.natural_order import natural
 
 router = APIRouter(tags=["Twin"])
@@ -71,13 +72,17 @@ async def context_document() -> Response:
 
 
 @router.get("/twin", summary="All hosts", **OPTIONS)
-async def twin(request: Request, services: Use) -> Response:
-    """Every host with its operating system and processor."""
+async def twin(request: Request, services: Use, page: Paged) -> Response:
+    """Every host with its operating system and processor; pages are by IRI."""
     media_type = accepted(request)
-    graph = await while_connected(request, known_hosts(services.graph))
+    work = hosts_on_page(services.graph, page.limit, page.offset)
+    graph, is_followed = await while_connected(request, work)
     if media_type == formats.HTML:
-        return _hosts_page(request, services, graph)
-    return await _written(services, Node(URIRef(""), graph), media_type)
+        made = _hosts_page(request, services, graph)
+    else:
+        made = await _written(services, Node(URIRef(""), graph), media_type)
+    page.link(made, request, is_followed=is_followed)
+    return made
 
 
 @router.get("/twin/{host}", summary="A host", **OPTIONS)

@@ -51,8 +51,25 @@ def pinning_figures() -> Iterator[Figure]:
         }
         with Api(Path(folder), **settings) as api:
             yield from _measured(api.url, server)
+            yield host_page_figure(api.url)
             yield from observation_figures(api.url, server.url)
     yield _own_part()
+
+
+def host_page_figure(api: str) -> Figure:
+    """The pages of all hosts, one after the other."""
+    with httpx.Client(timeout=60, headers={"Accept": "text/turtle"}) as client:
+
+        def ms(number: int) -> float:
+            page = {"limit": 100, "offset": number * 100 % HOSTS}
+            started = time.perf_counter()
+            client.get(f"{api}/twin", params=page).raise_for_status()
+            return (time.perf_counter() - started) * 1000
+
+        found = [ms(number) for number in range(ROUNDS)]
+    median = statistics.median(found[ROUNDS // 2 :])
+    title = f"a page of 100 of {HOSTS:,} hosts, warm, median"
+    return Figure(title, median, "ms", 50)
 
 
 def _fill(server: OwnFuseki) -> None:

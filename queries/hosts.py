@@ -28,14 +28,32 @@ _HOST_FACTS = (
 
 async def known_hosts(store: GraphStore) -> Graph:
     """Read every host with the facts that distinguish it from the others."""
+    graph, _ = await hosts_on_page(store)
+    return graph
+
+
+async def hosts_on_page(
+    store: GraphStore, limit: int | None = None, offset: int = 0
+) -> tuple[Graph, bool]:
+    """Read as many hosts, in the order of their IRIs, and whether others follow."""
     graph = Graph()
+    hosts = f"?s a {iri_term(ST.ComputeNode)}"
+    if limit is not None or offset:
+        # One more shows whether others follow.
+        most = "" if limit is None else f" LIMIT {limit + 1}"
+        part = f"ORDER BY ?s OFFSET {offset}{most}"
+        hosts = f"{{ SELECT DISTINCT ?s {{ {hosts} }} {part} }}"
     facts = " ".join(iri_term(fact) for fact in _HOST_FACTS)
     for row in await store.rows(
         f"SELECT DISTINCT ?s ?p ?o {{ VALUES ?p {{ {facts} }} "
-        f"?s a {iri_term(ST.ComputeNode)} . {stated('?s ?p ?o')} }}"
+        f"{hosts} . {stated('?s ?p ?o')} }}"
     ):
         graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
-    return graph
+    found = sorted(set(graph.subjects()), key=str)
+    if limit is None or len(found) <= limit:
+        return graph, False
+    graph.remove((found[limit], None, None))
+    return graph, True
 
 
 async def check_host(clients: Clients, host: str) -> None:

@@ -12,6 +12,7 @@ from api import formats
 from api.connection import while_connected
 from api.dashboards.specs import CachedDashboard
 from api.negotiation import negotiate
+from api.paging import Paged
 from api.parameters import TIMES
 from api.services import Services, Use
 from api.sparql import response
@@ -54,7 +55,7 @@ _REDIRECT: dict[int | str, dict[str, Any]] = {
     response_class=Response,
     responses={200: {"content": {media_type: {} for media_type in _FORMS}}},
 )
-async def dashboards(request: Request, services: Use) -> Response:
+async def dashboards(request: Request, services: Use, page: Paged) -> Response:
     """Name, title, number of panel headers and address of every dashboard."""
     media_type = _negotiated(request)
     found = [
@@ -68,7 +69,9 @@ async def dashboards(request: Request, services: Use) -> Response:
         for each in load_dashboards().values()
     ]
     if media_type == formats.JSON:
-        return response(orjson.dumps(found), media_type)
+        made = response(orjson.dumps(page.of(found)), media_type)
+        page.link(made, request, is_followed=page.is_followed(len(found)))
+        return made
     state = await while_connected(request, services.specs.state(""))
     return pages.page(
         "dashboards.html",

@@ -13,6 +13,7 @@ from api.explorer.graph import find_parts
 from api.explorer.page import host_of
 from api.explorer.series import SampledSeries, find_sampled, read_sampled
 from api.limits import cpus_for
+from api.paging import Paged
 from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
@@ -34,7 +35,7 @@ Iri = Annotated[
 
 
 @router.get("/parts", summary="The direct parts of a component")
-async def parts(request: Request, services: Use, iri: Iri) -> Response:
+async def parts(request: Request, services: Use, page: Paged, iri: Iri) -> Response:
     """One level of the hierarchy: each part with its kind and how many parts it has."""
     node, host = _component(services, iri)
     found = await while_connected(request, find_parts(services.graph, node))
@@ -49,9 +50,11 @@ async def parts(request: Request, services: Use, iri: Iri) -> Response:
             "label": part.label,
             "parts": part.parts,
         }
-        for part in found
+        for part in page.of(found)
     ]
-    return response(orjson.dumps({"parts": listed}), formats.JSON)
+    answer = response(orjson.dumps({"parts": listed}), formats.JSON)
+    page.link(answer, request, is_followed=page.is_followed(len(found)))
+    return answer
 
 
 @router.get("/telemetry", summary="Last values and recent charts of a component")

@@ -1,7 +1,7 @@
 """``/history/{host}``: states and changes; ``/open``: a host by any of its names."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated
 
 import orjson
@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats
 from api.connection import while_connected
 from api.negotiation import negotiate
+from api.paging import Paged
 from api.services import Services, Use
 from api.sparql import response
 from api.twin import Segment, decoded
@@ -55,20 +56,27 @@ async def history(
     request: Request,
     services: Use,
     host: Segment,
+    page: Paged,
     first: Annotated[Moment, Query(alias="from")] = "",
     last: Annotated[Moment, Query(alias="to")] = "",
 ) -> Response:
     """All states of a host and the changes between two, by default the last two.
 
     With `from` only, up to the current state; with `to` only, what that state changed.
+    `limit` and `offset` choose among the states.
     """
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
     work = _past(services, decoded(host), first, last)
     past = await while_connected(request, work)
+    total = len(past.states)
+    past = replace(past, states=page.of(past.states))
     if media_type == formats.HTML:
-        return _page(request, services, past)
-    return response(orjson.dumps(asdict(past)), formats.JSON)
+        made = _page(request, services, past)
+    else:
+        made = response(orjson.dumps(asdict(past)), formats.JSON)
+    page.link(made, request, is_followed=page.is_followed(total))
+    return made
 
 
 @router.get("/open", summary="A host by any of its names", response_class=Response)

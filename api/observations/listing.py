@@ -21,6 +21,7 @@ from api.observations.search import (
     invalid_values,
     params,
 )
+from api.paging import NAMES, Paged
 from api.parameters import declared
 from api.services import Services, Use
 from api.sparql import response
@@ -70,7 +71,7 @@ def _declared(param: Param) -> dict[str, Any]:
     },
     openapi_extra={"parameters": [*map(_declared, params())]},
 )
-async def observations(request: Request, services: Use) -> Response:
+async def observations(request: Request, services: Use, page: Paged) -> Response:
     """Runs by the saved query `observations/runs`, latest first. Accepts its parameters
     and those of `observations/by-metric`, for runs in which the mean of a series
     exceeds a limit.
@@ -78,11 +79,13 @@ async def observations(request: Request, services: Use) -> Response:
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
     pairs = read_pairs(request.scope["query_string"])
-    given = {name: value for name, value in pairs if value}
+    given = {name: v for name, v in pairs if v and name not in NAMES}
     if media_type == formats.HTML:
         return await while_connected(request, _list_page(request, services, given))
     found = await while_connected(request, find_runs(services, given))
-    return response(orjson.dumps(found, default=float), formats.JSON)
+    made = response(orjson.dumps(page.of(found), default=float), formats.JSON)
+    page.link(made, request, is_followed=page.is_followed(len(found)))
+    return made
 
 
 async def _list_page(

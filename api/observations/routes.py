@@ -17,6 +17,7 @@ from api.body import read_body
 from api.negotiation import negotiate
 from api.observations.live_page import live_page
 from api.observations.serialise import not_running, recorded, refused, session_document
+from api.paging import Paged
 from api.parameters import TIMES
 from api.services import Services, Use
 from observations.errors import RunnerEventError
@@ -48,11 +49,14 @@ _HEADERS = {
     "/observations/running",
     summary="Running and recent observations",
 )
-async def running(services: Use) -> Response:
+async def running(request: Request, services: Use, page: Paged) -> Response:
     """Each with its state: running, or over; queries find recorded ones."""
     manager = await services.runs.manager()
-    found = [session_document(services.iris, session) for session in manager.sessions]
-    return Response(orjson.dumps(found), media_type=formats.JSON)
+    sessions = [*manager.sessions]
+    found = [session_document(services.iris, each) for each in page.of(sessions)]
+    made = Response(orjson.dumps(found), media_type=formats.JSON)
+    page.link(made, request, is_followed=page.is_followed(len(sessions)))
+    return made
 
 
 @router.get(

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats
 from api.connection import while_connected
 from api.negotiation import negotiate
+from api.paging import Paged
 from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
@@ -28,6 +29,7 @@ _WHAT = "plans are served as JSON and HTML"
 async def plans(
     request: Request,
     services: Use,
+    page: Paged,
     host: Annotated[
         str, Query(max_length=300, description="Host name; default: all")
     ] = "",
@@ -40,15 +42,15 @@ async def plans(
     accept = request.headers.getlist("accept")
     media_type = negotiate(accept, (formats.JSON, formats.HTML), _WHAT)
     found = await while_connected(request, find_plans(services, host))
+    shown = page.of(found)
     if media_type == formats.HTML:
-        return pages.page(
-            "plans.html",
-            request,
-            services.settings.base,
-            title=f"Plans of {host}" if host else "Plans",
-            plans=found,
-        )
-    return response(orjson.dumps(found), formats.JSON)
+        title = f"Plans of {host}" if host else "Plans"
+        base = services.settings.base
+        made = pages.page("plans.html", request, base, title=title, plans=shown)
+    else:
+        made = response(orjson.dumps(shown), formats.JSON)
+    page.link(made, request, is_followed=page.is_followed(len(found)))
+    return made
 
 
 async def find_plans(services: Services, host: str) -> list[dict[str, Any]]:

@@ -45,9 +45,9 @@ def test_body_marks_a_truncated_answer() -> None:
     ],
 )
 def test_unknown_parameter_is_refused(api: httpx.Client, path: str) -> None:
-    answer = api.get(f"{path}{'&' if '?' in path else '?'}limit=2")
+    answer = api.get(f"{path}{'&' if '?' in path else '?'}most=2")
     assert answer.status_code == 400
-    assert "no parameter 'limit' here" in answer.json()["detail"]
+    assert "no parameter 'most' here" in answer.json()["detail"]
 
 
 def test_dashboard_url_holds_what_is_shown(api: httpx.Client) -> None:
