@@ -1,6 +1,6 @@
 """What the graph says about one IRI, with limits."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from rdflib import Graph, URIRef
@@ -14,6 +14,7 @@ from queries.terms import iri_term, term
 
 MAX_OWN = 20_000
 MAX_INCOMING = 500
+_INCOMING = "incoming"
 INCOMING = (
     ST.isPartOf,
     ST.usesCache,
@@ -49,9 +50,15 @@ async def describe(store: GraphStore, iri: URIRef) -> Node:
 
     At most MAX_OWN triples and MAX_INCOMING of each incoming property.
     """
-    answer = await store.answer(_description(iri), JSON_RESULTS)
+    answer = await store.answer(_description(iri, [_all_incoming(iri)]), JSON_RESULTS)
+    rows = read_bindings(answer.content)
+    if sum(row["part"].value == _INCOMING for row in rows) > MAX_INCOMING:
+        # So many links are rare: each property then has a limit of its own.
+        each = [_incoming(iri, link) for link in INCOMING]
+        answer = await store.answer(_description(iri, each), JSON_RESULTS)
+        rows = read_bindings(answer.content)
     graph, counts = Graph(), dict[str, int]()
-    for row in read_bindings(answer.content):
+    for row in rows:
         part = row["part"].value
         counts[part] = counts.get(part, 0) + 1
         if counts[part] <= (MAX_OWN if part in ("own", "label") else MAX_INCOMING):
@@ -59,7 +66,7 @@ async def describe(store: GraphStore, iri: URIRef) -> Node:
     return Node(iri, graph, _cut(counts), answer.version)
 
 
-def _description(iri: URIRef) -> str:
+def _description(iri: URIRef, incoming: Sequence[str]) -> str:
     node, label = iri_term(iri), iri_term(RDFS.label)
     own = (
         f'SELECT DISTINCT ("own" AS ?part) ({node} AS ?s) ?p ?o '
@@ -70,13 +77,21 @@ def _description(iri: URIRef) -> str:
         f"{{ {stated(f'{node} ?link ?s')} {stated(f'?s {label} ?o', 'its')} }} "
         f"LIMIT {MAX_OWN + 1}"
     )
-    incoming = (_incoming(node, link) for link in INCOMING)
     parts = " UNION ".join(f"{{ {part} }}" for part in (own, labels, *incoming))
     return f"SELECT ?part ?s ?p ?o {{ {parts} }}"
 
 
-def _incoming(node: str, link: URIRef) -> str:
-    property_ = iri_term(link)
+def _all_incoming(iri: URIRef) -> str:
+    """Return a part with the links of all properties, for which one limit is enough."""
+    links, node = " ".join(map(iri_term, INCOMING)), iri_term(iri)
+    return (
+        f'SELECT ("{_INCOMING}" AS ?part) ?s ?p ({node} AS ?o) '
+        f"{{ VALUES ?p {{ {links} }} ?s ?p {node} }} LIMIT {MAX_INCOMING + 1}"
+    )
+
+
+def _incoming(iri: URIRef, link: URIRef) -> str:
+    property_, node = iri_term(link), iri_term(iri)
     return (
         f'SELECT ("{link}" AS ?part) ?s ({property_} AS ?p) ({node} AS ?o) '
         f"{{ ?s {property_} {node} }} LIMIT {MAX_INCOMING + 1}"

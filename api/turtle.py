@@ -4,7 +4,9 @@ rdflib's own writer rounds doubles to six digits.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from rdflib import Graph, Literal, URIRef
 from rdflib.namespace import RDF, VOID, XSD
@@ -31,10 +33,13 @@ _NAMESPACES = sorted(PREFIXES.items(), key=lambda item: -len(item[1]))
 
 def turtle(graph: Graph, first: URIRef | None = None) -> str:
     """Return the graph as Turtle, with one block per subject and ``first`` first."""
-    subjects = sorted(
-        set(graph.subjects()), key=lambda subject: (subject != first, str(subject))
-    )
-    blocks = "\n".join(_block(graph, subject) for subject in subjects)
+    # rdflib needs long for each lookup, so all triples are read once.
+    grouped: dict[Node, dict[Node, list[Node]]] = defaultdict(lambda: defaultdict(list))
+    for subject, link, value in graph:
+        grouped[subject][link].append(value)
+    subjects = sorted(grouped, key=lambda subject: (subject != first, str(subject)))
+    written = cache(_written)
+    blocks = "\n".join(_block(one, grouped[one], written) for one in subjects)
     head = (
         f"PREFIX {prefix}: <{namespace}>\n"
         for prefix, namespace in PREFIXES.items()
@@ -43,22 +48,16 @@ def turtle(graph: Graph, first: URIRef | None = None) -> str:
     return f"{''.join(head)}\n{blocks}"
 
 
-def _block(graph: Graph, subject: Node) -> str:
-    links = sorted(
-        set(graph.predicates(subject)), key=lambda link: (link != RDF.type, str(link))
-    )
+def _block(
+    subject: Node, facts: Mapping[Node, Sequence[Node]], written: Callable[[Node], str]
+) -> str:
+    links = sorted(facts, key=lambda link: (link != RDF.type, str(link)))
     lines = " ;\n".join(
-        f"    {_verb(link)} {_objects(graph.objects(subject, link))}" for link in links
+        f"    {'a' if link == RDF.type else written(link)} "
+        f"{' , '.join(sorted(map(written, facts[link])))}"
+        for link in links
     )
-    return f"{_written(subject)}\n{lines} .\n"
-
-
-def _verb(link: Node) -> str:
-    return "a" if link == RDF.type else _written(link)
-
-
-def _objects(objects: Iterable[Node]) -> str:
-    return " , ".join(sorted(_written(value) for value in objects))
+    return f"{written(subject)}\n{lines} .\n"
 
 
 def n_triples(graph: Graph) -> str:

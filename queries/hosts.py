@@ -36,24 +36,24 @@ async def hosts_on_page(
     store: GraphStore, limit: int | None = None, offset: int = 0
 ) -> tuple[Graph, bool]:
     """Read as many hosts, in the order of their IRIs, and whether others follow."""
-    graph = Graph()
-    hosts = f"?s a {iri_term(ST.ComputeNode)}"
+    graph, hosts = Graph(), f"?s a {iri_term(ST.ComputeNode)}"
+    is_followed = False
     if limit is not None or offset:
         # One more shows whether others follow.
         most = "" if limit is None else f" LIMIT {limit + 1}"
         part = f"ORDER BY ?s OFFSET {offset}{most}"
-        hosts = f"{{ SELECT DISTINCT ?s {{ {hosts} }} {part} }}"
+        rows = await store.rows(f"SELECT DISTINCT ?s {{ {hosts} }} {part}")
+        is_followed = limit is not None and len(rows) > limit
+        # Not as a subquery: Fuseki would join it with all triples of all graphs.
+        shown = " ".join(iri_term(row["s"].value) for row in rows[:limit])
+        hosts = f"VALUES ?s {{ {shown} }}"
     facts = " ".join(iri_term(fact) for fact in _HOST_FACTS)
     for row in await store.rows(
         f"SELECT DISTINCT ?s ?p ?o {{ VALUES ?p {{ {facts} }} "
         f"{hosts} . {stated('?s ?p ?o')} }}"
     ):
         graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
-    found = sorted(set(graph.subjects()), key=str)
-    if limit is None or len(found) <= limit:
-        return graph, False
-    graph.remove((found[limit], None, None))
-    return graph, True
+    return graph, is_followed
 
 
 async def check_host(clients: Clients, host: str) -> None:

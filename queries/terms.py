@@ -1,5 +1,7 @@
 """RDF terms in SPARQL notation, and from SPARQL results."""
 
+from functools import lru_cache
+
 from rdflib import BNode, Literal, URIRef
 from rdflib.term import Node
 
@@ -22,6 +24,8 @@ def text_term(text: str) -> str:
     return serialise(_TEXT, text)
 
 
+# Making a literal is slow, and rows repeat properties and values.
+@lru_cache(maxsize=4096)
 def term(binding: Binding) -> Node:
     """One value of a result row as an RDF term, with its lexical form unchanged."""
     if binding.type == "uri":
