@@ -1,13 +1,20 @@
 """The media types of each kind of answer, the default first."""
 
+from collections.abc import Mapping, Sequence
+
+from fastapi import Request
+
 from api.lexer import ResultForm
 from api.negotiation import negotiate
+from api.problems import NotAcceptableError
 
 JSON = "application/json"
 JSON_LD = "application/ld+json"
 TURTLE = "text/turtle"
 N_TRIPLES = "application/n-triples"
 RDF_XML = "application/rdf+xml"
+TRIG = "application/trig"
+N_QUADS = "application/n-quads"
 HTML = "text/html"
 RESULTS_JSON = "application/sparql-results+json"
 QUERY = "application/sparql-query"
@@ -19,7 +26,10 @@ TABLES = (
     "text/tab-separated-values",
     "application/sparql-results+xml",
 )
-TRIPLES = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
+RDF = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
+TRIPLES = (*RDF, TRIG)
+# The other formats have no named graphs.
+QUADS = (TRIG, N_QUADS, JSON_LD)
 NODES = (JSON_LD, TURTLE, N_TRIPLES, RDF_XML, HTML, JSON)
 
 # Chosen by the suffix of a URL or by ?format=, which override Accept.
@@ -39,6 +49,12 @@ NODE_FORMATS = {
     "html": HTML,
 }
 
+GRAPH_FORMATS = {
+    "trig": TRIG,
+    "nquads": N_QUADS,
+    **{name: media_type for name, media_type in NODE_FORMATS.items() if name != "html"},
+}
+
 # The type to request from the graph store, where it differs from the client's.
 _UPSTREAM = {JSON: RESULTS_JSON}
 
@@ -47,6 +63,9 @@ def answer_type(
     form: ResultForm, accept: list[str], *, extra: tuple[str, ...] = ()
 ) -> str:
     """Choose the media type for this form of query; raises NotAcceptableError."""
+    if form is ResultForm.QUADS:
+        what = f"{form.value} gives named graphs, which are served as RDF with graphs"
+        return negotiate(accept, (*QUADS, *extra), what)
     if form.gives_triples:
         what = f"{form.value} gives triples, which are served as RDF"
         return negotiate(accept, (*TRIPLES, *extra), what)
@@ -59,6 +78,23 @@ def answer_types(form: str) -> tuple[str, ...]:
     if ResultForm(form.upper()).gives_triples:
         return TRIPLES
     return (*TABLES, JSON_LD) if form == "select" else TABLES
+
+
+def requested(
+    request: Request, names: Mapping[str, str], offers: Sequence[str], what: str
+) -> str:
+    """Return the media type of an answer; raises NotAcceptableError.
+
+    `?format=`, one of the names, overrides `Accept`, for links that a browser follows.
+    """
+    name = request.query_params.get("format")
+    if name is None:
+        return negotiate(request.headers.getlist("accept"), offers, what)
+    if names.get(name) in offers:
+        return names[name]
+    known = [each for each, media_type in names.items() if media_type in offers]
+    detail = f"format={name[:40]!r} is not served; there are: {', '.join(known)}"
+    raise NotAcceptableError(detail, known)
 
 
 def upstream_type(media_type: str) -> str:

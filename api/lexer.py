@@ -3,11 +3,12 @@
 The graph store checks everything else.
 """
 
+from collections.abc import Iterator
 from enum import Enum
 
 from core.errors import BadQueryError
 from core.stores.errors import QuerySyntaxError
-from queries.tokens import read_tokens
+from queries.tokens import SparqlToken, read_tokens
 
 _PROLOGUE = frozenset(("BASE", "PREFIX", "VERSION"))
 _UPDATES = frozenset(
@@ -24,18 +25,26 @@ class ResultForm(Enum):
     SELECT = "SELECT"
     ASK = "ASK"
     CONSTRUCT = "CONSTRUCT"
+    # A CONSTRUCT of triples in named graphs, which Jena adds to SPARQL.
+    QUADS = "CONSTRUCT with GRAPH"
     DESCRIBE = "DESCRIBE"
 
     @property
     def gives_triples(self) -> bool:
-        return self in (ResultForm.CONSTRUCT, ResultForm.DESCRIBE)
+        return self not in (ResultForm.SELECT, ResultForm.ASK)
+
+
+_FORMS = frozenset(("SELECT", "ASK", "CONSTRUCT", "DESCRIBE"))
 
 
 def read_form(text: str) -> ResultForm:
     """Return the form of a query; raises BadQueryError, also for updates."""
-    for token in read_tokens(text):
+    tokens = iter(read_tokens(text))
+    for token in tokens:
         if token.kind == "word" and token.text.upper() not in _PROLOGUE:
-            return _form(token.text.upper(), text, token.start)
+            form = _form(token.text.upper(), text, token.start)
+            has_graphs = form is ResultForm.CONSTRUCT and _names_graphs(tokens)
+            return ResultForm.QUADS if has_graphs else form
     raise BadQueryError(
         QuerySyntaxError.code,
         QuerySyntaxError.title,
@@ -43,9 +52,19 @@ def read_form(text: str) -> ResultForm:
     )
 
 
+def _names_graphs(tokens: Iterator[SparqlToken]) -> bool:
+    """Whether the template that follows CONSTRUCT has named graphs."""
+    for token in tokens:
+        if token.kind == "word" and token.text.upper() == "GRAPH":
+            return True
+        if token.kind == "other" and token.text == "}":
+            return False
+    return False
+
+
 def _form(word: str, text: str, position: int) -> ResultForm:
-    if word in ResultForm.__members__:
-        return ResultForm[word]
+    if word in _FORMS:
+        return ResultForm(word)
     if word in _UPDATES:
         raise BadQueryError(
             "update-refused",

@@ -109,12 +109,12 @@ async def _body(
 ) -> bytes | str:
     if media_type == formats.QUERY:
         return text
+    asked = SparqlRequest(text, dataset=query.dataset)
     if media_type == formats.JSON_LD and query.form == "select":
-        arguments = SparqlRequest(text), formats.RESULTS_JSON, query.dataset
-        table = await run(request, services, *arguments)
+        table = await run(request, services, asked, formats.RESULTS_JSON)
         ordered = await with_hosts_in_order(query, table, formats.RESULTS_JSON)
         return rows_json_ld(ordered, query.name, services.settings.base)
-    body = await run(request, services, SparqlRequest(text), media_type, query.dataset)
+    body = await run(request, services, asked, media_type)
     return await with_hosts_in_order(query, body, media_type)
 
 

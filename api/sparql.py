@@ -20,6 +20,7 @@ from api.services import Services, Use
 from api.sparql_request import FORM, GRAPHS, SparqlRequest, read_get, read_post
 from api.spooled_response import SpooledResponse
 from core.errors import DiskFullError, FileError, api_error
+from core.stores.fuseki import GraphStore
 from core.stores.sparql_dataset import EXPLAIN, WARNING, Answer
 from core.stores.spool import Spool
 
@@ -124,7 +125,7 @@ async def sparql_post(request: Request, services: Use) -> Response:
 async def _description(request: Request, services: Services) -> Response:
     what = "a request without a query is answered with the service description as RDF"
     accept = request.headers.getlist("accept")
-    media_type = negotiate(accept, (*formats.TRIPLES, formats.HTML), what)
+    media_type = negotiate(accept, (*formats.RDF, formats.HTML), what)
     if media_type == formats.HTML:
         root = request.scope.get("root_path", "").rstrip("/")
         return RedirectResponse(f"{root}/editor", 303, {"Vary": "Accept"})
@@ -138,14 +139,17 @@ async def run(
     services: Services,
     sparql_request: SparqlRequest,
     media_type: str,
-    dataset: str = "twin",
 ) -> bytes:
     """Return the complete answer in one media type; cancel it if the client leaves."""
     upstream = formats.upstream_type(media_type)
-    store = services.history if dataset == "history" else services.sparql
+    store = _store(services, sparql_request.dataset)
     graphs = sparql_request.graphs
     work = partial(store.query, sparql_request.query, upstream, graphs)
     return await _in_turn(request, services, work)
+
+
+def _store(services: Services, dataset: str) -> GraphStore:
+    return services.history if dataset == "history" else services.sparql
 
 
 async def _in_turn(
@@ -173,9 +177,9 @@ async def _ask(
     services: Services, sparql_request: SparqlRequest, media_type: str, spool: Spool
 ) -> Answer:
     graphs = await _graphs(services, sparql_request)
-    query = sparql_request.query
+    query, store = sparql_request.query, _store(services, sparql_request.dataset)
     try:
-        return await services.sparql.spooled(spool, query, media_type, graphs)
+        return await store.spooled(spool, query, media_type, graphs)
     except (DiskFullError, FileError) as error:
         raise api_error(error, 502) from None
 
@@ -187,6 +191,16 @@ async def _answer(
     if sparql_request.explain:
         return await _explanation(request, services, sparql_request)
     media_type = formats.answer_type(form, request.headers.getlist("accept"))
+    return await spooled(request, services, sparql_request, media_type)
+
+
+async def spooled(
+    request: Request,
+    services: Services,
+    sparql_request: SparqlRequest,
+    media_type: str,
+) -> Response:
+    """Return the answer of any size in one media type, once it is complete."""
     upstream = formats.upstream_type(media_type)
     spool = Spool(services.settings.home)
     work = partial(_ask, services, sparql_request, upstream, spool)

@@ -26,13 +26,14 @@ class SparqlRequest:
     """One query of the protocol, with the graphs that it is limited to.
 
     If ``explain``, the answer is what the query asks the series store. ``asof`` is the
-    time at which it runs; now if empty.
+    time at which it runs; now if empty. ``dataset`` is ``twin`` or ``history``.
     """
 
     query: str
     graphs: tuple[tuple[str, str], ...] = ()
     explain: bool = False
     asof: str = ""
+    dataset: str = "twin"
 
 
 async def read_post(request: Request) -> SparqlRequest:

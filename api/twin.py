@@ -12,11 +12,9 @@ from api.connection import while_connected
 from api.explorer.graph import kind_of
 from api.explorer.page import node_page
 from api.known_answers import depends_only_on
-from api.negotiation import negotiate
 from api.nodes import Node
 from api.paging import Paged
 from api.parameters import TIMES, declared
-from api.problems import NotAcceptableError
 from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
@@ -176,20 +174,8 @@ async def agent(request: Request, services: Use, name: Segment) -> Response:
 
 
 def accepted(request: Request) -> str:
-    """Return the media type to serve a node in; raises NotAcceptableError.
-
-    `?format=` overrides `Accept`, for links that a browser follows.
-    """
-    format_name = request.query_params.get("format")
-    if format_name in formats.NODE_FORMATS:
-        return formats.NODE_FORMATS[format_name]
-    if format_name is not None:
-        known = list(formats.NODE_FORMATS)
-        detail = (
-            f"format={format_name[:40]!r} is not served; there are: {', '.join(known)}"
-        )
-        raise NotAcceptableError(detail, known)
-    return negotiate(request.headers.getlist("accept"), formats.NODES, _WHAT)
+    """Return the media type to serve a node in; raises NotAcceptableError."""
+    return formats.requested(request, formats.NODE_FORMATS, formats.NODES, _WHAT)
 
 
 def decoded(segment: str) -> str:

@@ -20,7 +20,7 @@ router = APIRouter(tags=["SPARQL"])
     responses={
         200: {
             "description": "The datasets with their graphs, sizes and vocabularies",
-            "content": {media_type: {} for media_type in formats.TRIPLES},
+            "content": {media_type: {} for media_type in formats.RDF},
         }
     },
 )
@@ -28,7 +28,7 @@ async def void(request: Request, services: Use) -> Response:
     """The datasets, their named graphs with numbers of triples, and where to begin."""
     what = "the description of the datasets is served as RDF"
     accept = request.headers.getlist("accept")
-    media_type = negotiate(accept, formats.TRIPLES, what)
+    media_type = negotiate(accept, formats.RDF, what)
     node = await while_connected(request, void_description(services))
     body = await document(node, services.settings.base, media_type)
     return response(body, media_type, cut=node.cut)

@@ -121,12 +121,11 @@ def _endings(query: SavedQuery) -> tuple[tuple[str, str], ...]:
 async def _answer(
     request: Request, services: Services, query: SavedQuery, text: str
 ) -> QueryResult:
+    asked = SparqlRequest(text, dataset=query.dataset)
     if query.form in _TRIPLES:
-        arguments = SparqlRequest(text), formats.TURTLE, query.dataset
-        body = await run(request, services, *arguments)
+        body = await run(request, services, asked, formats.TURTLE)
         return QueryResult(text=body.decode(errors="replace"))
-    arguments = SparqlRequest(text), formats.RESULTS_JSON, query.dataset
-    body = await run(request, services, *arguments)
+    body = await run(request, services, asked, formats.RESULTS_JSON)
     document = orjson.loads(body)
     if "boolean" in document:
         return QueryResult(text="yes" if document["boolean"] else "no")

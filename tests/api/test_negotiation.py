@@ -85,6 +85,7 @@ def test_unacceptable_type_lists_the_offers() -> None:
         (ResultForm.SELECT, "text/turtle"),
         (ResultForm.ASK, "application/ld+json"),
         (ResultForm.CONSTRUCT, "text/csv"),
+        (ResultForm.QUADS, "text/turtle"),
         (ResultForm.DESCRIBE, "application/sparql-results+json"),
     ],
 )
