@@ -12,6 +12,7 @@ from api import (
     administration,
     exports,
     health,
+    host_list,
     named_graphs,
     problems,
     saved_queries,
@@ -86,6 +87,7 @@ _PARTS = (
     vocabulary,
     # Before the components, because their path also matches these.
     processes,
+    host_list,
     twin,
     pin,
     plans,

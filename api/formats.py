@@ -31,6 +31,7 @@ TRIPLES = (*RDF, TRIG)
 # The other formats have no named graphs.
 QUADS = (TRIG, N_QUADS, JSON_LD)
 NODES = (JSON_LD, TURTLE, N_TRIPLES, RDF_XML, HTML, JSON)
+NODES_AS_RDF = tuple(media_type for media_type in NODES if media_type != HTML)
 
 # Chosen by the suffix of a URL or by ?format=, which override Accept.
 ENDINGS = {

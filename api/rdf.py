@@ -1,6 +1,6 @@
 """Graphs as documents in each RDF format."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import orjson
@@ -8,10 +8,11 @@ from anyio import to_thread
 from rdflib import Graph, URIRef
 
 from api import formats
+from api.json_ld_nesting import JsonObject, Nesting
 from api.nodes import Node
 from api.turtle import n_triples, turtle
 from ontology.load import context
-from ontology.terms import PREFIXES
+from ontology.terms import PREFIXES, ST
 
 # A larger document is written in a thread, so that it does not delay others.
 _LARGE = 300
@@ -32,7 +33,11 @@ def _written(node: Node, base: str, media_type: str) -> bytes | str:
         return notes + n_triples(node.graph)
     if media_type == formats.RDF_XML:
         return rdf_xml(node.graph, node.cut)
-    return json_ld(node.graph, f"{base.rstrip('/')}/context.jsonld", node.iri, node.cut)
+    return json_ld(node.graph, _context_url(base), node.iri, node.cut)
+
+
+def _context_url(base: str) -> str:
+    return f"{base.rstrip('/')}/context.jsonld"
 
 
 def rdf_xml(graph: Graph, cut: Sequence[str] = ()) -> str:
@@ -53,6 +58,24 @@ def json_ld(
 
     ``cut`` lists what was cut off; the context gives it no meaning.
     """
+    return _dumped(_nodes(graph), context_url, first, cut)
+
+
+def nested_json_ld(node: Node, base: str, links: Collection[str] = ()) -> bytes:
+    """Return a node as JSON-LD, with other nodes of its graph within each other.
+
+    The values of these links, by their names in the context, are nested, and parts as
+    ``parts`` of the whole: the inverse of st:isPartOf. Each node is written once. Nodes
+    that are within no other follow the first one.
+    """
+    nodes = {_id(one): one for one in _nodes(node.graph)}
+    nested = Nesting(nodes, links).within(str(node.iri))
+    named: list[Any] = [_context_url(base), {"parts": {"@reverse": str(ST.isPartOf)}}]
+    return _dumped(nested, named, node.iri, node.cut)
+
+
+def _nodes(graph: Graph) -> list[JsonObject]:
+    """Return each subject as an object of compact JSON-LD, without others within it."""
     document = orjson.loads(
         _with_prefixes(graph).serialize(
             format="json-ld",
@@ -61,21 +84,24 @@ def json_ld(
             sort_keys=False,
         )
     )
-    made = _arranged(document, context_url, first)
-    return orjson.dumps(made | {"cut": [*cut]} if cut else made)
-
-
-def _arranged(document: Any, context_url: str, first: URIRef | None) -> dict[str, Any]:
-    nodes = document if isinstance(document, list) else document.get("@graph")
+    nodes: list[JsonObject] | None = (
+        document if isinstance(document, list) else document.get("@graph")
+    )
     if nodes is None:
-        nodes = [{k: v for k, v in document.items() if k != "@context"}]
-    if len(nodes) == 1:
-        return {"@context": context_url, **nodes[0]}
+        return [{k: v for k, v in document.items() if k != "@context"}]
+    return nodes
+
+
+def _dumped(
+    nodes: list[JsonObject], context_: Any, first: URIRef | None, cut: Sequence[str]
+) -> bytes:
     nodes.sort(key=lambda node: (_id(node) != str(first), _id(node)))
-    return {"@context": context_url, "@graph": nodes}
+    found = nodes[0] if len(nodes) == 1 else {"@graph": nodes}
+    notes = {"cut": [*cut]} if cut else {}
+    return orjson.dumps({"@context": context_, **found, **notes})
 
 
-def _id(node: dict[str, Any]) -> str:
+def _id(node: JsonObject) -> str:
     return str(node.get("@id", node.get("id", "")))
 
 

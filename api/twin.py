@@ -4,26 +4,29 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Path, Request, Response
-from rdflib import Graph, URIRef
-from rdflib.namespace import RDFS
+from rdflib import URIRef
 
 from api import formats, nodes, rdf
 from api.connection import while_connected
 from api.explorer.graph import kind_of
 from api.explorer.page import node_page
+from api.extents import (
+    FRAMES,
+    Depth,
+    HostFrame,
+    describe_frame,
+    describe_parts,
+)
 from api.known_answers import depends_only_on
 from api.nodes import Node
-from api.paging import Paged
 from api.parameters import TIMES, declared
 from api.services import Services, Use
 from api.sparql import response
-from api.web import pages
+from api.threads import computed
 from core.errors import ApiError, NotFoundError
 from ontology.iris import IdError, decode_id, encode_id
 from ontology.load import context
-from ontology.terms import ST
-from queries.hosts import hosts_on_page, known_hosts, unknown_host
-from queries.natural_order import natural
+from queries.hosts import known_hosts, unknown_host
 
 router = APIRouter(tags=["Twin"])
 
@@ -69,24 +72,20 @@ async def context_document() -> Response:
     return Response(document, headers=headers)
 
 
-@router.get("/twin", summary="All hosts", **OPTIONS)
-async def twin(request: Request, services: Use, page: Paged) -> Response:
-    """Every host with its operating system and processor; pages are by IRI."""
-    media_type = accepted(request)
-    work = hosts_on_page(services.graph, page.limit, page.offset)
-    graph, is_followed = await while_connected(request, work)
-    if media_type == formats.HTML:
-        made = _hosts_page(request, services, graph)
-    else:
-        made = await _written(services, Node(URIRef(""), graph), media_type)
-    page.link(made, request, is_followed=is_followed)
-    return made
-
-
 @router.get("/twin/{host}", summary="A host", **OPTIONS)
-async def host(request: Request, services: Use, host: Segment) -> Response:
+async def host(
+    request: Request,
+    services: Use,
+    host: Segment,
+    frame: HostFrame = "",
+    depth: Depth = 0,
+) -> Response:
     """All facts of a host, with its direct parts."""
-    return await _answer(request, services, services.iris.host(decoded(host)))
+    iri = services.iris.host(decoded(host))
+    if frame:
+        refuse_both(frame, depth)
+        return await framed(request, services, iri, frame)
+    return await _answer(request, services, iri, depth=depth)
 
 
 @router.get(
@@ -95,11 +94,16 @@ async def host(request: Request, services: Use, host: Segment) -> Response:
     **OPTIONS,
 )
 async def component(
-    request: Request, services: Use, host: Segment, kind: Segment, id: Segment
+    request: Request,
+    services: Use,
+    host: Segment,
+    kind: Segment,
+    id: Segment,
+    depth: Depth = 0,
 ) -> Response:
     """Any part of a host: a thread, a cache, a disk, a plan, a probe."""
     iri = services.iris.component(decoded(host), decoded(kind), decoded(id))
-    return await _answer(request, services, iri, host=decoded(host))
+    return await _answer(request, services, iri, host=decoded(host), depth=depth)
 
 
 @router.get(
@@ -192,45 +196,72 @@ async def node_response(
     """Return a node in the negotiated media type."""
     if media_type == formats.HTML:
         return await while_connected(request, node_page(request, services, node))
-    return await _written(services, node, media_type)
+    return await written(services, node, media_type)
+
+
+async def framed(
+    request: Request, services: Services, iri: URIRef, name: str
+) -> Response:
+    """Return a node in a frame; raises ApiError."""
+    frame, what = FRAMES[name], "a frame is served as JSON-LD"
+    offers = (formats.JSON_LD, formats.JSON)
+    media_type = formats.requested(request, formats.NODE_FORMATS, offers, what)
+    node = await while_connected(request, describe_frame(services.graph, iri, frame))
+    if not node.known:
+        raise await _unknown(services, iri, "")
+    depends_only_on(request, node.version)
+    base = services.settings.base
+    body = await computed(rdf.nested_json_ld, node, base, frame.links)
+    return response(body, media_type, cut=node.cut)
+
+
+def refuse_both(frame: str, depth: int) -> None:
+    """Raise ApiError if a frame and a depth are given: a frame has its own."""
+    if frame and depth:
+        detail = f"frame={frame} and depth={depth} exclude each other; send one of them"
+        raise ApiError(400, "frame-and-depth", "Both a frame and a depth", detail)
 
 
 async def _answer(
-    request: Request, services: Services, iri: URIRef, *, host: str = ""
+    request: Request,
+    services: Services,
+    iri: URIRef,
+    *,
+    host: str = "",
+    depth: int = 0,
 ) -> Response:
-    media_type = accepted(request)
+    if depth:
+        what = "a component with its parts is served as RDF"
+        offers = formats.NODES_AS_RDF
+        media_type = formats.requested(request, formats.NODE_FORMATS, offers, what)
+    else:
+        media_type = accepted(request)
     node = await while_connected(request, nodes.describe(services.graph, iri))
     if not node.known and host and kind_of(iri) in _PAST:
         node = await while_connected(request, nodes.describe(services.history, iri))
         node.version = ""
     if not node.known:
         raise await _unknown(services, iri, host)
+    if depth:
+        work = describe_parts(services.graph, iri, depth)
+        _add(node, await while_connected(request, work))
     if media_type != formats.HTML:
         depends_only_on(request, node.version)
     return await node_response(request, services, node, media_type)
 
 
-async def _written(services: Services, node: Node, media_type: str) -> Response:
+def _add(node: Node, parts: Node) -> None:
+    for triple in parts.graph:
+        node.graph.add(triple)
+    node.cut += parts.cut
+    if node.version != parts.version:
+        node.version = ""
+
+
+async def written(services: Services, node: Node, media_type: str) -> Response:
+    """Return a node in an RDF media type."""
     body = await rdf.document(node, services.settings.base, media_type)
     return response(body, media_type, cut=node.cut)
-
-
-def _hosts_page(request: Request, services: Services, graph: Graph) -> Response:
-    base = services.settings.base
-    made = pages.links(request, base)
-    hosts = [
-        {
-            "iri": str(iri),
-            "href": made.href(str(iri)),
-            "name": str(graph.value(iri, RDFS.label) or made.short(str(iri))),
-            "cpu": str(graph.value(iri, ST.cpuModel) or ""),
-            "os": str(graph.value(iri, ST.osName) or ""),
-            "kernel": str(graph.value(iri, ST.kernelRelease) or ""),
-        }
-        for iri in set(graph.subjects())
-    ]
-    hosts.sort(key=lambda shown: natural(shown["name"]))
-    return pages.page("hosts.html", request, base, title="Hosts", hosts=hosts)
 
 
 async def _unknown(services: Services, iri: URIRef, host: str) -> ApiError:

@@ -9,11 +9,12 @@ from rdflib import RDF, Graph, Literal, URIRef
 
 from api import formats, nodes
 from api.connection import while_connected
+from api.extents import RunFrame
 from api.nodes import Node
 from api.observations.measured import observation_of, runs_of_group, unknown
 from api.observations.record_page import record_page
 from api.services import Services, Use
-from api.twin import OPTIONS, Segment, accepted, decoded, node_response
+from api.twin import OPTIONS, Segment, accepted, decoded, framed, node_response
 from core.errors import api_error
 from observations.errors import UnknownRunError
 from ontology.terms import ST
@@ -22,13 +23,17 @@ router = APIRouter(tags=["Observations"])
 
 
 @router.get("/observation/{id}", summary="A recorded run", **OPTIONS)
-async def observation(request: Request, services: Use, id: Segment) -> Response:
+async def observation(
+    request: Request, services: Use, id: Segment, frame: RunFrame = ""
+) -> Response:
     """Request, outcome, resource usage and measurements of a run.
 
     The id of a group of repetitions gives its runs; a browser gets a list of them.
     """
-    media_type = accepted(request)
     iri = observation_of(services.iris, decoded(id))
+    if frame:
+        return await framed(request, services, iri, frame)
+    media_type = accepted(request)
     node = await while_connected(request, nodes.describe(services.graph, iri))
     if (iri, RDF.type, ST.ObservationInterface) not in node.graph:
         return await _group(request, services, iri, decoded(id), media_type)
