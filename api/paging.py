@@ -52,7 +52,7 @@ class Page:
         return f"{quote(request.scope['path'])}?{urlencode([*others, *own])}"
 
 
-def _page(
+async def _page(
     limit: Annotated[
         int | None,
         Query(ge=1, le=_MOST, description="Most entries of an answer; default: all"),

@@ -35,8 +35,9 @@ TIMES = (
 )
 
 
-def refuse_undeclared(request: Request) -> None:
+async def refuse_undeclared(request: Request) -> None:
     """Refuse (400) parameters that the route does not declare; for all routes."""
+    # Not a plain function, which FastAPI would run in a thread.
     route = request.scope["route"]
     known = dict.fromkeys(_names(route))
     unknown = [name for name in request.query_params if name not in known]

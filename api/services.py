@@ -111,7 +111,8 @@ def _store_client(settings: Settings) -> httpx.AsyncClient:
     )
 
 
-def _services(request: Request) -> Services:
+# FastAPI would run a plain function in a thread, for each request.
+async def _services(request: Request) -> Services:
     services: Services = request.app.state.services
     return services
 

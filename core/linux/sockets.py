@@ -11,7 +11,8 @@ _ANY = 0xFFFFFFFF
 _HEADER = struct.Struct("=IHHII")
 _FILTER = struct.Struct("=BBBBI")
 _SOCKET = struct.Struct(">HH4s12x4s12x12s")
-# The user id in struct inet_diag_msg, which the answer has after its header.
+# The remote port and the user id in struct inet_diag_msg, after the answer's header.
+_REMOTE_PORT = struct.Struct(">6xH")
 _USER = struct.Struct("=64xI")
 _NO_COOKIE = struct.pack("=III", 0, _ANY, _ANY)
 
@@ -27,11 +28,12 @@ def socket_owner(local: Address, remote: Address) -> int | None:
             answer = kernel.recv(4096)
     except OSError:
         return None
-    kind = _HEADER.unpack_from(answer)[1]
-    if kind != _BY_FAMILY:
+    if _HEADER.unpack_from(answer)[1] != _BY_FAMILY:
         return None
-    owner: int = _USER.unpack_from(answer, _HEADER.size)[0]
-    return owner
+    # Without such a connection, the kernel names a socket that listens at this end.
+    if _REMOTE_PORT.unpack_from(answer, _HEADER.size)[0] != remote[1]:
+        return None
+    return int(_USER.unpack_from(answer, _HEADER.size)[0])
 
 
 def _request(local: Address, remote: Address) -> bytes:

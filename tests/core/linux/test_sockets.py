@@ -31,3 +31,8 @@ def test_owner_of_a_socket_is_the_user_who_opened_it() -> None:
 def test_socket_that_does_not_exist_has_no_owner() -> None:
     assert socket_owner(("127.0.0.1", 1), ("127.0.0.1", 2)) is None
     assert socket_owner(("192.0.2.1", 1), ("127.0.0.1", 2)) is None
+
+
+def test_listening_socket_is_not_taken_for_a_connection() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert socket_owner(server.getsockname(), ("127.0.0.1", 1)) is None
