@@ -7,11 +7,18 @@ connection is closed together with the pool.
 """
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
+from importlib.util import find_spec
 
 import httpx
 
 from core.stores.http_connection import certificate_authorities
+
+# httpcore tries to import it several times in each request, and Python looks for it in
+# all folders each time.
+if find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 _CLOSING: set[asyncio.Task[None]] = set()
 
