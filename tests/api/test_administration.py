@@ -64,7 +64,7 @@ def test_tokens_are_created_listed_and_revoked(managed: Closed) -> None:
     assert made.headers["cache-control"] == "no-store"
     token = made.json()["token"]
     assert ask(managed, token, "GET", "/tokens").status_code == 403
-    assert ask(managed, admin, "GET", "/tokens?limit=2").status_code == 400
+    assert ask(managed, admin, "GET", "/tokens?most=2").status_code == 400
     listed = ask(managed, admin, "GET", "/tokens")
     assert token.rpartition("_")[2] not in listed.text
     assert {"new", "boss"} <= {one["name"] for one in listed.json()}

@@ -212,7 +212,7 @@ def test_last_use_of_a_token_is_recorded(closed: Closed, token: str) -> None:
 def test_authenticated_answers_are_not_cached_by_proxies(
     closed: Closed, token: str
 ) -> None:
-    assert closed.get("/queries", token).headers["cache-control"] == "private"
+    assert closed.get("/queries", token).headers["cache-control"] == "private, no-cache"
 
 
 def test_many_requests_with_one_new_token_are_not_a_flood(
