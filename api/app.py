@@ -49,6 +49,7 @@ from api.plans import changes as plan_changes
 from api.plans import routes as plans
 from api.processes import routes as processes
 from api.processes.watch import follow
+from api.samples import routes as samples
 from api.services import make_services
 from api.version import supertwin_version
 from api.vocabulary import routes as vocabulary
@@ -76,6 +77,7 @@ _PARTS = (
     named_graphs,
     saved_queries,
     telemetry,
+    samples,
     drawing,
     drawing_load,
     editor,

@@ -5,6 +5,8 @@ from typing import Any
 import orjson
 from rdflib.namespace import XSD
 
+Bindings = dict[str, str]
+
 # Longer integers are not exact where numbers are doubles.
 _DIGITS = 15
 
@@ -52,3 +54,9 @@ def _is_plain(text: str) -> bool:
         and digits.isdecimal()
         and (len(digits) <= _DIGITS and str(int(text)) == text)
     )
+
+
+def bindings(results: bytes) -> list[Bindings]:
+    """Return the rows of SPARQL JSON results as texts by column."""
+    rows = orjson.loads(results)["results"]["bindings"]
+    return [{name: term["value"] for name, term in row.items()} for row in rows]

@@ -14,7 +14,7 @@ from api.lexer import ResultForm
 from api.negotiation import negotiate
 from api.paging import Paged
 from api.parameters import any_other
-from api.query_rows import rows_json_ld
+from api.query_rows import bindings, rows_json_ld
 from api.query_text import check_host, query_text
 from api.services import Services, Use
 from api.sparql import response, run
@@ -193,3 +193,22 @@ def _param(param: Param) -> dict[str, Any]:
     if param.description:
         listed["description"] = param.description
     return listed
+
+
+async def column_values(
+    request: Request,
+    services: Services,
+    name: str,
+    given: Mapping[str, str],
+    column: str,
+) -> list[str]:
+    """Return the values in a column of a saved query; raises ApiError."""
+    query = _find(name)
+    if column not in query.returns:
+        detail = f"{name} has no column {column!r}; it has: {', '.join(query.returns)}"
+        raise api_error(ParameterError(detail))
+    text = await _bind(services, query, given)
+    await check_host(services, query, given)
+    asked = SparqlRequest(text), formats.RESULTS_JSON, query.dataset
+    rows = bindings(await run(request, services, *asked))
+    return [row[column] for row in rows if column in row]

@@ -1,6 +1,7 @@
 """``/sparql``: the SPARQL 1.1 protocol, queries only."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -142,10 +143,20 @@ async def run(
 ) -> bytes:
     """Return the complete answer in one media type; cancel it if the client leaves."""
     upstream = formats.upstream_type(media_type)
-    store = _store(services, sparql_request.dataset)
-    graphs = sparql_request.graphs
-    work = partial(store.query, sparql_request.query, upstream, graphs)
-    return await _in_turn(request, services, work)
+    return (await answer_of(request, services, sparql_request, upstream)).content
+
+
+async def answer_of(
+    request: Request, services: Services, sparql_request: SparqlRequest, upstream: str
+) -> Answer:
+    """Return the complete answer in a media type of Fuseki, with its warning."""
+
+    async def answered() -> Answer:
+        graphs = await _graphs(services, sparql_request)
+        store = _store(services, sparql_request.dataset)
+        return await store.answer(sparql_request.query, upstream, graphs)
+
+    return await _in_turn(request, services, answered)
 
 
 def _store(services: Services, dataset: str) -> GraphStore:
@@ -218,13 +229,10 @@ async def spooled(
 async def _explanation(
     request: Request, services: Services, sparql_request: SparqlRequest
 ) -> Response:
-    async def explained() -> bytes:
-        graphs = await _graphs(services, sparql_request)
-        query = sparql_request.query
-        return await services.sparql.query(query, _JSON, (*graphs, EXPLAIN))
-
-    body = await _in_turn(request, services, explained)
-    return Response(body, media_type=_JSON)
+    graphs = (*sparql_request.graphs, EXPLAIN)
+    explained = replace(sparql_request, graphs=graphs)
+    answer = await answer_of(request, services, explained, _JSON)
+    return Response(answer.content, media_type=_JSON)
 
 
 def response(

@@ -1,4 +1,4 @@
-"""Telemetry IRIs: the selector of a series, its unit, its last value and age."""
+"""Telemetry IRIs: the selector of a series, its unit, its last value; its samples."""
 
 import asyncio
 import math
@@ -15,11 +15,15 @@ from api.connection import while_connected
 from api.nodes import Node
 from api.observations.search import rows
 from api.processes.instances import runs_as
+from api.samples.asked import SampleQuery, asks_for_samples
+from api.samples.media_types import sample_type
+from api.samples.options import TELEMETRY
+from api.samples.read import sample_response
 from api.series import SeriesInfo
 from api.services import Services, Use
-from api.twin import CHART_OPTIONS, Segment, accepted, decoded, node_response
+from api.twin import Segment, accepted, decoded, node_response
 from core.errors import ApiError, NotFoundError, api_error
-from core.stores.errors import StoreError
+from core.stores.errors import StoreError, UnknownTelemetryError
 from core.stores.series_store import StoredSample
 from ingest.describe.plan import COUNTER_PREFIX
 from ingest.errors import UnknownInstanceError, UnknownMetricError
@@ -42,7 +46,7 @@ class TelemetryReading:
 @router.get(
     "/twin/{host}/telemetry/{metric}/{instance}",
     summary="One series, with its last value",
-    **CHART_OPTIONS,
+    **TELEMETRY,
 )
 async def telemetry(
     request: Request, services: Use, host: Segment, metric: Segment, instance: Segment
@@ -51,12 +55,32 @@ async def telemetry(
 
     `instance` is `~` for a metric without instances. If the series store is
     unreachable, the answer has no value, and `storeReason` says why.
+
+    With any of `from`, `to`, `step`, `fn`, `q` and `coverage`, the answer is samples,
+    as the functions of samples in SPARQL read them: JSON-LD (a list of
+    sosa:Observation), CSV, Parquet or an Arrow stream.
     """
-    media_type = accepted(request)
     name = None if instance == NO_INSTANCE else decoded(instance)
-    work = _described(services, decoded(host), decoded(metric), name)
-    node = await while_connected(request, work)
+    parts = decoded(host), decoded(metric), name
+    if asks_for_samples(request):
+        return await _samples(request, services, *parts)
+    media_type = accepted(request)
+    node = await while_connected(request, _described(services, *parts))
     return await node_response(request, services, node, media_type)
+
+
+async def _samples(
+    request: Request, services: Services, host: str, metric: str, instance: str | None
+) -> Response:
+    media_type, call = sample_type(request), SampleQuery.of(request).call()
+    iri = str(services.iris.telemetry(host, metric, instance))
+    try:
+        return await sample_response(
+            request, services, call, [iri], media_type, named=False
+        )
+    except UnknownTelemetryError as error:
+        found = await series.find(services.graph, services.iris, host, metric, instance)
+        raise await _refusal(services, found) or api_error(error, 404) from None
 
 
 async def read(services: Services, selector: str) -> TelemetryReading:

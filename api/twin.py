@@ -58,7 +58,6 @@ OPTIONS: dict[str, Any] = {
     "openapi_extra": {"parameters": [FORMAT]},
 }
 # For a page with charts.
-CHART_OPTIONS = {**OPTIONS, "openapi_extra": {"parameters": [FORMAT, *TIMES]}}
 _CHART_HOST = declared(
     "host", "Host for the series of the page; default: this machine", {"type": "string"}
 )

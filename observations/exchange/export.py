@@ -1,9 +1,7 @@
 """Collects and writes everything about a run that can be exported."""
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +18,7 @@ from observations.errors import UnknownRunError
 from observations.events import kept_lines, printed, printed_text
 from observations.exchange.crate import RunMetadata, write_crate
 from observations.exchange.crates import write_crates
+from observations.exchange.tables import csv_bytes, parquet_bytes, table_of
 from observations.launch import program
 from observations.session.repetition import EVENTS, PROGRAM, REQUEST
 from observations.stored_request import without_values
@@ -104,7 +103,7 @@ def samples_csv(runs: Sequence[ExportedRun]) -> bytes:
     if len(runs) == 1:
         return csv_of(runs[0].points)
     named = ((_id(one), *row) for one in runs for row in _rows(one.points))
-    return _csv(("run", *COLUMNS), named)
+    return csv_bytes(("run", *COLUMNS), named)
 
 
 def crate_files(found: ExportedRun) -> dict[str, bytes]:
@@ -118,7 +117,7 @@ def crate_files(found: ExportedRun) -> dict[str, bytes]:
 
 def csv_of(points: Sequence[Point]) -> bytes:
     """Return points as CSV; the instance is empty for a series without instances."""
-    return _csv(COLUMNS, _rows(points))
+    return csv_bytes(COLUMNS, _rows(points))
 
 
 def _rows(points: Sequence[Point]) -> Iterator[tuple[object, ...]]:
@@ -126,14 +125,6 @@ def _rows(points: Sequence[Point]) -> Iterator[tuple[object, ...]]:
         instance = "" if point.instance is None else point.instance
         value = repr(point.value)
         yield point.series, point.hostname, instance, point.time_ms, value
-
-
-def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    return text.getvalue().encode()
 
 
 def _id(one: ExportedRun) -> str:
@@ -146,24 +137,13 @@ def samples_parquet(runs: Sequence[ExportedRun]) -> bytes:
 
     The instance is null for a series without instances.
     """
-    # The import takes as long as the rest of a command's start.
-    import pyarrow as pa
-    from pyarrow import parquet
-
     points = [(_id(one), *p) for one in runs for p in one.points]
-    text, time = pa.string(), pa.timestamp("ms", "UTC")
     names = ["run", "series", "hostname", "instance", "time", "value"]
-    types = [text, text, text, text, time, pa.float64()]
     columns = list(zip(*points, strict=True)) if points else [()] * len(names)
-    if len(runs) == 1:
-        names, types, columns = names[1:], types[1:], columns[1:]
-    arrays = [
-        pa.array(list(column), type_)
-        for column, type_ in zip(columns, types, strict=True)
-    ]
-    out = io.BytesIO()
-    parquet.write_table(pa.table(arrays, names=names), out)
-    return out.getvalue()
+    first = 1 if len(runs) == 1 else 0
+    return parquet_bytes(
+        table_of(dict(zip(names[first:], columns[first:], strict=True)))
+    )
 
 
 def _with_known(twin: Endpoint, own: Graph) -> Graph:

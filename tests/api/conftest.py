@@ -159,3 +159,10 @@ def sampled(
             httpx.Client(base_url=server.url, timeout=120, trust_env=False) as client,
         ):
             yield client
+
+
+@pytest.fixture
+def span(stored_at: float) -> dict[str, str]:
+    """Return a range of two hours that ends with the newest samples."""
+    end = int(stored_at * 1000) / 1000
+    return {"from": f"{end - 7200:.3f}", "to": f"{end:.3f}"}

@@ -43,6 +43,11 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
+def code_of(answer: httpx.Response) -> str:
+    """Return the code of a problem document."""
+    return str(answer.json()["type"]).rpartition("/")[2]
+
+
 @dataclass(frozen=True)
 class Closed:
     """The address and state folder of an API, with a client."""

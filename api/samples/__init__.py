@@ -1,0 +1,1 @@
+"""Samples of telemetry over HTTP: read by IRI, imported, and deleted."""
