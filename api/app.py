@@ -49,7 +49,9 @@ from api.plans import changes as plan_changes
 from api.plans import routes as plans
 from api.processes import routes as processes
 from api.processes.watch import follow
+from api.samples import changes as sample_changes
 from api.samples import routes as samples
+from api.samples.unfinished import finish
 from api.services import make_services
 from api.version import supertwin_version
 from api.vocabulary import routes as vocabulary
@@ -78,6 +80,7 @@ _PARTS = (
     saved_queries,
     telemetry,
     samples,
+    sample_changes,
     drawing,
     drawing_load,
     editor,
@@ -118,6 +121,7 @@ def create_app(settings: Settings) -> FastAPI:
             asyncio.create_task(follow(services)),
             asyncio.create_task(follow_cgroups(services)),
             asyncio.create_task(services.runs.maintain()),
+            asyncio.create_task(finish(services)),
         ]
         yield
         for task in following:

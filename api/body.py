@@ -73,3 +73,21 @@ def too_large(most: int, what: str) -> ApiError:
     return ApiError(
         413, "body-too-large", "The body is too large", detail, headers=headers
     )
+
+
+def unsupported_type(request: Request, *accepted: str) -> ApiError:
+    """Return the error for a body of another media type than the accepted ones."""
+    sent = request.headers.get("content-type", "")
+    return ApiError(
+        415,
+        "unsupported-media-type",
+        "Unsupported type of body",
+        f"{sent[:100]!r} sent; send {' or '.join(accepted)}, in UTF-8",
+        headers={"Accept-Post": ", ".join(accepted)},
+    )
+
+
+def body_type(request: Request) -> str:
+    """Return the media type of the body, without its parameters."""
+    sent = request.headers.get("content-type", "")
+    return sent.partition(";")[0].strip().lower()

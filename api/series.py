@@ -59,9 +59,13 @@ class SeriesInfo:
     @property
     def selector(self) -> str:
         """The MetricsQL selector of the series."""
+        return selector(self.series_name, series_labels(self.host, self.instance))
+
+    @property
+    def series_name(self) -> str:
+        """The name of the series in the store."""
         name = self.known.db_name if self.known else ""
-        labels = series_labels(self.host, self.instance)
-        return selector(name or series_name(self.metric), labels)
+        return name or series_name(self.metric)
 
 
 async def find(

@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 
 from api import formats
-from api.body import read_body, too_large
-from core.errors import ApiError, BadQueryError
+from api.body import read_body, too_large, unsupported_type
+from core.errors import BadQueryError
 from core.stores.sparql_dataset import EXPLAIN
 
 FORM = "application/x-www-form-urlencoded"
@@ -59,13 +59,7 @@ def _sent_type(request: Request) -> str:
     is_utf8 = charset is None or charset[1] in ("utf-8", "utf8", "us-ascii")
     if media_type in (FORM, formats.QUERY) and is_utf8:
         return media_type
-    raise ApiError(
-        415,
-        "unsupported-media-type",
-        "Unsupported type of body",
-        f"{sent[:100]!r} sent; send {formats.QUERY} or {FORM}, in UTF-8",
-        headers={"Accept-Post": f"{formats.QUERY}, {FORM}"},
-    )
+    raise unsupported_type(request, formats.QUERY, FORM)
 
 
 def read_get(text: bytes) -> SparqlRequest:

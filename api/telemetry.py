@@ -60,13 +60,32 @@ async def telemetry(
     as the functions of samples in SPARQL read them: JSON-LD (a list of
     sosa:Observation), CSV, Parquet or an Arrow stream.
     """
-    name = None if instance == NO_INSTANCE else decoded(instance)
-    parts = decoded(host), decoded(metric), name
+    parts = _decoded(host, metric, instance)
     if asks_for_samples(request):
         return await _samples(request, services, *parts)
     media_type = accepted(request)
     node = await while_connected(request, _described(services, *parts))
     return await node_response(request, services, node, media_type)
+
+
+async def known_series(
+    services: Services, host: str, metric: str, instance: str
+) -> SeriesInfo:
+    """Return the series of the segments of a path; raises ApiError if there is none."""
+    parts = _decoded(host, metric, instance)
+    found = await series.find(services.graph, services.iris, *parts)
+    if refusal := await _refusal(services, found):
+        raise refusal
+    if not await _is_there(services, found):
+        reading = await read(services, found.selector)
+        if not reading.sample:
+            raise _unknown_instance(found, "the store has no values of it either")
+    return found
+
+
+def _decoded(host: str, metric: str, instance: str) -> tuple[str, str, str | None]:
+    name = None if instance == NO_INSTANCE else decoded(instance)
+    return decoded(host), decoded(metric), name
 
 
 async def _samples(

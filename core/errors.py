@@ -6,6 +6,7 @@ SuperTwinError      its subclasses set the code, the exit status and the HTTP st
 ├─ UserError        the user can fix it; the message says how
 │  ├─ NotRunningError    the stack does not run
 │  ├─ StateFolderError   the state folder cannot be used
+│  ├─ ExternalStoreError a store is external
 │  ├─ FileError          a file or folder cannot be read or written
 │  └─ DiskFullError      a disk is full
 ├─ ApiError         an error shown to a client (RFC 9457)
@@ -77,6 +78,12 @@ class StateFolderError(UserError):
     """The state folder cannot be used, or is open to other users."""
 
     code = "bad-state-folder"
+
+
+class ExternalStoreError(UserError):
+    """A store is external, so only its own tools can do this."""
+
+    code = "external-store"
 
 
 class FileError(UserError):

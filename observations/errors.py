@@ -113,3 +113,34 @@ class NotMeasuredError(UserError):
 
     code = "not-measured"
     status = 404
+
+
+class SampleFileError(UserError):
+    """A file with samples cannot be imported; nothing was."""
+
+    code = "bad-sample-file"
+
+
+class SampleOrderError(SampleFileError):
+    """The times of samples are not in order, or one is there twice."""
+
+    code = "samples-out-of-order"
+
+
+class SampleUnitError(SampleFileError):
+    """Samples are in another unit than their metric."""
+
+    code = "wrong-unit"
+
+
+class SampleExistsError(UserError):
+    """A series has another value at the time of a sample."""
+
+    code = "sample-exists"
+    status = 409
+
+
+class TextMetricError(UserError):
+    """The values of the metric are texts, and only numbers can be imported."""
+
+    code = "text-metric"

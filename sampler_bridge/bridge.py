@@ -61,7 +61,7 @@ class Bridge:
         self._lock = StateLock(place.state)
         _adopt_old_layout(place.state, place.host)
         latency = Latency()
-        store = TimedStore(options.store, options.store_account, latency)
+        store = TimedStore(options.store, options.store_account, place.state, latency)
         self._writer = Writer(store, latency)
         self._cgroups = CgroupWatch(
             options.cgroup_roots, options.cgroup_keep, place.state

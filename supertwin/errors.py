@@ -39,12 +39,6 @@ class UnhealthyError(SuperTwinError):
     code = "unhealthy"
 
 
-class ExternalStoreError(UserError):
-    """A store is external, so only its own tools can do this."""
-
-    code = "external-store"
-
-
 class DamagedDatasetError(UserError):
     """A dataset of Fuseki is damaged."""
 
@@ -73,12 +67,6 @@ class BackupError(UserError):
     """A folder is not a backup, or its files were damaged."""
 
     code = "bad-backup"
-
-
-class SnapshotKeyError(UserError):
-    """VictoriaMetrics refuses the key for snapshots."""
-
-    code = "snapshot-refused"
 
 
 class HomeNotEmptyError(UserError):

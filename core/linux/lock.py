@@ -14,6 +14,8 @@ from typing import IO
 from core.linux.private_folder import make_private
 
 _FLOCK = "@hhqqi"
+# Writers of samples share this lock, except while some samples are deleted.
+WRITING = "writing"
 
 
 def _path(home: Path) -> Path:
@@ -70,6 +72,22 @@ def turn(home: Path, on_wait: Callable[[], None], name: str = "up") -> Iterator[
         except BlockingIOError:
             on_wait()
             fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def together(folder: Path, name: str) -> Iterator[None]:
+    """Do a task while others do it too, but not during a `turn` of that name.
+
+    If the lock file cannot be created, do not wait.
+    """
+    try:
+        file = _opened(folder / f"{name}.lock")
+    except OSError:
+        yield
+        return
+    with file:
+        fcntl.flock(file, fcntl.LOCK_SH)
         yield
 
 

@@ -17,6 +17,7 @@ from core.settings.settings import Settings
 
 Account = tuple[str, str]
 Service = Literal["fuseki", "store"]
+StoreKey = Literal["snapshot", "delete"]
 
 # Bytes of a password file with its line ends: HTTP headers are limited.
 _LONGEST = 4096
@@ -64,12 +65,12 @@ def make_account(settings: Settings, service: Service) -> Account:
     return user, password
 
 
-def snapshot_key(settings: Settings) -> str:
-    """Return the key of the local VictoriaMetrics for its snapshots.
+def store_key(settings: Settings, name: StoreKey) -> str:
+    """Return a key of the local VictoriaMetrics: for snapshots, or to delete series.
 
-    It outlives restarts of the store and of the supervisor, for `supertwin backup`.
+    It outlives restarts of the store and of the supervisor.
     """
-    file = settings.home / "store" / "snapshot-key"
+    file = settings.home / "store" / f"{name}-key"
     if not file.exists():
         make_private(file.parent)
         write_secret(file, secrets.token_urlsafe(24) + "\n")

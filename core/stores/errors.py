@@ -20,11 +20,20 @@ QueriesError                     also the root of the errors of saved queries
         ├── SeriesRefusedError   502: the series store refuses a request
         └── SeriesAwayError      503: the series store is away
 StoreError                       503: the series store gave no usable answer
+SnapshotKeyError                 the series store refuses its key for snapshots
+DeletionKeyError                 409: the series store refuses its key for deletions
+DeletionError                    502: a deletion is not complete
 """
 
 from collections.abc import Mapping
 
-from core.errors import USER_CAN_FIX, ApiError, SeriesError, SuperTwinError
+from core.errors import (
+    USER_CAN_FIX,
+    ApiError,
+    SeriesError,
+    SuperTwinError,
+    UserError,
+)
 
 
 class QueriesError(SuperTwinError):
@@ -41,6 +50,25 @@ class StoreError(ApiError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(self.status, self.code, self.title, reason)
+
+
+class SnapshotKeyError(UserError):
+    """VictoriaMetrics refuses the key for snapshots."""
+
+    code = "snapshot-refused"
+
+
+class DeletionKeyError(UserError):
+    """VictoriaMetrics refuses the key for deletions."""
+
+    code = "deletion-refused"
+    status = 409
+
+
+class DeletionError(SuperTwinError):
+    """Samples around a deleted span are not back in the series store yet."""
+
+    code = "deletion-incomplete"
 
 
 class EndpointError(QueriesError, ApiError):

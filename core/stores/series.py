@@ -44,6 +44,17 @@ def read_points(
     Raises SeriesError if the store does not answer.
     """
     match = f'{{__name__=~"{escaped(pattern(names))}",hostname="{escaped(host)}"}}'
+    return read_matching(store, match, start_ms, end_ms, seconds)
+
+
+def read_matching(
+    store: HttpConnection,
+    match: str,
+    start_ms: int,
+    end_ms: int,
+    seconds: float = _SECONDS,
+) -> dict[SeriesKey, Points]:
+    """Return the points of all series that match, as `read_points` does."""
     form = {
         "match[]": match,
         "start": f"{start_ms / 1000:.3f}",

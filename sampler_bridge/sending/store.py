@@ -5,11 +5,13 @@ Points use Prometheus remote write, which other stores accept too.
 
 import re
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
+from pathlib import Path
 from typing import NamedTuple
 
 import httpx
 
+from core.linux.lock import WRITING, together
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.sending.remote_write import snappy_literal_header
 
@@ -35,10 +37,19 @@ class Refusal(NamedTuple):
 
 
 class StoreConnection:
-    """One store by its base URL, over a keep-alive connection, for one thread."""
+    """One store by its base URL, over a keep-alive connection, for one thread.
 
-    def __init__(self, url: str, account: tuple[str, str] | None = None) -> None:
+    Writes wait while a span of a series is deleted; the lock is in ``lock_folder``.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        account: tuple[str, str] | None = None,
+        lock_folder: Path | None = None,
+    ) -> None:
         self.url = url.rstrip("/")
+        self._lock_folder = lock_folder
         self._client = httpx.Client(timeout=_TIMEOUT, auth=account, trust_env=False)
         self._can_show = True
 
@@ -49,7 +60,7 @@ class StoreConnection:
         """
         before = snappy_literal_header(len(request))
         headers = {**_HEADERS, "Content-Length": str(len(before) + len(request))}
-        with closing(_pieces(before, request)) as body:
+        with self._writing(), closing(_pieces(before, request)) as body:
             response = self._send("POST", _WRITE, body, headers)
         if response.is_success:
             return None
@@ -84,6 +95,11 @@ class StoreConnection:
             raise self._down(f"no {_METRICS}: HTTP {response.status_code}")
         found = _STARTED.search(response.text)
         return float(found[1]) if found else None
+
+    def _writing(self) -> AbstractContextManager[None]:
+        if self._lock_folder is None:
+            return nullcontext()
+        return together(self._lock_folder, WRITING)
 
     def close(self) -> None:
         """Close the connection."""

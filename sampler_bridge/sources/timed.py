@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from sampler_bridge.sending.store import Refusal, StoreConnection
 from sampling.account.cost import Cost, Latency
@@ -58,9 +59,13 @@ class TimedStore(StoreConnection):
     """A store that times its answered writes."""
 
     def __init__(
-        self, url: str, account: tuple[str, str] | None, latency: Latency
+        self,
+        url: str,
+        account: tuple[str, str] | None,
+        lock_folder: Path,
+        latency: Latency,
     ) -> None:
-        super().__init__(url, account)
+        super().__init__(url, account, lock_folder)
         self._latency = latency
 
     def write(self, request: bytes) -> Refusal | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from core.errors import NotRunningError
+from core.errors import ExternalStoreError, NotRunningError
 from core.linux.private_folder import make_private
 from core.settings import tools
 from core.settings.accounts import fuseki_account
@@ -19,14 +19,14 @@ from observations.session.repetition import RECORDED
 from ontology.iris import Iris
 from supertwin.backup.manifest import write_manifest
 from supertwin.backup.snapshot import copy_snapshot
-from supertwin.errors import BackupExistsError, ExternalStoreError
+from supertwin.errors import BackupExistsError
 from supertwin.stack.compaction import DATASETS
 
 Progress = Callable[[str], None]
 
 # Folders and files of the state that are copied unchanged. `pmu/agent` lists the
 # counted events; the next start recreates the rest of `pmu` from it.
-_KEPT = ("access", "topology", "cost.json", "pmu/agent")
+_KEPT = ("access", "topology", "cost.json", "pmu/agent", "deletions")
 # State of runs, copied before the datasets and again after them.
 _RUNS = ("observing", "observations")
 _NEVER = frozenset({".lock", ".new"})

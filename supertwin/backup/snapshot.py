@@ -3,15 +3,14 @@
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import httpx
 
-from core.errors import NotRunningError
-from core.settings.accounts import snapshot_key, store_read_account
+from core.linux.lock import WRITING, together
+from core.settings.accounts import store_read_account
 from core.settings.settings import Settings
-from core.stores.errors import StoreError
-from supertwin.errors import SnapshotKeyError
+from core.stores.series_writing import lock_folder
+from core.stores.snapshots import snapshot_request
 
 # VictoriaMetrics first writes all data in memory to disk.
 _TIMEOUT = httpx.Timeout(600.0, connect=5.0)
@@ -30,40 +29,14 @@ def copy_snapshot(settings: Settings, target: Path) -> str:
         trust_env=False,
     )
     with client:
-        name = _snapshot_request(client, settings, "create")["snapshot"]
+        # While a span is deleted, samples around it are not in the store.
+        with together(lock_folder(settings), WRITING):
+            name = snapshot_request(client, settings, "create")["snapshot"]
         try:
             source = settings.home / "store" / "snapshots" / name
             shutil.copytree(source, target, copy_function=shutil.copyfile)
         finally:
-            _snapshot_request(client, settings, "delete", snapshot=name)
+            snapshot_request(client, settings, "delete", snapshot=name)
         found = _VERSION.search(client.get("/metrics").text)
     # Debian's package reports no version.
     return (found and found[1]) or "unknown"
-
-
-def _snapshot_request(
-    client: httpx.Client, settings: Settings, verb: str, **words: str
-) -> dict[str, Any]:
-    try:
-        form = {"authKey": snapshot_key(settings), **words}
-        answer = client.post(f"/snapshot/{verb}", data=form)
-        found: dict[str, Any] = answer.raise_for_status().json()
-    except httpx.ConnectError:
-        raise NotRunningError(
-            f"no VictoriaMetrics answers at {settings.store_read}: start the stack "
-            "(`supertwin up`)"
-        ) from None
-    except httpx.HTTPStatusError as error:
-        raise SnapshotKeyError(
-            "VictoriaMetrics refuses its snapshot key "
-            f"({error.response.status_code}): `supertwin down`, then `supertwin up`"
-        ) from None
-    except (httpx.HTTPError, ValueError) as error:
-        raise StoreError(
-            f"VictoriaMetrics made no snapshot ({error}): see log/victoria-metrics.log"
-        ) from error
-    if found.get("status") != "ok":
-        raise StoreError(
-            f"VictoriaMetrics made no snapshot ({found}): see log/victoria-metrics.log"
-        )
-    return found

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 
 import click
 
+from core.errors import ExternalStoreError
 from core.linux.private_folder import close_home, keep_files_private
 from core.settings import pmcd
 from core.settings.settings import Settings
 from sampling.errors import NoPmcdError
 from supertwin.cli.parameters import FiniteNumber
-from supertwin.errors import CompactionError, ExternalStoreError, UnhealthyError
+from supertwin.errors import CompactionError, UnhealthyError
 from supertwin.stack import children, compaction
 from supertwin.stack.children import ChildSpec
 from supertwin.stack.fuseki_service import serve

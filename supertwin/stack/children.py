@@ -17,7 +17,7 @@ from core.settings.accounts import (
     fuseki_account,
     jetty_line,
     make_account,
-    snapshot_key,
+    store_key,
     store_read_account,
     store_write_account,
     write_secret,
@@ -173,10 +173,12 @@ def store(settings: Settings, everywhere: bool = False) -> ChildSpec:
     )
     check = store_check(settings)
     # A browser that knows the account also sends it from pages of other web sites, so
-    # the address of an image could delete series. Deleting needs a random key that is
-    # not stored. Only the key for snapshots is stored, for `supertwin backup`.
+    # the address of an image could delete series. These functions need a random key.
+    # Only the keys for snapshots and deletions are stored, for `supertwin backup` and
+    # for the deletion of spans.
     env = {f"VM_{name}AuthKey": secrets.token_urlsafe(24) for name in _CLOSED}
-    env["VM_snapshotAuthKey"] = snapshot_key(settings)
+    env["VM_snapshotAuthKey"] = store_key(settings, "snapshot")
+    env["VM_deleteAuthKey"] = store_key(settings, "delete")
     user, password = make_account(settings, "store")
     env |= {"VM_httpAuth_username": user, "VM_httpAuth_password": password}
     # Otherwise pages of all web sites may read the series. It is not on the command

@@ -10,14 +10,13 @@ import httpx
 import pytest
 
 from core.settings import tools
-from core.settings.accounts import Account, store_write_account
 from core.settings.settings import Settings
 from sampler_bridge.sending.store import StoreConnection
 from sampling.calibration.measuring import count_series
 from supertwin.backup.snapshot import copy_snapshot
 from supertwin.stack import children
+from tests.own_store import OwnStore
 from tests.ports import LOOPBACK, free_port
-from tests.servers import Server, answers
 
 DELETES = "/api/v1/admin/tsdb/delete_series?match[]=kept"
 POINT = 'forged{hostname="n1"} 1'
@@ -60,26 +59,6 @@ _LATER = [
 
 
 PACKAGED = tools.TOOLS / "packaged-store/usr/bin"
-
-
-class OwnStore(Server):
-    """The store as the supervisor starts it."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.settings = Settings(home=folder, store_port=free_port())
-        self.url = self.settings.store_read
-
-    @property
-    def account(self) -> Account:
-        account = store_write_account(self.settings)
-        assert account
-        return account
-
-    def start(self) -> None:
-        spec = children.store(self.settings)
-        self.launch(spec.command, **spec.env)
-        self.ready(lambda: answers(f"{self.url}/health"))
 
 
 @pytest.fixture(scope="module", params=["ours", "packaged"], autouse=True)
@@ -145,12 +124,15 @@ def test_expensive_or_destructive_paths_need_a_key(store: OwnStore, path: str) -
     assert "kept" in _export(store, "kept")
 
 
-def test_key_for_snapshots_survives_restarts(store: OwnStore) -> None:
+@pytest.mark.parametrize("name", ["snapshot", "delete"])
+def test_keys_for_snapshots_and_deletions_survive_restarts(
+    store: OwnStore, name: str
+) -> None:
     first, second = (children.store(store.settings).env for _ in range(2))
-    assert first["VM_snapshotAuthKey"] == second["VM_snapshotAuthKey"]
-    assert first["VM_deleteAuthKey"] != second["VM_deleteAuthKey"]
-    file = store.settings.home / "store" / "snapshot-key"
-    assert file.read_text().strip() == first["VM_snapshotAuthKey"]
+    assert first[f"VM_{name}AuthKey"] == second[f"VM_{name}AuthKey"]
+    assert first["VM_forceMergeAuthKey"] != second["VM_forceMergeAuthKey"]
+    file = store.settings.home / "store" / f"{name}-key"
+    assert file.read_text().strip() == first[f"VM_{name}AuthKey"]
     assert file.stat().st_mode & 0o777 == 0o600
 
 
