@@ -30,7 +30,9 @@ ARGUMENTS = (
         {"type": "string", "enum": [*FUNCTIONS]},
     ),
     declared(
-        "q", "For `fn=quantile`: between 0 and 1", {"type": "number", "maximum": 1}
+        "q",
+        "For `fn=quantile`: between 0 and 1",
+        {"type": "number", "minimum": 0, "maximum": 1},
     ),
     declared(
         "coverage",

@@ -114,3 +114,31 @@ def test_media_types_of_a_saved_query_are_served(
         answer = api.get(path, headers={"Accept": media_type})
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith(media_type)
+
+
+SAMPLE_TYPES = {
+    *("application/ld+json", "text/csv", "application/vnd.apache.parquet"),
+    "application/vnd.apache.arrow.stream",
+}
+
+
+def test_samples_are_described(document: dict[str, Any]) -> None:
+    telemetry = document["paths"]["/twin/{host}/telemetry/{metric}/{instance}"]
+    many = document["paths"]["/samples"]["post"]
+    arguments = {"from", "to", "step", "fn", "q", "coverage"}
+    names = {each["name"] for each in telemetry["get"]["parameters"]}
+    body = many["requestBody"]["content"]["application/json"]["schema"]
+    assert arguments | {"format"} <= names
+    assert arguments | {"telemetry", "query", "parameters"} == {*body["properties"]}
+    for operation in (telemetry["get"], many):
+        assert {*operation["responses"]["200"]["content"]} >= SAMPLE_TYPES
+
+
+def test_changes_of_samples_are_described(document: dict[str, Any]) -> None:
+    telemetry = document["paths"]["/twin/{host}/telemetry/{metric}/{instance}"]
+    assert {*telemetry["post"]["requestBody"]["content"]} == {"text/csv"}
+    span = [each for each in telemetry["delete"]["parameters"] if each["in"] == "query"]
+    assert {each["name"] for each in span if each["required"]} == {"from", "to"}
+    for method in ("post", "delete"):
+        assert telemetry[method]["security"] == [{"token": []}]
+        assert {"400", "401", "403", "404", "409"} <= {*telemetry[method]["responses"]}
