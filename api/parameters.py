@@ -49,7 +49,7 @@ async def refuse_undeclared(request: Request) -> None:
 
 def _names(route: APIRoute) -> Iterator[str]:
     yield from _of(route.dependant)
-    yield from (each["name"] for each in _extra(route))
+    yield from (each["name"] for each in _extra(route) if each["in"] == "query")
 
 
 def _of(dependant: Dependant) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """``/queries``: the saved queries, each a URL with bound parameters."""
 
 import difflib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -9,11 +10,12 @@ import orjson
 from fastapi import APIRouter, Path, Request, Response
 
 from api import formats
+from api.failures import answered
 from api.host_order import with_hosts_in_order
 from api.lexer import ResultForm
 from api.negotiation import negotiate
 from api.paging import Paged
-from api.parameters import any_other
+from api.parameters import any_other, declared
 from api.query_rows import bindings, rows_json_ld
 from api.query_text import check_host, query_text
 from api.services import Services, Use
@@ -21,14 +23,17 @@ from api.sparql import response, run
 from api.sparql_request import SparqlRequest, read_pairs
 from api.web import query_page
 from core.errors import ApiError, api_error
+from queries.added import added_query
 from queries.binding import Param
-from queries.catalogue import SavedQuery, load_catalogue
-from queries.errors import ParameterError, UnknownQueryError
+from queries.catalogue import SavedQuery
+from queries.errors import CatalogueError, ParameterError, UnknownQueryError
 from queries.run_ids import with_run_iris
+from queries.versions import QueryVersions, tag
 
 router = APIRouter(tags=["Saved queries"])
 
 _LIST = (formats.JSON, formats.HTML)
+_NUMBER = re.compile("[1-9][0-9]{0,8}")
 
 
 @router.get(
@@ -41,10 +46,11 @@ async def saved_queries(request: Request, services: Use, page: Paged) -> Respons
     media_type = negotiate(
         request.headers.getlist("accept"), _LIST, "the list is served as JSON and HTML"
     )
-    found, base = load_catalogue(), services.settings.base
+    found, base = services.queries.all(), services.settings.base
     shown = dict(page.of([*found.items()]))
     if media_type == formats.HTML:
-        made = query_page.list_page(request, base, shown)
+        problems = services.queries.problems()
+        made = query_page.list_page(request, base, shown, problems)
     else:
         listed = [_listed(query, base) for query in shown.values()]
         made = response(orjson.dumps(listed), formats.JSON)
@@ -52,15 +58,25 @@ async def saved_queries(request: Request, services: Use, page: Paged) -> Respons
     return made
 
 
+_VERSION = declared(
+    "version",
+    "Version of an added query; default: the current text",
+    {"type": "integer", "minimum": 1},
+)
+
+
 @router.get(
     "/queries/{group}/{name}",
     summary="Run a saved query",
     response_class=Response,
-    openapi_extra={"parameters": [any_other("Parameters of the query")]},
+    openapi_extra={"parameters": [_VERSION, any_other("Parameters of the query")]},
     responses={
-        200: {"description": "As for /sparql; also HTML, and the bound query's text"},
+        200: {
+            "description": "As for /sparql; also HTML, and the bound query's text, "
+            "without parameters with its ETag"
+        },
         400: {"description": "An unknown parameter, or an invalid value"},
-        404: {"description": "No such query or host; the detail names others"},
+        404: {"description": "No such query, version or host; the detail names others"},
     },
 )
 async def saved_query(
@@ -81,19 +97,21 @@ async def saved_query(
     JSON-LD: each row is a node, each column a property of it.
     """
     stem, suffix = _requested_form(name)
-    query = _find(f"{group}/{stem}")
+    pairs, version = _without_version(read_pairs(request.scope["query_string"]))
+    query = _find(services, f"{group}/{stem}", version)
     accept = [suffix] if suffix else request.headers.getlist("accept")
     form = ResultForm(query.form.upper())
     media_type = formats.answer_type(form, accept, extra=_extra(form))
-    pairs = read_pairs(request.scope["query_string"])
     if media_type == formats.HTML:
-        return await query_page.results_page(request, services, query, pairs)
+        return await query_page.results_page(request, services, query, pairs, version)
     given = _given(query, pairs)
     text = await _bind(services, query, given)
     if media_type != formats.QUERY:
         await check_host(services, query, given)
     body = await _body(request, services, query, text, media_type)
     made = response(body, media_type)
+    if media_type == formats.QUERY and text == query.text:
+        made.headers["ETag"] = tag(text)
     if suffix == "text/csv":
         file = f"{group}-{stem}.csv"
         made.headers["Content-Disposition"] = f'attachment; filename="{file}"'
@@ -132,14 +150,38 @@ def _extra(form: ResultForm) -> tuple[str, ...]:
     return (formats.QUERY, *json_ld, formats.HTML)
 
 
-def _find(name: str) -> SavedQuery:
-    found = load_catalogue()
+def _without_version(
+    pairs: Sequence[tuple[str, str]],
+) -> tuple[list[tuple[str, str]], int | None]:
+    """Split the parameters of the query from the version, which is None if absent."""
+    given = [value for name, value in pairs if name == "version"]
+    rest = [pair for pair in pairs if pair[0] != "version"]
+    if not given:
+        return rest, None
+    if len(given) > 1 or not _NUMBER.fullmatch(given[0]):
+        raise _bad_parameter("version", "version is one whole number from 1")
+    return rest, int(given[0])
+
+
+def _find(services: Services, name: str, version: int | None) -> SavedQuery:
+    if version is not None:
+        return _version(services, name, version)
+    found = services.queries.all()
     if name in found:
         return found[name]
+    if name in (problems := services.queries.problems()):
+        problem = CatalogueError(f"{name} cannot be loaded: {problems[name]}")
+        raise api_error(problem, 500)
     near = difflib.get_close_matches(name[:100], found, n=5, cutoff=0.4)
     hint = f"near: {', '.join(near)}" if near else "/queries lists them"
     detail = f"no saved query {name[:100]!r}; {hint}"
     raise api_error(UnknownQueryError(detail), near=near)
+
+
+def _version(services: Services, name: str, number: int) -> SavedQuery:
+    with answered():
+        text = QueryVersions(services.settings.queries).version(name, number)
+        return added_query(name, text)
 
 
 def _given(query: SavedQuery, pairs: list[tuple[str, str]]) -> dict[str, str]:
@@ -182,6 +224,7 @@ def _listed(query: SavedQuery, base: str) -> dict[str, Any]:
         "params": {name: _param(param) for name, param in query.params.items()},
         "returns": query.returns,
         "dataset": query.dataset,
+        "added": query.added,
         "url": f"{base.rstrip('/')}/queries/{quote(query.name)}",
     }
 
@@ -203,12 +246,12 @@ async def column_values(
     column: str,
 ) -> list[str]:
     """Return the values in a column of a saved query; raises ApiError."""
-    query = _find(name)
+    query = _find(services, name, None)
     if column not in query.returns:
         detail = f"{name} has no column {column!r}; it has: {', '.join(query.returns)}"
         raise api_error(ParameterError(detail))
     text = await _bind(services, query, given)
     await check_host(services, query, given)
-    asked = SparqlRequest(text), formats.RESULTS_JSON, query.dataset
-    rows = bindings(await run(request, services, *asked))
+    asked = SparqlRequest(text, dataset=query.dataset)
+    rows = bindings(await run(request, services, asked, formats.RESULTS_JSON))
     return [row[column] for row in rows if column in row]

@@ -23,6 +23,7 @@ from core.stores.connections import Connections
 from core.stores.fuseki import GraphStore
 from core.stores.series_store import SeriesStore
 from ontology.iris import Iris
+from queries.added import QueryCatalogue
 
 OWN_TIMEOUT = 10.0
 _STORE_CONNECTIONS = 64
@@ -44,6 +45,7 @@ class Services:
     sparql: GraphStore
     graph: GraphStore
     history: GraphStore
+    queries: QueryCatalogue
     store: SeriesStore
     bridge_state: Path
     reader: PanelReader
@@ -77,9 +79,10 @@ def make_services(settings: Settings) -> Services:
     store = SeriesStore(
         _store_client(settings), settings.store_read, settings.retention
     )
+    queries = QueryCatalogue(settings.queries)
     reader, specs = (
         PanelReader(store, settings.query_timeout),
-        DashboardCache(graph, iris, settings),
+        DashboardCache(graph, iris, settings, queries),
     )
     return Services(
         settings=settings,
@@ -89,6 +92,7 @@ def make_services(settings: Settings) -> Services:
         sparql=GraphStore(fuseki.client(account), url, settings.query_timeout, limit),
         graph=graph,
         history=history,
+        queries=queries,
         store=store,
         bridge_state=settings.home / "bridge",
         reader=reader,

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 
 from core.stores.errors import (
     AccountRefusedError,
@@ -42,13 +41,19 @@ _HOSTS = "all hosts"
 _REASON = "why the host has no series"
 
 
-def build(name: str, host: str, base: str, folder: Path | None = None) -> Batches:
+def build(
+    name: str,
+    host: str,
+    base: str,
+    dashboards: Mapping[str, Definition] | None = None,
+) -> Batches:
     """Build the dashboard of a host, or of all hosts if the dashboard allows that.
 
-    ``base`` is the beginning of instance IRIs. Raises UnknownDashboardError and
+    ``base`` is the beginning of instance IRIs; the default of ``dashboards`` is those
+    of built-in queries. Raises UnknownDashboardError and
     UnknownHostError; a saved query that fails affects only its own panels.
     """
-    found = definition(name, folder)
+    found = definition(name, dashboards)
     return _build(found, host, base)
 
 

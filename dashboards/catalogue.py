@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from dashboards.errors import UnknownDashboardError
 from dashboards.header import GRID, PanelHeader, read_panel, read_panels
 from ontology.iris import IdError, decode_id, encode_id
-from queries.catalogue import load_catalogue, saved_query
+from queries.catalogue import SavedQuery, load_catalogue, saved_query
 
 # Dashboards without a header: the saved query, and the parameters in the name.
 _CHARTS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -45,23 +44,28 @@ class Definition:
         return any(panel.draws_series for panel in self.panels)
 
 
-def load_dashboards(folder: Path | None = None) -> dict[str, Definition]:
-    """All dashboards of a folder of saved queries (default: ours, cached), by name.
+def load_dashboards(
+    queries: Mapping[str, SavedQuery] | None = None,
+) -> Mapping[str, Definition]:
+    """All dashboards of saved queries (default: the built-in ones, cached), by name.
 
     A wrong header affects only its own panel, which shows the problem on the dashboard
-    that it names, or on all if it names none. Raises CatalogueError for a wrong query.
+    that it names, or on all if it names none.
     """
-    return _default_dashboards() if folder is None else _load(folder)
+    return _default_dashboards() if queries is None else _load(queries)
 
 
-def definition(name: str, folder: Path | None = None) -> Definition:
+def definition(
+    name: str, dashboards: Mapping[str, Definition] | None = None
+) -> Definition:
     """One dashboard by name; raises UnknownDashboardError, which lists the known.
 
-    Dashboards without a header have names too: see ``chart_name``.
+    The default is those of built-in queries. Dashboards without a header have names
+    too: see ``chart_name``.
     """
     if found := _chart(name):
         return found
-    dashboards = load_dashboards(folder)
+    dashboards = load_dashboards() if dashboards is None else dashboards
     if name not in dashboards:
         known = ", ".join(dashboards) or "none"
         raise UnknownDashboardError(f"no dashboard {name[:80]!r}; there are: {known}")
@@ -95,15 +99,11 @@ def _chart(name: str) -> Definition | None:
 
 @cache
 def _default_dashboards() -> dict[str, Definition]:
-    return _load(None)
+    return _load(load_catalogue())
 
 
-def _load(folder: Path | None) -> dict[str, Definition]:
-    panels = [
-        panel
-        for saved in load_catalogue(folder).values()
-        for panel in read_panels(saved)
-    ]
+def _load(queries: Mapping[str, SavedQuery]) -> dict[str, Definition]:
+    panels = [panel for saved in queries.values() for panel in read_panels(saved)]
     panels.sort(key=lambda panel: panel.position)
     names = sorted({panel.dashboard for panel in panels} - {""})
     return {

@@ -20,13 +20,16 @@ from queries.sparql_text import (
 from queries.tokens import SparqlToken
 
 DEFAULT_FOLDER = Path(__file__).parent
+# Characters of a value; no URL has room for more.
+LONGEST_VALUE = 64 * 1024
 
 
 @dataclass(frozen=True)
 class SavedQuery:
     """A query with its documentation; ``text`` runs unchanged on any SPARQL client.
 
-    ``dataset`` is the one that it queries, ``twin`` or ``history``.
+    ``dataset`` is the one that it queries, ``twin`` or ``history``. ``added``: it does
+    not come with SuperTwin.
     """
 
     name: str
@@ -39,6 +42,7 @@ class SavedQuery:
     panels: tuple[Mapping[str, Any], ...] = ()
     row: ValuesRow | None = None
     dataset: str = "twin"
+    added: bool = False
 
     def bind(self, values: Mapping[str, Scalar | None]) -> str:
         """The SPARQL with these values in its VALUES row, defaults for the others.
@@ -65,6 +69,10 @@ class SavedQuery:
             raise ParameterError(
                 f"{self.name} has no parameter {unknown[0]!r}; it has: {known}"
             )
+        for name, value in values.items():
+            if isinstance(value, str) and len(value) > LONGEST_VALUE:
+                problem = f"{len(value)} characters given, at most {LONGEST_VALUE} fit"
+                raise ParameterError(problem, name)
         if self.row is None:
             return ""
         terms = (

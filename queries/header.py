@@ -13,6 +13,8 @@ _REQUIRED = ("title", "description", "params", "returns")
 _OPTIONAL = ("panel", "dataset")
 # The current twins, and the earlier states of hosts.
 _DATASETS = ("twin", "history")
+# Parameters that every saved query has in its URL.
+RESERVED = ("version",)
 _PARAM_KEYS = ("type", "default", "enum", "description", "everywhere")
 # libyaml's loader is six times faster, but not every build of PyYAML has it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -157,6 +159,8 @@ def _param(name: str, keys: Any) -> Param:
         raise CatalogueError(f"{where} is not a name that SPARQL allows")
     if not name.islower():
         raise CatalogueError(f"{where} has capital letters: options have none")
+    if name in RESERVED:
+        raise CatalogueError(f"{where}: the URL uses this name itself; take another")
     if not isinstance(keys, dict):
         raise CatalogueError(f"{where} must be a mapping such as {{type: string}}")
     _only_known(where, keys, _PARAM_KEYS)

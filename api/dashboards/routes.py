@@ -17,7 +17,6 @@ from api.parameters import TIMES
 from api.services import Services, Use
 from api.sparql import response
 from api.web import pages
-from dashboards.catalogue import load_dashboards
 from dashboards.spec import Dashboard
 
 router = APIRouter(tags=["Dashboards"])
@@ -66,7 +65,7 @@ async def dashboards(request: Request, services: Use, page: Paged) -> Response:
             "panels": len(each.panels),
             "url": f"{services.settings.base}/dashboards/{quote(each.name)}",
         }
-        for each in load_dashboards().values()
+        for each in services.specs.definitions().values()
     ]
     if media_type == formats.JSON:
         made = response(orjson.dumps(page.of(found)), media_type)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,10 +23,12 @@ from core.stores.fuseki import GraphStore
 from core.stores.results import read_rows
 from core.stores.sparql_dataset import JSON_RESULTS
 from dashboards.build import Answer, Batches, BoundQuery, build
-from dashboards.catalogue import Definition, definition
+from dashboards.catalogue import Definition, definition, load_dashboards
 from dashboards.errors import DashboardError
 from dashboards.spec import Component, Dashboard, Panel
 from ontology.iris import Iris
+from queries.added import QueryCatalogue
+from queries.catalogue import SavedQuery
 from queries.errors import HostNeededError, UnknownHostError
 
 # How many queries of one dashboard the graph store runs at the same time.
@@ -42,10 +44,11 @@ _RECENT_S = 1.0
 
 @dataclass(frozen=True)
 class CachedDashboard:
-    """A dashboard and the state it was built from; ``made``, ``seen``: monotonic."""
+    """A dashboard and what it was built from; ``made``, ``seen``: monotonic."""
 
     dashboard: Dashboard
     state: TwinState
+    definition: Definition
     made: float
     seen: list[float] = field(default_factory=list)
 
@@ -84,13 +87,36 @@ class CachedDashboard:
 
 
 class DashboardCache:
-    """Builds each dashboard once for each state of the twin."""
+    """Builds each dashboard once for each state of the twin and its saved queries."""
 
-    def __init__(self, graph: GraphStore, iris: Iris, settings: Settings) -> None:
+    def __init__(
+        self,
+        graph: GraphStore,
+        iris: Iris,
+        settings: Settings,
+        queries: QueryCatalogue,
+    ) -> None:
         self._graph, self._iris = graph, iris
         self._base, self._local = settings.base, settings.host
+        self._catalogue = queries
+        self._queries: Mapping[str, SavedQuery] = {}
+        self._definitions: Mapping[str, Definition] = {}
         self._kept: OrderedDict[tuple[str, str], CachedDashboard] = OrderedDict()
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
+
+    def definitions(self) -> Mapping[str, Definition]:
+        """Return all dashboards by name, as the saved queries define them now."""
+        queries = self._catalogue.all()
+        if queries is not self._queries:
+            self._queries, self._definitions = queries, load_dashboards(queries)
+        return self._definitions
+
+    def definition(self, name: str) -> Definition:
+        """Return one dashboard; raises NotFoundError, which lists others."""
+        try:
+            return definition(name, self.definitions())
+        except DashboardError as error:
+            raise as_problem(error) from None
 
     async def state(self, host: str) -> TwinState:
         """Read the current state of the twin; raises EndpointError."""
@@ -102,7 +128,7 @@ class DashboardCache:
         Empty if none is named and the dashboard needs none. Raises NotFoundError for an
         unknown dashboard, and 400 with the known hosts.
         """
-        found = known(name)
+        found = self.definition(name)
         if host or not found.about_one_host:
             return host or ""
         names = (await self.state("")).names
@@ -115,13 +141,14 @@ class DashboardCache:
 
         Raises NotFoundError for an unknown dashboard or host, and EndpointError.
         """
-        known(name)
+        found = self.definition(name)
         state = await self.state(host)
         if host and host not in state.names:
             raise unknown_host(host, state.names)
         lock = self._locks.setdefault((name, host), asyncio.Lock())
         async with lock:
-            return self._fresh(name, host, state) or await self._make(name, host)
+            fresh = self._fresh(found, host, state)
+            return fresh or await self._make(found, host)
 
     async def recent(self, name: str, host: str) -> CachedDashboard:
         """Like `get`, but the state of the twin may be a second old.
@@ -138,26 +165,30 @@ class DashboardCache:
                 return kept
             raise
 
-    def _fresh(self, name: str, host: str, state: TwinState) -> CachedDashboard | None:
-        kept, now = self._kept.get((name, host)), time.monotonic()
-        if kept is None or kept.state != state or now - kept.made > kept.longest:
+    def _fresh(
+        self, found: Definition, host: str, state: TwinState
+    ) -> CachedDashboard | None:
+        kept, now = self._kept.get((found.name, host)), time.monotonic()
+        if kept is None or (kept.state, kept.definition) != (state, found):
+            return None
+        if now - kept.made > kept.longest:
             return None
         kept.seen[:] = [now]
-        self._kept.move_to_end((name, host))
+        self._kept.move_to_end((found.name, host))
         return kept
 
-    async def _make(self, name: str, host: str) -> CachedDashboard:
+    async def _make(self, found: Definition, host: str) -> CachedDashboard:
         """Build it; up to three times if the twin was replaced in the meantime."""
         state = await self.state(host)
         for _ in range(3):
             before = state
-            dashboard = await self._built(name, host)
+            dashboard = await self._built(found, host)
             state = await self.state(host)
             if state == before:
                 break
         now = time.monotonic()
-        spec = CachedDashboard(dashboard, before, now, [now])
-        self._keep((name, host), spec)
+        spec = CachedDashboard(dashboard, before, found, now, [now])
+        self._keep((found.name, host), spec)
         return spec
 
     def _keep(self, key: tuple[str, str], spec: CachedDashboard) -> None:
@@ -167,10 +198,10 @@ class DashboardCache:
             evicted, _ = self._kept.popitem(last=False)
             self._locks.pop(evicted, None)
 
-    async def _built(self, name: str, host: str) -> Dashboard:
+    async def _built(self, found: Definition, host: str) -> Dashboard:
         allowed = asyncio.Semaphore(_AT_ONCE)
         try:
-            batches = build(name, host, self._base)
+            batches = build(found.name, host, self._base, {found.name: found})
             batch, done = await to_thread.run_sync(_next, batches, None)
             while done is None:
                 answers = await self._ask_all(batch, allowed)
@@ -201,14 +232,6 @@ class DashboardCache:
             raise
         except EndpointError as error:
             return error.detail
-
-
-def known(name: str) -> Definition:
-    """Return a dashboard's definition; raises NotFoundError, which lists others."""
-    try:
-        return definition(name)
-    except DashboardError as error:
-        raise as_problem(error) from None
 
 
 def as_problem(error: DashboardError | UnknownHostError) -> ApiError:

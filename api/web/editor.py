@@ -15,7 +15,6 @@ from api.sparql import response
 from api.web import pages
 from ontology.load import ontology_graph
 from ontology.terms import PREFIXES, ST
-from queries.catalogue import load_catalogue
 
 router = APIRouter(prefix="/editor", tags=["Editor"])
 
@@ -50,7 +49,7 @@ async def editor(
     ] = "",
 ) -> Response:
     """A page to write queries; they run at `/sparql` of this service only."""
-    found = [one for one in load_catalogue().values() if one.dataset == "twin"]
+    found = [one for one in services.queries.all().values() if one.dataset == "twin"]
     by_folder = groupby(found, key=lambda one: one.name.partition("/")[0])
     return pages.page(
         "editor.html",

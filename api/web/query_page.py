@@ -48,12 +48,22 @@ class QueryResult:
     text: str = ""
 
 
-def list_page(request: Request, base: str, found: Mapping[str, SavedQuery]) -> Response:
-    """Return every saved query, grouped by its folder."""
+def list_page(
+    request: Request,
+    base: str,
+    found: Mapping[str, SavedQuery],
+    problems: Mapping[str, str],
+) -> Response:
+    """Return every saved query, grouped by its folder, and the files that are wrong."""
     by_folder = groupby(found.values(), key=lambda query: query.name.partition("/")[0])
     groups = [(folder, list(queries)) for folder, queries in by_folder]
     return pages.page(
-        "queries.html", request, base, title="Saved queries", groups=groups
+        "queries.html",
+        request,
+        base,
+        title="Saved queries",
+        groups=groups,
+        problems=problems,
     )
 
 
@@ -62,8 +72,12 @@ async def results_page(
     services: Services,
     query: SavedQuery,
     pairs: Sequence[tuple[str, str]],
+    version: int | None,
 ) -> Response:
-    """Return the form of a query and its result; an invalid value gives 400."""
+    """Return the form of a query and its result; an invalid value gives 400.
+
+    ``version`` is that of an added query, None for the current text.
+    """
     given = {name: value for name, value in pairs if value or name not in query.params}
     errors = invalid_values(query, services.iris, given) | _repeated(pairs)
     answer, problem, status, text = (
@@ -94,9 +108,15 @@ async def results_page(
         answered=not errors and not problem,
         problem=problem,
         text=_without_header(text),
-        bound=f"?{urlencode(given)}" if given and not errors else "",
+        version=version,
+        bound="" if errors else _bound(given, version),
         endings=_endings(query),
     )
+
+
+def _bound(given: Mapping[str, str], version: int | None) -> str:
+    chosen = {**given, **({"version": version} if version else {})}
+    return f"?{urlencode(chosen)}" if chosen else ""
 
 
 def _without_header(text: str) -> str:

@@ -17,7 +17,7 @@ def write_whole(path: Path, text: str) -> None:
     """
     draft = path.with_name(path.name + ".new")
     try:
-        draft.write_text(text)
+        draft.write_bytes(text.encode())
         draft.replace(path)
     except OSError:
         draft.unlink(missing_ok=True)  # it may hold the last free blocks

@@ -48,6 +48,12 @@ class Settings(SettingsBase):
         description="Folder of all state; deleting it resets everything. "
         "The default is `.state` in the checkout.",
     )
+    queries: Path = setting(
+        absolute,
+        default=lambda given: given["home"] / "queries",
+        description="Folder of added saved queries, `GROUP/NAME.rq` "
+        "(docs/queries.md#add-one). The default is `queries` under `home`.",
+    )
     host: str = setting(
         non_empty,
         default=lambda _: socket.gethostname(),

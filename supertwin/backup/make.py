@@ -26,7 +26,7 @@ Progress = Callable[[str], None]
 
 # Folders and files of the state that are copied unchanged. `pmu/agent` lists the
 # counted events; the next start recreates the rest of `pmu` from it.
-_KEPT = ("access", "topology", "cost.json", "pmu/agent", "deletions")
+_KEPT = ("access", "topology", "cost.json", "pmu/agent", "queries", "deletions")
 # State of runs, copied before the datasets and again after them.
 _RUNS = ("observing", "observations")
 _NEVER = frozenset({".lock", ".new"})

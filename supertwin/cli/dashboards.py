@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
@@ -34,6 +34,7 @@ from dashboards.lint import lint
 from dashboards.live_check import LiveCheckResult, check
 from dashboards.questions import BoundQuery
 from dashboards.spec import Dashboard, Panel
+from queries.added import QueryCatalogue
 from queries.catalogue import saved_query
 from queries.natural_order import natural
 from supertwin.cli.host import HOST
@@ -79,7 +80,8 @@ def dashboards_command(
         )
     settings = Settings()
     with dataset(settings, "twin", settings.query_timeout) as endpoint:
-        made = list(_dashboards(settings.base, endpoint, host))
+        dashboards = load_dashboards(QueryCatalogue(settings.queries).all())
+        made = list(_dashboards(settings.base, endpoint, host, dashboards))
         if out is not None:
             _write(out, made)
         if checked:
@@ -87,13 +89,16 @@ def dashboards_command(
 
 
 def _dashboards(
-    base: str, endpoint: Endpoint, host: str | None
+    base: str,
+    endpoint: Endpoint,
+    host: str | None,
+    dashboards: Mapping[str, Definition],
 ) -> Iterator[tuple[Dashboard, dict[str, Any]]]:
     """Yield every dashboard, by name and then by host."""
     hosts = _hosts(endpoint)
     builds = [
-        build(found.name, one, base)
-        for found in load_dashboards().values()
+        build(found.name, one, base, dashboards)
+        for found in dashboards.values()
         for one in _about(found, hosts, host)
     ]
     for made in run_all(builds, partial(_ask, endpoint), _AT_ONCE):

@@ -1,5 +1,6 @@
 """`supertwin query`: every saved query is a command, its parameters are options."""
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 import click
@@ -8,8 +9,9 @@ from core.settings.accounts import fuseki_account
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from core.stores.results import Table
+from queries.added import QueryCatalogue
 from queries.binding import RUN, Param
-from queries.catalogue import SavedQuery, query_names, saved_query
+from queries.catalogue import SavedQuery, saved_query
 from queries.errors import UnknownHostError, UnknownQueryError
 from queries.names import host_queries, unknown
 from queries.natural_order import hosts_in_order
@@ -21,16 +23,19 @@ class SavedQueries(click.Group):
     """The catalogue as a command group: `supertwin query cache/sharing --cpu 0`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return query_names()
+        """Return the names; those of files that cannot be loaded are left out."""
+        return [*_catalogue().all()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return _command(saved_query(cmd_name)) if cmd_name in query_names() else None
+        found = _catalogue()
+        return _command(found.find(cmd_name)) if cmd_name in found.names() else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in query_names():
-            raise UnknownQueryError(_unknown(args[0]))
+        names = _catalogue().names()
+        if args and args[0] not in names:
+            raise UnknownQueryError(_unknown(args[0], names))
         return super().resolve_command(ctx, args)
 
 
@@ -43,8 +48,12 @@ def query() -> None:
     """
 
 
-def _unknown(name: str) -> str:
-    near = get_close_matches(name, query_names(), cutoff=0.5)
+def _catalogue() -> QueryCatalogue:
+    return QueryCatalogue(Settings().queries)
+
+
+def _unknown(name: str, names: Sequence[str]) -> str:
+    near = get_close_matches(name, names, cutoff=0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"no saved query {name!r}{hint} (see `supertwin query --help`)"
 

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dashboards.catalogue import Definition, load_dashboards
 from dashboards.header import SERIES_COLUMNS
+from queries.catalogue import load_catalogue
 
 SERIES = {"dashboard": "own", "picture": "timeseries"}
 TABLE = {"dashboard": "own", "picture": "table"}
@@ -33,3 +35,8 @@ def save(folder: Path, name: str, text: str) -> None:
     path = folder / f"{name}.rq"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+
+
+def saved_dashboards(folder: Path) -> Mapping[str, Definition]:
+    """The dashboards of the saved queries of a folder."""
+    return load_dashboards(load_catalogue(folder))

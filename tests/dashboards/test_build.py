@@ -18,6 +18,7 @@ from dashboards.spec import Dashboard, Panel
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
 from queries.errors import UnknownHostError
+from tests.dashboards.saved import saved_dashboards
 from tests.dashboards.synthetic import publish_document
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.ports import free_port
@@ -68,9 +69,9 @@ def made(
     graph: Endpoint, name: str, host: str, folder: Path | None = None
 ) -> Dashboard:
     """The dashboard, with one query to the graph at a time."""
-    return run(
-        build(name, host, BASE, folder), lambda question: graph.select(question.sparql)
-    )
+    dashboards = saved_dashboards(folder) if folder else None
+    batches = build(name, host, BASE, dashboards)
+    return run(batches, lambda question: graph.select(question.sparql))
 
 
 def panels(dashboard: Dashboard) -> dict[str, Panel]:

@@ -7,11 +7,10 @@ import pytest
 from dashboards.catalogue import definition, load_dashboards
 from dashboards.errors import UnknownDashboardError
 from dashboards.header import PanelHeader
-from queries.errors import CatalogueError
 from sampling.plan_file.monitor import load_monitor
 from sampling.sources.cgroup_metrics import CGROUP_METRICS
 from sampling.sources.own_metrics import OWN_METRICS
-from tests.dashboards.saved import SERIES, TABLE, query_text, save
+from tests.dashboards.saved import SERIES, TABLE, query_text, save, saved_dashboards
 
 
 def test_own_dashboards_are_loaded() -> None:
@@ -58,11 +57,12 @@ def test_header_alone_defines_a_dashboard(tmp_path: Path) -> None:
         "c/other",
         query_text({**TABLE, "dashboard": "two-words"}, columns=("host",)),
     )
-    own = definition("own", tmp_path)
+    dashboards = saved_dashboards(tmp_path)
+    own = definition("own", dashboards)
     assert [panel.saved.name for panel in own.panels] == ["b/early", "a/late"]
     assert own.about_one_host
-    assert definition("two-words", tmp_path).title == "Two words"
-    assert not definition("two-words", tmp_path).about_one_host
+    assert definition("two-words", dashboards).title == "Two words"
+    assert not definition("two-words", dashboards).about_one_host
 
 
 def test_unknown_name_lists_the_known() -> None:
@@ -75,7 +75,7 @@ def test_unknown_name_lists_the_known() -> None:
 def test_wrong_header_appears_on_its_dashboard(tmp_path: Path) -> None:
     save(tmp_path, "a/b", query_text({**SERIES, "picture": "pie"}))
     save(tmp_path, "a/c", query_text({**TABLE, "dashboard": "two"}, columns=("host",)))
-    own, two = load_dashboards(tmp_path).values()
+    own, two = saved_dashboards(tmp_path).values()
     assert own.panels[0].problem.startswith("queries/a/b.rq: panel: picture must be")
     assert [panel.problem for panel in two.panels] == [""]
 
@@ -83,10 +83,5 @@ def test_wrong_header_appears_on_its_dashboard(tmp_path: Path) -> None:
 def test_header_without_a_dashboard_appears_on_all(tmp_path: Path) -> None:
     save(tmp_path, "a/b", query_text({"picture": "table"}, columns=("host",)))
     save(tmp_path, "a/c", query_text(TABLE, columns=("host",)))
-    (own,) = load_dashboards(tmp_path).values()
+    (own,) = saved_dashboards(tmp_path).values()
     assert [bool(panel.problem) for panel in own.panels] == [True, False]
-
-
-def test_empty_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CatalogueError, match="holds no saved query"):
-        load_dashboards(tmp_path)

@@ -16,13 +16,14 @@ from dashboards.header import SERIES_COLUMNS
 from dashboards.lint import lint, panels
 from dashboards.rows import cells
 from dashboards.spec import Dashboard, Panel
-from tests.dashboards.saved import SERIES, query_text, save
+from tests.dashboards.saved import SERIES, query_text, save, saved_dashboards
 
+BASE = "http://localhost:8000"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 COLUMNS = (*SERIES_COLUMNS, "section", "sectionComponent", "total")
 GOOD = {
     "host": "n1",
-    "component": "http://localhost:8000/twin/n1/disk/a",
+    "component": f"{BASE}/twin/n1/disk/a",
     "label": "a",
     "metric": "disk.dev.read",
     "dbName": "disk_dev_read",
@@ -57,7 +58,7 @@ def drawn(folder: Path, *rows: dict[str, Cell]) -> Dashboard:
         given = {"own/odd": rows, "own/plain": (GOOD,)}.get(question.query, ())
         return answer(COLUMNS, *given)
 
-    return run(build("own", "n1", "http://localhost:8000", folder), ask)
+    return run(build("own", "n1", BASE, saved_dashboards(folder)), ask)
 
 
 def odd(dashboard: Dashboard) -> Panel:
@@ -161,7 +162,8 @@ def test_concurrent_builds_share_their_queries(tmp_path: Path) -> None:
             return answer(COLUMNS, GOOD)
         return answer(COLUMNS)
 
-    builds = [build("own", "n1", "http://localhost:8000", tmp_path) for _ in range(3)]
+    dashboards = saved_dashboards(tmp_path)
+    builds = [build("own", "n1", BASE, dashboards) for _ in range(3)]
     assert run_all(builds, ask, at_once=2) == [alone] * 3
     assert len(asked) == len({*asked})
 
@@ -172,6 +174,7 @@ def test_unreachable_store_ends_all_builds(tmp_path: Path) -> None:
     def ask(question: BoundQuery) -> TermRows:
         raise EndpointUnreachableError("the store is unreachable")
 
-    builds = [build("own", "n1", "http://localhost:8000", tmp_path) for _ in range(2)]
+    dashboards = saved_dashboards(tmp_path)
+    builds = [build("own", "n1", BASE, dashboards) for _ in range(2)]
     with pytest.raises(EndpointUnreachableError, match="unreachable"):
         run_all(builds, ask, at_once=2)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rdflib import Graph, Literal, URIRef
 
 from queries.binding import Param, serialise
-from queries.catalogue import parse_query
+from queries.catalogue import LONGEST_VALUE, parse_query
 from queries.errors import ParameterError
 
 HOSTILE = [
@@ -28,7 +28,7 @@ HOSTILE = [
     "# no comment",
     "ü€𝄞\u0301",
     "\u2028\u0085\ufeff",
-    "x" * 100_000,
+    "x" * LONGEST_VALUE,
 ]
 
 
@@ -135,6 +135,11 @@ def test_iri_with_a_forbidden_character_is_refused(sign):
 def test_value_of_another_type_is_refused(type_, value):
     with pytest.raises(ParameterError, match="parameter it: .* given, expected"):
         echo(type_).bind({"it": value})
+
+
+def test_value_has_a_greatest_length():
+    with pytest.raises(ParameterError, match="it: 65537 characters given, at most"):
+        echo("string").bind({"it": "x" * (LONGEST_VALUE + 1)})
 
 
 def test_refusal_names_parameter_value_and_type_in_one_short_line():

@@ -1,0 +1,323 @@
+"""An operator adds saved queries over HTTP; they are then like the built-in ones."""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from api.access.tokens import TokenRole
+from core.settings import audit
+from queries.added import MOST_BYTES
+from queries.catalogue import load_catalogue
+from tests.api.servers import Closed, bearer
+from tests.command_line import run
+from tests.dashboards.saved import SERIES, query_text, save
+from tests.servers import ROOT
+
+PATH = "/queries/mine/threads"
+TYPE = "application/sparql-query"
+BROWSER = {"Accept": "text/html"}
+TEXT = """\
+#+ title: Threads of mine
+#+ description: Some threads
+#+ params: {host: {type: string, description: Name of the host}}
+#+ panel: {dashboard: mine, picture: table}
+#+ returns: [host, thread]
+PREFIX st: <https://w3id.org/supertwin/ns#>
+SELECT ?host ?thread WHERE {
+  VALUES (?host0) { (UNDEF) }
+  ?thread a st:HardwareThread ; st:isPartOf+ ?node .
+  ?node a st:ComputeNode ; st:hostname ?host , ?host0 .
+}
+"""
+OTHER = TEXT.replace("Some threads", "Other threads")
+
+
+@pytest.fixture(scope="module")
+def operator(opened: Closed) -> str:
+    return opened.add("author", TokenRole.OPERATOR)
+
+
+@pytest.fixture(autouse=True)
+def no_added_queries(opened: Closed, operator: str) -> Iterator[None]:
+    yield
+    for name in added(opened):
+        assert send(opened, "DELETE", operator, f"/queries/{name}").is_success
+
+
+def added(api: Closed) -> list[str]:
+    return [query["name"] for query in api.get().json() if query["added"]]
+
+
+def send(
+    api: Closed,
+    method: str,
+    token: str,
+    path: str = PATH,
+    content: Any = None,
+    **headers: str,
+) -> httpx.Response:
+    sent = {"Content-Type": TYPE, **bearer(token), **headers}
+    return api.client.request(method, api.url + path, content=content, headers=sent)
+
+
+def put(api: Closed, token: str, text: Any = TEXT, **headers: str) -> httpx.Response:
+    return send(api, "PUT", token, PATH, text, **headers)
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    return answer.status_code, answer.json()["type"].rpartition("/")[2]
+
+
+def test_added_query_is_like_a_built_in_one(opened: Closed, operator: str) -> None:
+    assert opened.get(PATH).status_code == 404
+    answer = put(opened, operator)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["location"] == PATH
+    assert answer.json()["version"] == 1
+    assert added(opened) == ["mine/threads"]
+    rows = opened.get(PATH).json()["results"]["bindings"]
+    assert {row["host"]["value"] for row in rows} == {"n1"}
+    assert opened.get(f"{PATH}?host=n9").status_code == 404
+    assert opened.get(f"{PATH}.csv").text.startswith("host,thread\r\n")
+    assert opened.get(f"{PATH}.jsonld").json()["@graph"]
+    text = opened.get(f"{PATH}.rq")
+    assert (text.text, text.headers["etag"]) == (TEXT, answer.headers["etag"])
+    assert '("n1")' in opened.get(f"{PATH}.rq?host=n1").text
+
+
+def test_added_query_has_pages(opened: Closed, operator: str) -> None:
+    put(opened, operator)
+    page = opened.client.get(opened.url + PATH, headers=BROWSER).text
+    assert "<h1>Threads of mine</h1>" in page and f'href="{PATH}/versions"' in page
+    page = opened.client.get(f"{opened.url}{PATH}?version=1", headers=BROWSER).text
+    assert '<input type="hidden" name="version" value="1">' in page
+    listed = opened.client.get(f"{opened.url}/queries", headers=BROWSER).text
+    assert f'href="{PATH}"' in listed
+    assert "Threads of mine" in opened.get("/editor").text
+
+
+def test_added_query_is_drawn_at_once(opened: Closed, operator: str) -> None:
+    """The dashboard changes and goes with the query."""
+    assert opened.get("/dashboards/mine").status_code == 404
+    etag = put(opened, operator).headers["etag"]
+    assert "mine" in {each["name"] for each in opened.get("/dashboards").json()}
+    (section,) = opened.get("/dashboards/mine").json()["sections"]
+    (panel,) = section["panels"]
+    assert (panel["title"], panel["problem"]) == ("Threads of mine", "")
+    assert panel["table"]["rows"]
+    grafana = opened.get("/dashboards/mine/grafana").json()
+    assert [one["title"] for one in grafana["panels"] if one["type"] == "table"]
+    text = TEXT.replace("picture: table", "picture: table, title: Mine")
+    assert put(opened, operator, text, **{"If-Match": etag}).status_code == 200
+    (section,) = opened.get("/dashboards/mine").json()["sections"]
+    assert section["panels"][0]["title"] == "Mine"
+    send(opened, "DELETE", operator)
+    assert opened.get("/dashboards/mine").status_code == 404
+
+
+def test_example_of_the_guide_is_accepted(opened: Closed, operator: str) -> None:
+    guide = (ROOT / "docs/queries.md").read_text("utf-8")
+    text = re.search(r"```sparql\n(#\+ .*?)```", guide, re.DOTALL)
+    assert text
+    answer = put(opened, operator, text[1].encode())
+    assert answer.status_code == 201, answer.text
+    assert opened.get(f"{PATH}?model=").status_code == 200
+
+
+def test_command_line_runs_an_added_query(
+    opened: Closed, operator: str, fuseki: str
+) -> None:
+    put(opened, operator)
+    env = {"SUPERTWIN_HOME": str(opened.home), "SUPERTWIN_FUSEKI_URL": fuseki}
+    assert "mine/threads" in run(env, "query", "--help").stdout
+    found = run(env, "query", "mine/threads", "--host", "n1", "--format", "csv")
+    assert found.stdout.startswith("host,thread\nn1,"), found
+    assert "mine/threads" in run(env, "query", "mine/thread").stderr
+
+
+def test_file_in_the_folder_is_a_query_without_a_restart(opened: Closed) -> None:
+    folder = opened.home / "queries"
+    save(folder, "by-hand/one", TEXT)
+    save(folder, "by-hand/two", "SELECT")
+    try:
+        assert added(opened) == ["by-hand/one"]
+        assert opened.get("/queries/by-hand/one").json()["results"]["bindings"]
+        assert opened.get("/queries/by-hand/one/versions").json() == []
+        assert code(opened.get("/queries/by-hand/two")) == (500, "bad-saved-query")
+        page = opened.client.get(f"{opened.url}/queries", headers=BROWSER).text
+        assert "<code>by-hand/two.rq</code>: has no header" in page
+    finally:
+        (folder / "by-hand/two.rq").unlink()
+
+
+def test_versions_are_listed_and_run(opened: Closed, operator: str) -> None:
+    first = put(opened, operator)
+    other = put(opened, operator, OTHER, **{"If-Match": first.headers["etag"]})
+    assert other.status_code == 200
+    number = other.json()["version"]
+    assert number == first.json()["version"] + 1
+    listed = opened.get(f"{PATH}/versions").json()
+    assert [v["etag"] for v in listed[-2:]] == [
+        first.headers["etag"],
+        other.headers["etag"],
+    ]
+    assert opened.get(f"{PATH}.rq?version={number - 1}").text == TEXT
+    assert opened.get(f"{PATH}?version={number - 1}&host=n1").status_code == 200
+    assert send(opened, "DELETE", operator).status_code == 204
+    assert opened.get(PATH).status_code == 404
+    assert opened.get(f"{PATH}.rq?version={number}").text == OTHER
+    assert code(opened.get(f"{PATH}?version={number + 9}")) == (404, "unknown-version")
+    for wrong in ("0", "x", "1&version=2"):
+        assert code(opened.get(f"{PATH}?version={wrong}")) == (400, "bad-parameter")
+    built_in = opened.get("/queries/cache/sharing?version=1")
+    assert code(built_in) == (404, "unknown-version")
+    assert code(opened.get("/queries/x/y/versions")) == (404, "unknown-query")
+
+
+def test_writers_do_not_overwrite_each_other(opened: Closed, operator: str) -> None:
+    etag = put(opened, operator).headers["etag"]
+    assert code(put(opened, operator, OTHER)) == (428, "condition-needed")
+
+    def write(number: int) -> int:
+        text = TEXT.replace("Some threads", f"Text {number}")
+        return put(opened, operator, text, **{"If-Match": etag}).status_code
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(write, range(4))) == [200, 412, 412, 412]
+    stale = send(opened, "DELETE", operator, **{"If-Match": etag})
+    assert code(stale) == (412, "query-changed")
+    create = put(opened, operator, TEXT, **{"If-None-Match": "*"})
+    assert code(create) == (412, "query-changed")
+    assert put(opened, operator, TEXT, **{"If-Match": "*"}).status_code == 200
+
+
+@pytest.mark.parametrize("role", [None, TokenRole.READER])
+def test_changes_need_an_operator(opened: Closed, role: TokenRole | None) -> None:
+    token = opened.add("r", role) if role else "wrong"
+    expected = (403, "role-too-small") if role else (401, "invalid-token")
+    for method in ("PUT", "DELETE"):
+        answer = send(opened, method, token, PATH, TEXT)
+        assert answer.status_code == expected[0]
+        assert role is None or code(answer) == expected
+    assert added(opened) == []
+
+
+def test_changes_are_in_the_audit_trail(opened: Closed, operator: str) -> None:
+    etag = put(opened, operator).headers["etag"]
+    put(opened, operator, OTHER, **{"If-Match": etag})
+    send(opened, "DELETE", operator)
+    found = [
+        (event["who"], event["what"], event["thing"])
+        for event in audit.events(opened.home)
+        if event["what"].startswith("query.")
+    ]
+    assert found[-3:] == [
+        ("token author", f"query.{what}", "mine/threads")
+        for what in ("added", "changed", "removed")
+    ]
+
+
+WHERE = "?thread a st:HardwareThread"
+HEADLESS = "".join(line for line in TEXT.splitlines(True) if line[0] != "#")
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code_", "says"),
+    [
+        (HEADLESS, 400, "bad-saved-query", "mine/threads: has no header"),
+        ("", 400, "bad-saved-query", "has no header"),
+        (TEXT.replace(WHERE, f"{WHERE} ; ; ,"), 400, "bad-saved-query", "not SPARQL"),
+        (
+            TEXT.replace(WHERE, f"SERVICE <urn:x> {{ }} {WHERE}"),
+            400,
+            "service-refused",
+            "SERVICE",
+        ),
+        (
+            HEADLESS.join(["#+ title: x\n", "; INSERT DATA { <a:a> <a:b> 1 }"]),
+            400,
+            "bad-saved-query",
+            "header lacks",
+        ),
+        (
+            TEXT.split("SELECT")[0] + "INSERT { } WHERE { }",
+            400,
+            "bad-saved-query",
+            "is not a query",
+        ),
+        (TEXT + "; DELETE WHERE { ?s ?p ?o }", 400, "bad-saved-query", "not SPARQL"),
+        (
+            TEXT.replace(" , ?host0", "") + "ORDER BY ?host0",
+            400,
+            "endless-parameter",
+            "?host0",
+        ),
+        (TEXT.replace("[host, thread]", "[host]"), 400, "bad-saved-query", "projects"),
+        (TEXT.replace("st:isPartOf", "st:isPart"), 400, "bad-saved-query", "st:isPart"),
+        (
+            TEXT.replace("picture: table", "picture: pie"),
+            400,
+            "bad-saved-query",
+            "panel: picture must be one of",
+        ),
+        (TEXT.encode() + b"# \xff", 400, "not-utf-8", "UTF-8"),
+        (TEXT + "#" * MOST_BYTES, 413, "body-too-large", "may have"),
+        (b"#" * 10_000_000, 413, "body-too-large", "may have"),
+    ],
+    ids=lambda value: value[:10] if isinstance(value, str) else None,
+)
+def test_bad_text_is_refused_and_changes_nothing(
+    opened: Closed, operator: str, text: Any, status: int, code_: str, says: str
+) -> None:
+    before = sorted((opened.home / "queries").rglob("*"))
+    answer = put(opened, operator, text)
+    assert code(answer) == (status, code_), answer.text
+    detail = answer.json()["detail"]
+    assert says in detail and "\n" not in detail
+    assert sorted((opened.home / "queries").rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code_"),
+    [
+        ("/queries/cache/sharing", 409, "built-in-query"),
+        ("/queries/mine/%2e%2e", 400, "bad-query-name"),
+        ("/queries/%2e%2e/threads", 400, "bad-query-name"),
+        ("/queries/mine/.threads", 400, "bad-query-name"),
+        ("/queries/mine/Threads", 400, "bad-query-name"),
+        (f"/queries/mine/{'x' * 65}", 400, "bad-query-name"),
+        ("/queries/mine/a%2Fb", 404, "unknown-path"),
+        ("/queries/mine/a%00b", 400, "bad-query-name"),
+    ],
+)
+def test_bad_name_is_refused(
+    opened: Closed, operator: str, path: str, status: int, code_: str
+) -> None:
+    for method in ("PUT", "DELETE"):
+        content = TEXT if method == "PUT" else None
+        answer = send(opened, method, operator, path, content)
+        assert code(answer) == (status, code_), answer.text
+    assert added(opened) == []
+    assert opened.get("/queries/cache/sharing").status_code == 200
+
+
+@pytest.mark.parametrize("sent", ["text/plain", "application/json", ""])
+def test_other_media_type_is_refused(opened: Closed, operator: str, sent: str) -> None:
+    answer = put(opened, operator, **{"Content-Type": sent})
+    assert code(answer) == (415, "unsupported-media-type")
+
+
+def test_list_is_sorted_by_name(opened: Closed, operator: str) -> None:
+    put(opened, operator)
+    names = [query["name"] for query in opened.get().json()]
+    assert names == sorted([*load_catalogue(), "mine/threads"])
+
+
+def test_wrong_panel_of_series_is_refused(opened: Closed, operator: str) -> None:
+    text = query_text({**SERIES, "unit": "FURLONG"})
+    assert code(put(opened, operator, text)) == (400, "bad-saved-query")
