@@ -43,6 +43,7 @@ from api.explorer import routes as explorer
 from api.history import routes as history
 from api.in_flight import InFlight
 from api.known_answers import KnownAnswers
+from api.mcp import routes as mcp
 from api.observations.parts import PARTS as OBSERVATIONS
 from api.parameters import refuse_undeclared
 from api.pin import routes as pin
@@ -80,6 +81,7 @@ _PARTS = (
     named_graphs,
     query_changes,
     saved_queries,
+    mcp,
     telemetry,
     samples,
     sample_changes,

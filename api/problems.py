@@ -2,7 +2,7 @@
 
 ApiError (core.errors) is the root of these errors. Refusals of the framework (404, 405,
 422) and unexpected exceptions (500) get the same format. Browsers get a page with the
-same content.
+same content, and clients of `/mcp` get it within an error of JSON-RPC.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,11 +16,15 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from api.access.prefix import route_path
 from core.errors import INTERNAL, PROBLEM_TYPES, ApiError
 
 MEDIA_TYPE = "application/problem+json"
 INVALID = "invalid-request"
 UNKNOWN_PATH, WRONG_METHOD, BAD_REQUEST = "unknown-path", "wrong-method", "bad-request"
+# The address of the Model Context Protocol.
+RPC_PATH = "/mcp"
+_INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PATH = "/~:@!$&'()*+,;="
 _HEADERS = {
@@ -104,8 +108,23 @@ def _document(
         **(members or {}),
     }
     sent = {**_HEADERS, **(headers or {})}
+    if route_path(request.scope) == RPC_PATH:
+        return _rpc_error(content, status, sent)
     page = request.app.state.draw_problem(request, content, sent) if drawn else None
     return page or JSONResponse(content, status, sent, media_type=MEDIA_TYPE)
+
+
+def _rpc_error(
+    content: Mapping[str, Any], status: int, sent: Mapping[str, str]
+) -> Response:
+    """Return a problem as JSON-RPC: clients of that protocol read nothing else."""
+    code = content["type"].removeprefix(PROBLEM_TYPES)
+    error = {
+        "code": _INVALID_REQUEST if status < 500 else _INTERNAL_ERROR,
+        "message": f"{content['detail']} [{code}]",
+        "data": {**content, "code": code},
+    }
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status, sent)
 
 
 async def _problem(request: Request, error: Exception) -> Response:

@@ -14,6 +14,7 @@ from api.dashboards.ranges import PanelReader
 from api.dashboards.specs import DashboardCache
 from api.datasets.counts import GraphCounts
 from api.datasets.graph_version import GraphVersion
+from api.mcp.service import McpService
 from api.observations.run_manager_service import RunManagerService
 from api.query_queue import QueryQueue
 from core.settings.accounts import fuseki_account, store_read_account
@@ -56,10 +57,12 @@ class Services:
     version: GraphVersion
     twin_counts: GraphCounts
     history_counts: GraphCounts
+    mcp: McpService
 
     async def aclose(self) -> None:
         """Close all connections, and log the refusals that are still pending."""
         self.refusals.flush()
+        await self.mcp.aclose()
         graphs = (self.sparql, self.graph, self.history)
         for client in (*(graph.client for graph in graphs), self.store.client):
             await client.aclose()
@@ -103,6 +106,7 @@ def make_services(settings: Settings) -> Services:
         version=GraphVersion(graph),
         twin_counts=GraphCounts(graph),
         history_counts=GraphCounts(history),
+        mcp=McpService(settings.base),
     )
 
 

@@ -27,7 +27,7 @@ from queries.errors import (
 # Of the folder; each file may have so many bytes.
 MOST_QUERIES: Final = 1000
 MOST_BYTES: Final = 32 * 1024
-_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,63}/[a-z][a-z0-9-]{0,63}")
+_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,30}/[a-z][a-z0-9-]{0,30}")
 _SUFFIX: Final = ".rq"
 
 
@@ -127,7 +127,7 @@ def check_name(name: str) -> None:
     if not is_name(name):
         raise QueryNameError(
             f"{name[:140]!r} is not a name for a query: use group/name of a-z, 0-9 and "
-            "-, each up to 64 characters"
+            "-, each up to 31 characters"
         )
     if name in query_names():
         raise BuiltInQueryError(

@@ -13,8 +13,8 @@ _REQUIRED = ("title", "description", "params", "returns")
 _OPTIONAL = ("panel", "dataset")
 # The current twins, and the earlier states of hosts.
 _DATASETS = ("twin", "history")
-# Parameters that every saved query has in its URL.
-RESERVED = ("version",)
+# Parameters that every saved query has: in its URL, and as a tool (api.mcp).
+RESERVED = ("version", "max_rows")
 _PARAM_KEYS = ("type", "default", "enum", "description", "everywhere")
 # libyaml's loader is six times faster, but not every build of PyYAML has it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -160,7 +160,7 @@ def _param(name: str, keys: Any) -> Param:
     if not name.islower():
         raise CatalogueError(f"{where} has capital letters: options have none")
     if name in RESERVED:
-        raise CatalogueError(f"{where}: the URL uses this name itself; take another")
+        raise CatalogueError(f"{where}: every query has one of this name; take another")
     if not isinstance(keys, dict):
         raise CatalogueError(f"{where} must be a mapping such as {{type: string}}")
     _only_known(where, keys, _PARAM_KEYS)

@@ -41,6 +41,7 @@ _COMMANDS = {
     "observe": "supertwin.cli.observe:observe_command",
     "open": "supertwin.cli.fleet:open_command",
     "log": "supertwin.cli.log:log_command",
+    "mcp": "supertwin.cli.mcp:mcp_command",
     "ontology": "supertwin.cli.ontology:ontology_group",
     "perfevent": "supertwin.cli.perfevent:perfevent_command",
     "remove": "supertwin.cli.fleet:remove_command",

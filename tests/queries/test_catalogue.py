@@ -134,7 +134,7 @@ def changed(old: str, new: str) -> str:
         (changed("default: 3", "default: 3, everywhere: true"), "of host alone"),
         (changed("cpu: {", "a-b: {"), "parameter a-b is not a name"),
         (changed("cpu: {", "ofCore: {"), "parameter ofCore has capital letters"),
-        (changed("cpu: {", "version: {"), "the URL uses this name itself"),
+        (changed("cpu: {", "version: {"), "every query has one of this name"),
         (changed("{host: {type: string}, cpu", "[host, cpu"), "header is not YAML"),
         (GOOD + "}", "line 11: '}' closes nothing"),
         (changed(".\n}\n", ".\n"), "line 6: '{' is never closed"),
