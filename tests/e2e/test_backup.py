@@ -13,6 +13,8 @@ import httpx
 import pytest
 
 from observations.record import plan_of
+from queries.versions import Condition, QueryVersions
+from tests.api.added_query import TEXT
 from tests.cable import Cable
 from tests.command_line import run
 from tests.e2e.launched_runs import begun, recorded
@@ -70,12 +72,14 @@ def run_iri(stack: Stack) -> Iterator[str]:
     words = ("--period", "1s", "--plan", "kept", "--yes")
     stack.run("sample", "add", "kernel.all.load", *words)
     stack.run("token", "add", "ann", "--role", "reader")
+    QueryVersions(stack.home / "queries").put("mine/kept", TEXT, Condition())
     ((_, iri),) = runs(stack.run("observe", "--", "true").stderr)
     outcome(stack, iri)
     wait_until(lambda: stack.bridge().get("written"))
     yield iri
     stack.run("sample", "remove", "kept")
     stack.run("token", "revoke", "ann")
+    shutil.rmtree(stack.home / "queries")
     forget(stack, iri)
 
 
@@ -156,6 +160,8 @@ def test_backup_is_restored_into_an_empty_machine(
     empty.run("up")
     try:
         assert "kept" in empty.run("sample", "list").stdout
+        assert "mine/kept" in empty.run("query", "--help").stdout
+        assert QueryVersions(empty.home / "queries").version("mine/kept", 1) == TEXT
         assert empty.run("token", "list").stdout == stack.run("token", "list").stdout
         assert empty.sparql(f"SELECT ?p {{ <{run_iri}> ?p ?o }}")
         # Points that are sent twice are stored once.
