@@ -16,7 +16,7 @@ from bench.fleet import fleet_figures, local_probe_figures, zen4_figures
 from bench.observe import accuracy_figures, overhead_figures
 from bench.pinning import pinning_figures
 from bench.queries import query_figures
-from bench.questions import question_figures
+from bench.questions.speed import question_figures
 from bench.remote import remote_figures
 from bench.replacement import replacement_figures
 from bench.samples import sample_figures

@@ -8,6 +8,7 @@ import click
 
 from api.web.built_pages import BUILT
 from core.settings.settings import Settings
+from queries.questions import questions_page
 from supertwin.cli.queries import SavedQueries
 from supertwin.error_page import error_page
 
@@ -24,6 +25,7 @@ def pages(root: click.Group) -> dict[str, str]:
         "settings.md": _settings(),
         "commands.md": _commands(root),
         "errors.md": f"{GENERATED}{error_page()}",
+        "questions.md": f"{GENERATED}{questions_page()}",
         **{name: f"{GENERATED}{page()}" for name, page in BUILT.items()},
     }
 

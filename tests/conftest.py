@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.servers import Fuseki
+from tests.servers import Fuseki, VictoriaMetrics
 
 # One worker takes a whole folder if its tests share servers; other tests go file by
 # file. The longest folders come first; single files then fill the gaps.
@@ -99,9 +99,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def shared_fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuseki]:
+def stopped_store(tmp_path_factory: pytest.TempPathFactory) -> VictoriaMetrics:
+    """Return the series store that the shared Fuseki reads; most tests need none."""
+    return VictoriaMetrics(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="session")
+def shared_store(stopped_store: VictoriaMetrics) -> Iterator[VictoriaMetrics]:
+    """Start the series store that the shared Fuseki reads."""
+    with stopped_store:
+        yield stopped_store
+
+
+@pytest.fixture(scope="session")
+def shared_fuseki(
+    tmp_path_factory: pytest.TempPathFactory, stopped_store: VictoriaMetrics
+) -> Iterator[Fuseki]:
     """Start one Fuseki for all tests: each start takes seconds of CPU."""
-    with Fuseki(tmp_path_factory.mktemp("fuseki")) as server:
+    with Fuseki(tmp_path_factory.mktemp("fuseki"), stopped_store.url) as server:
         yield server
 
 
