@@ -58,8 +58,8 @@ class Level:
         return self.usual if self.peak is None or not in_peak else self.peak
 
     def counted(self, time: float) -> float:
-        """The reading of a counter."""
-        span = Span(self.end - BEFORE, time)
+        """The reading of a counter, which begins at 0 with its first sample."""
+        span = Span(self.since or self.end - BEFORE, time)
         more = 0.0 if self.peak is None else self.peak - self.usual
         return self.usual * span.seconds + more * span.overlap(self._peak)
 
@@ -82,9 +82,13 @@ class Level:
         return sum(values) / len(values)
 
     def growth(self, span: Span) -> float:
-        """The growth of a counter in a range."""
-        return self.counted(span.end) - self.counted(span.start)
+        """The growth of a counter in a range, from its first sample on."""
+        lived = self._lived(span)
+        return self.counted(lived.end) - self.counted(lived.start)
 
     def rate(self, span: Span) -> float:
-        """The rate of a counter in a range, per second."""
-        return self.growth(span) / span.seconds
+        """The rate of a counter in a range, per second, from its first sample on."""
+        return self.growth(span) / self._lived(span).seconds
+
+    def _lived(self, span: Span) -> Span:
+        return Span(max(span.start, self.since or span.start), span.end)

@@ -13,10 +13,9 @@ from bench.questions.answers.answer import (
     span,
 )
 from bench.questions.facts import Host, Job, Launch, World
-from bench.questions.levels import Span
+from bench.questions.levels import Level, Span
 
 _POWER = "denki.rapl.rate"
-_CGROUP = "supertwin.cgroup."
 
 
 def _sampled(world: World, p: Params) -> list[Host]:
@@ -183,33 +182,30 @@ def _near_device(world: World, p: Params) -> Iterator[Row]:
 
 def _of_running(
     world: World, p: Params, metric: str
-) -> Iterator[tuple[Host, Job, float]]:
+) -> Iterator[tuple[Host, Job, Level]]:
+    """The running jobs with their series of a metric."""
     for host in _sampled(world, p):
         for job in host.running:
-            level = host.series[f"{_CGROUP}{metric}", job.path]
-            if p.get("job") in (None, job.job):
-                yield host, job, level.rate(span(world, p))
+            yield host, job, host.series[f"supertwin.cgroup.{metric}", job.path]
 
 
 def _job_cpus(world: World, p: Params) -> Iterator[Row]:
-    for host, job, rate in _of_running(world, p, "cpu.usage"):
-        used, threads = rate / 1e9, len(job.cpus)
+    for host, job, level in _of_running(world, p, "cpu.usage"):
+        used, threads = level.rate(span(world, p)) / 1e9, len(job.cpus)
         if not above(used / threads, p["below"]):
             yield host.name, job.job, job.user, used, threads
 
 
 def _job_memory(world: World, p: Params) -> Iterator[Row]:
-    for host in _sampled(world, p):
-        for job in host.running:
-            level = host.series[f"{_CGROUP}memory.usage", job.path]
-            most = max(level.values(span(world, p)))
-            if above(most / job.memory_limit, p["above"]):
-                yield host.name, job.job, job.user, most, job.memory_limit
+    for host, job, level in _of_running(world, p, "memory.usage"):
+        most = max(level.values(span(world, p)))
+        if above(most / job.memory_limit, p["above"]):
+            yield host.name, job.job, job.user, most, job.memory_limit
 
 
 def _job_throttling(world: World, p: Params) -> Iterator[Row]:
-    for host, job, rate in _of_running(world, p, "cpu.throttled_time"):
-        if rate:
+    for host, job, level in _of_running(world, p, "cpu.throttled_time"):
+        if rate := level.rate(span(world, p)):
             yield host.name, job.job, job.user, rate / 1e9
 
 
@@ -246,8 +242,8 @@ def _job_power(world: World, p: Params) -> Iterator[Row]:
 def _user_cpu(world: World, p: Params) -> Iterator[Row]:
     took: dict[str, float] = defaultdict(float)
     jobs: dict[str, set[str]] = defaultdict(set)
-    for _, job, rate in _of_running(world, p, "cpu.usage"):
-        took[job.user] += rate * span(world, p).seconds / 1e9
+    for _, job, level in _of_running(world, p, "cpu.usage"):
+        took[job.user] += level.growth(span(world, p)) / 1e9
         jobs[job.user].add(job.job)
     for user, cpu_seconds in took.items():
         yield user, cpu_seconds, len(jobs[user])
