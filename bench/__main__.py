@@ -16,6 +16,7 @@ from bench.fleet import fleet_figures, local_probe_figures, zen4_figures
 from bench.observe import accuracy_figures, overhead_figures
 from bench.pinning import pinning_figures
 from bench.queries import query_figures
+from bench.questions.run import word_figures
 from bench.questions.speed import question_figures
 from bench.remote import remote_figures
 from bench.replacement import replacement_figures
@@ -52,6 +53,7 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "replacement": replacement_figures,
     "pinning": pinning_figures,
     "questions": question_figures,
+    "words": word_figures,
     "shacl": shacl_figures,
     "sampling-cost": cost_figures,
 }

@@ -1,21 +1,23 @@
 """Programs that answer questions: the gold queries, and any over HTTP or MCP.
 
-An answerer gets a question in words, the columns to answer, and the address of the
-SPARQL endpoint; it returns rows with these columns.
+An answerer gets a question in words, the columns to answer, and the address of a
+SuperTwin that knows the hosts; it returns rows with these columns.
 
-- HTTP: a POST of ``{"question": …, "columns": […], "sparql": …}`` is answered with
+- HTTP: a POST of ``{"question": …, "columns": […], "twin": …}`` is answered with
   ``{"rows": [[…], …]}``.
-- MCP: a tool with the arguments ``question``, ``columns`` and ``sparql`` returns the
-  same object as its structured content or as text.
+- MCP: a tool with the arguments ``question``, ``columns`` and ``twin`` returns the same
+  object as its structured content or as text.
 
 An answerer that fails, or returns anything else, has answered this question wrongly.
 """
 
+import asyncio
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import httpx
+from mcp import Client
 
 from bench.questions.generate import Phrased
 from bench.questions.score import Share, is_right, shares
@@ -31,9 +33,10 @@ class BadAnswerError(Exception):
 
 
 class Answerer(Protocol):
-    """Whatever answers questions; raises BadAnswerError."""
+    """Any program that answers questions; raises BadAnswerError."""
 
-    def answer(self, question: Phrased) -> Rows: ...
+    def answer(self, question: Phrased) -> Rows:
+        """The rows with the columns of a question."""
 
 
 class GoldQueries:
@@ -51,27 +54,50 @@ class GoldQueries:
 
 
 class HttpAnswerer:
-    """Sends each question to an address; `sparql` is the endpoint to ask."""
+    """Sends each question to an address, with that of the twin."""
 
-    def __init__(self, address: str, sparql: str) -> None:
-        self._address, self._sparql = address, sparql
+    def __init__(self, address: str, twin: str) -> None:
+        self._address, self._twin = address, twin
 
     def answer(self, question: Phrased) -> Rows:
         try:
             answer = httpx.post(
-                self._address, json=asked(question, self._sparql), timeout=_PATIENCE
+                self._address, json=asked(question, self._twin), timeout=_PATIENCE
             ).raise_for_status()
             return rows_of(answer.json())
         except (httpx.HTTPError, ValueError) as error:
             raise BadAnswerError(str(error)) from error
 
 
-def asked(question: Phrased, sparql: str) -> dict[str, Any]:
+class McpAnswerer:
+    """Calls a tool of a server: its address, or a command that speaks over stdio."""
+
+    def __init__(self, server: Any, twin: str, tool: str = "answer") -> None:
+        self._server, self._twin, self._tool = server, twin, tool
+
+    def answer(self, question: Phrased) -> Rows:
+        # A server may fail in any way.
+        try:
+            return rows_of(asyncio.run(self._call(asked(question, self._twin))))
+        except Exception as error:
+            raise BadAnswerError(str(error)) from error
+
+    async def _call(self, arguments: dict[str, Any]) -> Any:
+        async with Client(self._server, read_timeout_seconds=_PATIENCE) as client:
+            result = await client.call_tool(self._tool, arguments)
+        if result.is_error:
+            raise BadAnswerError(str(result.content))
+        if result.structured_content is not None:
+            return result.structured_content
+        return result.content[0].text if result.content else None
+
+
+def asked(question: Phrased, twin: str) -> dict[str, Any]:
     """What an answerer is told of a question: neither its query nor its answer."""
     return {
         "question": question.question,
         "columns": list(question.columns),
-        "sparql": sparql,
+        "twin": twin,
     }
 
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from bench.questions.answerers import GoldQueries, score
 from bench.questions.answers import ANSWERS
 from bench.questions.facts import World
+from bench.questions.generate import make_questions
 from bench.questions.hosts import make_world
 from bench.questions.load import load_world
 from bench.questions.score import is_right
@@ -106,3 +108,16 @@ def test_wrong_question_names_what_is_wrong(tmp_path: Path) -> None:
         load("ask: b, query: x/y")
     with pytest.raises(CatalogueError, match="'c': .* no parameter 'z'"):
         load("ask: c, query: cache/sharing, params: {z: 1}")
+
+
+def test_gold_queries_answer_all_phrased_questions(
+    world: World, twin: Endpoint
+) -> None:
+    # Only with fixed times: these do not depend on how late it is.
+    questions = make_questions(world, 100)
+    fixed = [each for each in questions if "now" not in each.params.values()][:50]
+    assert len(fixed) == 50
+    shares = score(GoldQueries(twin), fixed)
+    assert [(each.topic, each.right) for each in shares] == [
+        (each.topic, each.asked) for each in shares
+    ]
