@@ -17,7 +17,7 @@ from ingest.load.ontology import publish_ontology
 from tests.servers import VictoriaMetrics
 
 HOSTS, COUNT, SEED = 12, 1000, 1
-# Share of 1,000 questions that EXASAGE answers rightly, as arXiv 2609.17107 says.
+# Share of 1,000 questions that EXASAGE answers rightly: a summary of arXiv 2609.17107.
 EXASAGE = 93.6
 
 
