@@ -19,7 +19,8 @@ from api.access.tokens import TokenRole
 from api.body import read_body
 from api.failures import answered
 from api.services import Services, Use
-from api.sparql import SparqlRequest, run
+from api.sparql import run
+from api.sparql_request import SparqlRequest
 from core.errors import ApiError, BadQueryError
 from core.stores.errors import QuerySyntaxError
 from dashboards.header import read_panels
@@ -201,9 +202,9 @@ async def _run_on_nothing(
     """Run the query on an empty graph: the graph store refuses what it cannot run."""
     triples = query.form in ("construct", "describe")
     media_type = formats.TURTLE if triples else formats.RESULTS_JSON
-    asked = SparqlRequest(query.text, _NO_GRAPH)
+    asked = SparqlRequest(query.text, _NO_GRAPH, dataset=query.dataset)
     try:
-        await run(request, services, asked, media_type, query.dataset)
+        await run(request, services, asked, media_type)
     except QuerySyntaxError as error:
         raise CatalogueError(f"is not SPARQL: {error.detail}") from None
 
