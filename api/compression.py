@@ -33,8 +33,8 @@ class Compression:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        accepted = Headers(scope=scope).get("accept-encoding", "")
-        answer = _Answer(choose(accepted), send)
+        accepted = Headers(scope=scope).getlist("accept-encoding")
+        answer = _Answer(choose(",".join(accepted)), send)
         await self._app(scope, receive, answer.send)
 
 

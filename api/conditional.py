@@ -4,13 +4,14 @@ A tag is a digest of the content, so a client can never keep an older one by mis
 """
 
 import hashlib
-from collections.abc import Mapping
+import re
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # The digest of a longer answer would delay others.
 _MAX_BYTES = 4 * 1024 * 1024
+_TAG = re.compile(r'"[^"]*"')
 
 
 def tag_of(body: bytes) -> str:
@@ -18,11 +19,10 @@ def tag_of(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
-def is_known(headers: Mapping[str, str], tag: str) -> bool:
+def is_known(headers: Headers, tag: str) -> bool:
     """Whether the client that sent these headers already has the tagged content."""
-    given = [one.strip() for one in headers.get("if-none-match", "").split(",")]
-    tags = (one.removeprefix("W/") for one in given)
-    return "*" in given or tag.removeprefix("W/") in tags
+    given = ",".join(headers.getlist("if-none-match"))
+    return given.strip() == "*" or tag.removeprefix("W/") in _TAG.findall(given)
 
 
 class ConditionalGet:

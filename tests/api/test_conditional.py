@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+from starlette.datastructures import Headers
 
 from api.conditional import is_known
 from tests.api.servers import Closed, TokenRole, bearer
@@ -92,7 +93,13 @@ def test_tags_of_readers_stay_private(closed: Closed) -> None:
     [
         *(('"a"', True), ('W/"a"', True), ('"b", W/"a"', True), ("*", True)),
         *(('"b"', False), ("a", False), ("", False), ('"a', False)),
+        *(('"x,*,y"', False), ('"b,a"', False), ('"b","a"', True)),
     ],
 )
 def test_client_names_the_tags_that_it_has(sent: str, expected: bool) -> None:
-    assert is_known({"if-none-match": sent}, 'W/"a"') is expected
+    assert is_known(Headers({"if-none-match": sent}), 'W/"a"') is expected
+
+
+def test_client_may_name_its_tags_in_several_headers() -> None:
+    sent = [(b"if-none-match", b'"b"'), (b"if-none-match", b'"a"')]
+    assert is_known(Headers(raw=sent), '"a"')
