@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fastapi import Request
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.compression import choose
 from api.conditional import tagged
 from api.datasets.graph_version import GraphVersion
 from core.stores.errors import EndpointError
@@ -17,10 +19,8 @@ _MAX_ANSWER = 512 * 1024
 # Entries are small, so their number is limited as well.
 _MAX_ANSWERS = 8_000
 _SCOPE = "supertwin.depends_on"
-# What an answer may depend on in addition to its address and the graph.
-_VARIES = (b"accept", b"accept-encoding")
 
-Key = tuple[object, ...]
+Key = tuple[bytes, ...]
 
 
 def depends_only_on(request: Request, version: str) -> None:
@@ -45,10 +45,7 @@ class _Known:
     version: str
     start: Message
     body: Message
-
-    @property
-    def size(self) -> int:
-        return len(self.body["body"])
+    size: int
 
 
 @dataclass
@@ -108,8 +105,9 @@ class KnownAnswers:
         if body.get("more_body"):
             return
         self._forget(key)
-        self._known[key] = known = _Known(version, tagged(start, body), body)
-        self._size += known.size
+        size = len(body["body"]) + sum(map(len, key))
+        self._known[key] = _Known(version, tagged(start, body), body, size)
+        self._size += size
         while self._size > MAX_BYTES or len(self._known) > _MAX_ANSWERS:
             self._forget(next(iter(self._known)))
 
@@ -120,5 +118,10 @@ class KnownAnswers:
 
 
 def _key(scope: Scope) -> Key:
-    given = [pair for pair in scope["headers"] if pair[0] in _VARIES]
-    return (scope["path"], scope["query_string"], *given)
+    """Return all that an answer may depend on in addition to the graph."""
+    headers = Headers(scope=scope)
+    accept, encodings = (
+        ",".join(headers.getlist(name)) for name in ("accept", "accept-encoding")
+    )
+    texts = (scope["path"], accept, choose(encodings))
+    return (scope["query_string"], *(text.encode() for text in texts))

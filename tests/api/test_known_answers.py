@@ -188,3 +188,17 @@ def test_kept_answers_are_bounded(size: int, kept: int) -> None:
     assert sum(one.size for one in known._known.values()) <= 16 * 1024 * 1024
     answers(known, paths[:1])
     assert len(made) == (60 if size == 100 else 61)
+
+
+def test_long_headers_of_requests_count() -> None:
+    async def app(scope, receive, send) -> None:
+        from fastapi import Request
+
+        depends_only_on(Request(scope), "1")
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x"})
+
+    known = KnownAnswers(app, Versions())
+    for n in range(300):
+        answers(known, ["/"], {b"accept": f"{n}".encode() + b"," * 64_000})
+    assert len(known._known) == 16 * 1024 * 1024 // 64_000
