@@ -21,6 +21,7 @@ from api.query_text import check_host, query_text
 from api.services import Services, Use
 from api.sparql import response, run
 from api.sparql_request import SparqlRequest, read_pairs
+from api.threads import computed
 from api.web import query_page
 from core.errors import ApiError, api_error
 from queries.added import added_query
@@ -253,5 +254,6 @@ async def column_values(
     text = await _bind(services, query, given)
     await check_host(services, query, given)
     asked = SparqlRequest(text, dataset=query.dataset)
-    rows = bindings(await run(request, services, asked, formats.RESULTS_JSON))
+    body = await run(request, services, asked, formats.RESULTS_JSON)
+    rows = await computed(bindings, body)
     return [row[column] for row in rows if column in row]

@@ -11,6 +11,7 @@ from api.samples.answer import TelemetryLinks
 from api.services import Services
 from api.sparql import run
 from api.sparql_request import SparqlRequest
+from api.threads import computed
 from ontology.iris import NO_INSTANCE, IdError, decode_id
 from ontology.terms import PREFIXES, UNIT
 from ontology.units import RATES
@@ -37,7 +38,8 @@ async def telemetry_links(
         if text:
             asked = SparqlRequest(text)
             body = await run(request, services, asked, formats.RESULTS_JSON)
-            found |= {int(row["n"]): _links(row, call) for row in bindings(body)}
+            rows = await computed(bindings, body)
+            found |= {int(row["n"]): _links(row, call) for row in rows}
     return [found.get(n, TelemetryLinks()) for n in range(len(telemetry))]
 
 
