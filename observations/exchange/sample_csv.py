@@ -3,7 +3,8 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ _VALUE = re.compile(r"value(?: *\[([^\]]*)\])?")
 _HEAD = "time,value or time,value [unit]"
 # The store keeps about twelve digits of a value.
 _EQUAL = 1e-11
+# Unix milliseconds, value, and line.
+_Sample = tuple[int, float, int]
 
 
 class MetricUnit(NamedTuple):
@@ -56,23 +59,29 @@ def read_samples(
     The times, ISO 8601 (UTC without a zone) or Unix seconds, must rise from line to
     line and be within [oldest, now].
     """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise SampleFileError("the file is not UTF-8: save it as UTF-8") from None
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
+    rows = csv.reader(text, strict=True)
     try:
         _check_head(next(rows, []), unit)
-        found = [*_samples(rows)]
+        file = _collected(_in_order(_samples(rows), oldest_ms, now_ms))
+    except UnicodeDecodeError:
+        raise SampleFileError("the file is not UTF-8: save it as UTF-8") from None
     except csv.Error as error:
         raise SampleFileError(f"line {rows.line_num} is not CSV: {error}") from None
-    if not found:
+    if not file.lines:
         raise SampleFileError(f"the file has no samples below its header {_HEAD}")
-    _check_times(found, oldest_ms, now_ms)
-    stamps, values, lines = zip(*found, strict=True)
-    return SampleFile(
-        Points(np.array(stamps, np.int64), np.array(values, np.float64)), lines
-    )
+    return file
+
+
+def _collected(samples: Iterable[_Sample]) -> SampleFile:
+    # Lists of Python numbers would take ten times the memory of the file.
+    stamps, values, lines = array("q"), array("d"), array("q")
+    for stamp, value, line in samples:
+        stamps.append(stamp)
+        values.append(value)
+        lines.append(line)
+    points = Points(np.array(stamps, np.int64), np.array(values, np.float64))
+    return SampleFile(points, lines)
 
 
 def check_new(file: SampleFile, existing: Points) -> None:
@@ -115,7 +124,7 @@ def _check_head(head: Sequence[str], unit: MetricUnit) -> None:
     raise SampleUnitError(f"line 1: values are in {given.strip()[:40]!r}, but {what}")
 
 
-def _samples(rows: "Iterator[list[str]]") -> Iterator[tuple[int, float, int]]:
+def _samples(rows: "Iterator[list[str]]") -> Iterator[_Sample]:
     for row in rows:
         line: int = rows.line_num  # type: ignore[attr-defined]
         if not row:
@@ -142,11 +151,12 @@ def _value(text: str, line: int) -> float:
     return number
 
 
-def _check_times(
-    found: Sequence[tuple[int, float, int]], oldest_ms: int, now_ms: int
-) -> None:
+def _in_order(
+    samples: Iterable[_Sample], oldest_ms: int, now_ms: int
+) -> Iterator[_Sample]:
+    """Pass on samples while their times rise, within [oldest, now]."""
     before, line_before = -1, 0
-    for at, _, line in found:
+    for at, value, line in samples:
         if at <= before:
             same = "the same time as" if at == before else "earlier than"
             raise SampleOrderError(
@@ -160,4 +170,5 @@ def _check_times(
                 f"line {line}: {utc_text(at)} is older than the retention "
                 f"(SUPERTWIN_RETENTION), which begins at {utc_text(oldest_ms)}"
             )
+        yield at, value, line
         before, line_before = at, line
