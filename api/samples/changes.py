@@ -18,14 +18,17 @@ from api.connection import while_connected
 from api.failures import answered
 from api.samples.asked import range_ms
 from api.samples.media_types import CSV
+from api.samples.unfinished import ONE_CHANGE
 from api.series import SeriesInfo
 from api.services import Services, Use
 from api.telemetry import known_series
 from api.twin import Segment
+from core.errors import ApiError
 from core.settings.setting_types import hours_of
+from core.stores.errors import DeletionError
 from core.stores.points import NO_POINTS
 from core.stores.series import read_matching, series_reader
-from core.stores.series_writing import series_lines, write_lines
+from core.stores.series_writing import send_lines, series_lines, writing
 from core.stores.span_deletion import delete_span
 from observations.errors import TextMetricError
 from observations.exchange.sample_csv import (
@@ -98,7 +101,8 @@ async def import_samples(
     file = await _done(lambda: _import(services, series, content))
     stamps = file.points.stamps.tolist()
     made = _about(services, series, len(stamps), stamps[0], stamps[-1])
-    audit.record(request, "samples.imported", _thing(series, made))
+    thing = _thing(series, f"{len(stamps)} samples", stamps[0], stamps[-1])
+    audit.record(request, "samples.imported", thing)
     return Response(orjson.dumps(made), 201, media_type=formats.JSON)
 
 
@@ -120,9 +124,17 @@ async def delete_samples(
     series = await known_series(services, host, metric, instance)
     start, end = range_ms(from_, to)
     settings, match = services.settings, _exact(series)
-    count = await _done(lambda: delete_span(settings, match, start, end))
+    try:
+        count = await _done(lambda: delete_span(settings, match, start, end))
+    except ApiError as error:
+        if error.code == DeletionError.code:
+            thing = _thing(series, "a span", start, end)
+            audit.record(request, "samples.deleted", thing, error.code)
+        raise
     made = _about(services, series, count, start, end)
-    audit.record(request, "samples.deleted", _thing(series, made))
+    audit.record(
+        request, "samples.deleted", _thing(series, f"{count} samples", start, end)
+    )
     return Response(orjson.dumps(made), media_type=formats.JSON)
 
 
@@ -137,13 +149,14 @@ def _import(services: Services, series: SeriesInfo, content: bytes) -> SampleFil
     unit = MetricUnit(series.known.unit, series.known.pcp_units)
     file = read_samples(content, unit, oldest, now)
     stamps = file.points.stamps
-    with closing(series_reader(settings)) as store:
+    with writing(settings), closing(series_reader(settings)) as store:
+        # During a deletion, the store would lack samples that are written back.
         found = read_matching(store, _exact(series), int(stamps[0]), int(stamps[-1]))
         check_new(file, next(iter(found.values()), NO_POINTS))
         labels = {"__name__": series.series_name} | series_labels(
             series.host, series.instance
         )
-        write_lines(settings, series_lines(labels, file.points))
+        send_lines(settings, series_lines(labels, file.points))
         store.request("GET", "/internal/force_flush").read()
     return file
 
@@ -167,15 +180,13 @@ def _about(
     }
 
 
-def _thing(series: SeriesInfo, made: dict[str, Any]) -> str:
+def _thing(series: SeriesInfo, what: str, start: int, end: int) -> str:
     instance = "" if series.instance is None else f" {series.instance}"
-    return (
-        f"{series.host} {series.metric}{instance}: {made['samples']} samples, "
-        f"{made['from']} to {made['to']}"
-    )
+    name = f"{series.host} {series.metric}{instance}"
+    return f"{name}: {what}, {utc_text(start)} to {utc_text(end)}"
 
 
 async def _done(work: Callable[[], T]) -> T:
-    """Run it in a thread; its exceptions become ApiErrors."""
+    """Run it in a thread when it is its turn; its exceptions become ApiErrors."""
     with answered():
-        return await to_thread.run_sync(work)
+        return await to_thread.run_sync(work, limiter=ONE_CHANGE)

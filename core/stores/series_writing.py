@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
@@ -22,9 +23,14 @@ def lock_folder(settings: Settings) -> Path:
     return settings.home / "bridge"
 
 
+def writing(settings: Settings) -> AbstractContextManager[None]:
+    """Write while others do, but not while a span of a series is deleted."""
+    return together(lock_folder(settings), WRITING)
+
+
 def write_lines(settings: Settings, lines: Iterable[bytes]) -> None:
     """Write lines in the format of ``/api/v1/export``; raises SeriesError."""
-    with together(lock_folder(settings), WRITING):
+    with writing(settings):
         send_lines(settings, lines)
 
 

@@ -3,7 +3,7 @@
 All other samples of the series are exported to a file on disk, the series are deleted,
 and the file is written back. Our writers wait: a point that arrived between the export
 and the deletion would be lost. The file remains until the samples in it are on the
-store's disk; `finish_deletions` writes back what a crash left.
+store's disk; `finish_deletions` writes back what a crash or an error left.
 """
 
 import os
@@ -17,7 +17,7 @@ from typing import IO, NamedTuple
 import httpx
 import orjson
 
-from core.errors import ExternalStoreError, SeriesError
+from core.errors import ExternalStoreError, SeriesError, SuperTwinError
 from core.linux.lock import WRITING, turn
 from core.linux.private_folder import make_private
 from core.settings.accounts import store_key, store_read_account
@@ -47,7 +47,8 @@ def delete_span(settings: Settings, match: str, start_ms: int, end_ms: int) -> i
     """Delete the samples of matching series after ``start_ms``, up to ``end_ms``.
 
     Return how many there were. Raises ExternalStoreError, DeletionKeyError,
-    SeriesError, OSError, and DeletionError if samples could not be written back yet.
+    SeriesError and OSError, and DeletionError if the span is deleted but other samples
+    are not written back yet.
     """
     if settings.store_read_url or settings.store_write_url:
         raise ExternalStoreError(
@@ -65,20 +66,22 @@ def delete_span(settings: Settings, match: str, start_ms: int, end_ms: int) -> i
         if deleted:
             kept = _export(settings, client, match, start_ms, end_ms)
             _delete(settings, client, match, kept)
-            _write_back(settings, client, kept)
+            try:
+                _write_back(settings, client, kept)
+            except (OSError, SuperTwinError) as error:
+                raise _incomplete(kept, error) from None
         return deleted
 
 
 def finish_deletions(settings: Settings) -> bool:
-    """Write back what deletions that crashed have left; return whether there was any.
+    """Write back what incomplete deletions have left; return whether there was any.
 
     Raises what `delete_span` raises.
     """
-    if not any(_folder(settings).glob(f"*{_KEPT}")):
+    if not any(_folder(settings).glob("*")):
         return False
     with _without_writers(settings), _client(settings) as client:
-        _finish(settings, client)
-    return True
+        return _finish(settings, client)
 
 
 @contextmanager
@@ -198,13 +201,15 @@ def _delete(settings: Settings, client: httpx.Client, match: str, kept: Path) ->
     answer.raise_for_status()
 
 
-def _finish(settings: Settings, client: httpx.Client) -> None:
-    """Write back the files of deletions that did not end."""
+def _finish(settings: Settings, client: httpx.Client) -> bool:
+    """Write back what incomplete deletions left; return whether there was any."""
     folder = _folder(settings)
     for draft in folder.glob(f"*{_UNSYNCED}"):  # nothing was deleted yet
         draft.unlink()
-    for kept in folder.glob(f"*{_KEPT}"):
+    found = [*folder.glob(f"*{_KEPT}")]
+    for kept in found:
         _write_back(settings, client, kept)
+    return bool(found)
 
 
 def _write_back(settings: Settings, client: httpx.Client, kept: Path) -> None:
@@ -216,11 +221,15 @@ def _write_back(settings: Settings, client: httpx.Client, kept: Path) -> None:
     snapshot_request(client, settings, "delete", snapshot=name)
     missing = sum(_missing(settings, client, kept))
     if missing:
-        raise DeletionError(
-            f"{missing} samples around the deleted span are not back in the store: "
-            f"they are in {kept}, and the next start of the API writes them again"
-        )
+        raise SeriesError(f"the series store still lacks {missing} samples of {kept}")
     kept.unlink()
+
+
+def _incomplete(kept: Path, reason: Exception) -> DeletionError:
+    return DeletionError(
+        f"the span is deleted, but the samples around it, in {kept}, could not be "
+        f"written back ({reason}): the API tries again every 10 s"
+    )
 
 
 def _missing(settings: Settings, client: httpx.Client, kept: Path) -> Iterator[int]:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import httpx
 
-from core.linux.lock import WRITING, together
 from core.settings.accounts import store_read_account
 from core.settings.settings import Settings
-from core.stores.series_writing import lock_folder
+from core.stores.series_writing import writing
 from core.stores.snapshots import snapshot_request
 
 # VictoriaMetrics first writes all data in memory to disk.
@@ -30,7 +29,7 @@ def copy_snapshot(settings: Settings, target: Path) -> str:
     )
     with client:
         # While a span is deleted, samples around it are not in the store.
-        with together(lock_folder(settings), WRITING):
+        with writing(settings):
             name = snapshot_request(client, settings, "create")["snapshot"]
         try:
             source = settings.home / "store" / "snapshots" / name

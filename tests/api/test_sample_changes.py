@@ -246,6 +246,28 @@ def test_span_is_deleted_and_can_be_imported_again(
     assert stored(own_store, "mem_util_free") == after | {1005: -5}
 
 
+def test_deletion_that_is_not_complete_is_recorded(
+    api: Closed, own_store: OwnStore, operator: str, admin: str
+) -> None:
+    content = f"time,value\n{START + 20},1\n{START + 21},2\n"
+    assert send(api, operator, CPU1, content).status_code == 201
+    key = own_store.settings.home / "store" / "snapshot-key"
+    right = key.read_text()
+    key.write_text("wrong\n")
+    try:
+        answer = delete(api, admin, CPU1, START + 19, START + 20)
+    finally:
+        key.write_text(right)
+    assert (answer.status_code, code_of(answer)) == (502, "deletion-incomplete")
+    event = trail(api.home, "samples.deleted")[-1]
+    assert event[1].startswith("n1 kernel.percpu.cpu.user cpu1: a span, ")
+    assert event[2] == "deletion-incomplete"
+    deletions = own_store.settings.home / "deletions"
+    wait_until(lambda: not [*deletions.iterdir()], what="the other samples")
+    found = stored(own_store, 'kernel_percpu_cpu_user{instname="cpu1"}')
+    assert found[21] == 2 and 20 not in found
+
+
 @pytest.mark.parametrize(
     ("start", "end"), [("now", "now-1h"), ("x", "now"), ("now-1h", "1e99")]
 )

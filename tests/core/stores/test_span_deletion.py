@@ -12,7 +12,7 @@ import pytest
 from core.errors import ExternalStoreError, SeriesError
 from core.settings.settings import Settings
 from core.stores import span_deletion
-from core.stores.errors import DeletionKeyError
+from core.stores.errors import DeletionError, DeletionKeyError
 from core.stores.span_deletion import delete_span, finish_deletions
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.store import StoreConnection
@@ -40,10 +40,10 @@ def match(name: str) -> str:
     return f'{name}{{hostname="n1",instname=""}}'
 
 
-def written(store: OwnStore, name: str, instance: str = "") -> Values:
+def written(store: OwnStore, name: str, instance: str = "", step: int = STEP) -> Values:
     """Write samples around `START`, and a few new ones; return them."""
     now = int(time.time() * 1000) - 5000
-    times = [*(START + STEP * n for n in range(COUNT)), *range(now - 10, now)]
+    times = [*(START + step * n for n in range(COUNT)), *range(now - 10, now)]
     values = {at: n / 4 for n, at in enumerate(times)}
     found = {"__name__": name, "hostname": "n1"} | (
         {"instname": instance} if instance else {}
@@ -76,6 +76,17 @@ def test_only_the_span_is_deleted(store: OwnStore) -> None:
     assert stored(store, match("span")) == without(values, start, end)
     assert stored(store, 'span{instname="cpu0"}') == others
     assert not [*(store.settings.home / "deletions").iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [(250, 1760), (999, 1000), (1000, 1001), (0, 1), (1500, 4990)]
+)
+def test_span_has_milliseconds(store: OwnStore, start: int, end: int) -> None:
+    name = f"ms_{start}_{end}"
+    values = written(store, name, step=1)
+    deleted = delete_span(store.settings, match(name), START + start, START + end)
+    assert deleted == end - start
+    assert stored(store, match(name)) == without(values, START + start, START + end)
 
 
 def test_span_can_be_written_again(store: OwnStore) -> None:
@@ -151,6 +162,28 @@ def test_crash_after_the_deletion_loses_nothing(store: OwnStore) -> None:
     assert finish_deletions(settings)
     assert stored(store, match("crash")) == without(values, start, end)
     assert not finish_deletions(settings)
+
+
+def test_draft_of_a_crash_is_removed(store: OwnStore) -> None:
+    draft = store.settings.home / "deletions" / "crashed.partial"
+    draft.write_bytes(b"half a li")
+    assert not finish_deletions(store.settings)
+    assert not draft.exists()
+
+
+def test_deletion_that_cannot_write_back_is_completed_later(store: OwnStore) -> None:
+    values = written(store, "later")
+    start, end = START, START + 100 * STEP
+    key = store.settings.home / "store" / "snapshot-key"
+    right = key.read_text()
+    key.write_text("wrong\n")
+    try:
+        with pytest.raises(DeletionError, match="the span is deleted"):
+            delete_span(store.settings, match("later"), start, end)
+    finally:
+        key.write_text(right)
+    assert finish_deletions(store.settings)
+    assert stored(store, match("later")) == without(values, start, end)
 
 
 def test_crash_before_the_deletion_deletes_nothing(store: OwnStore) -> None:
