@@ -12,9 +12,12 @@ from core.errors import ApiError
 
 Model = TypeVar("Model", bound=BaseModel)
 
+_UNSUPPORTED = ("unsupported-media-type", "Unsupported type of body")
+
 
 async def read_body(request: Request, most: int, what: str) -> bytes:
     """Return the body; ``what`` names it in the refusal (413) if it is too long."""
+    _refuse_compressed(request, what)
     if too_long(request, most):
         raise too_large(most, what)
     body = bytearray()
@@ -26,6 +29,14 @@ async def read_body(request: Request, most: int, what: str) -> bytes:
     except ClientDisconnect:
         raise ClientGoneError from None
     return bytes(body)
+
+
+def _refuse_compressed(request: Request, what: str) -> None:
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding.strip().lower() not in ("", "identity"):
+        detail = f"Content-Encoding: {encoding[:40]}; send the {what} uncompressed"
+        headers = {"Accept-Encoding": "identity"}
+        raise ApiError(415, *_UNSUPPORTED, detail, headers=headers)
 
 
 def too_long(request: Request, most: int) -> bool:
@@ -80,8 +91,7 @@ def unsupported_type(request: Request, *accepted: str) -> ApiError:
     sent = request.headers.get("content-type", "")
     return ApiError(
         415,
-        "unsupported-media-type",
-        "Unsupported type of body",
+        *_UNSUPPORTED,
         f"{sent[:100]!r} sent; send {' or '.join(accepted)}, in UTF-8",
         headers={"Accept-Post": ", ".join(accepted)},
     )

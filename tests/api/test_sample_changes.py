@@ -1,5 +1,6 @@
 """Samples are imported into a series, and a span of one is deleted."""
 
+import gzip
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -225,6 +226,17 @@ def test_roles_and_types_are_required(api: Closed, operator: str) -> None:
 def test_too_large_a_file_is_refused(api: Closed, operator: str) -> None:
     answer = send(api, operator, FREE, "time,value\n" + " " * (16 << 20))
     assert (answer.status_code, code_of(answer)) == (413, "body-too-large")
+
+
+def test_compressed_file_is_refused(api: Closed, operator: str) -> None:
+    headers = {
+        **bearer(operator),
+        **{"Content-Type": "text/csv", "Content-Encoding": "gzip"},
+    }
+    content = gzip.compress(b"time,value\n" + b" " * (64 << 20))
+    answer = api.client.post(api.url + FREE, content=content, headers=headers)
+    assert (answer.status_code, code_of(answer)) == (415, "unsupported-media-type")
+    assert answer.headers["accept-encoding"] == "identity"
 
 
 def test_span_is_deleted_and_can_be_imported_again(
