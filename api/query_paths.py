@@ -32,7 +32,7 @@ def _get(query: SavedQuery, general: dict[str, Any]) -> dict[str, Any]:
         "tags": [f"Saved queries: {query.name.partition('/')[0]}"],
         "summary": query.title,
         "description": query.description,
-        "operationId": f"query_{query.name}".replace("/", "_").replace("-", "_"),
+        "operationId": f"query.{query.name.replace('/', '.')}",
         "parameters": [_parameter(param) for param in query.params.values()],
         "responses": {**general["responses"], "200": answered},
         **{name: general[name] for name in ("security",) if name in general},

@@ -11,7 +11,6 @@ from api.query_paths import with_query_paths
 from api.services import Use
 from api.web import pages
 from api.web.markdown import paragraphs
-from queries.catalogue import load_catalogue
 
 router = APIRouter(include_in_schema=False)
 
@@ -82,11 +81,11 @@ async def swagger(request: Request, services: Use) -> Response:
 
 
 @router.get("/openapi.json")
-async def document(request: Request) -> JSONResponse:
+async def document(request: Request, services: Use) -> JSONResponse:
     """The OpenAPI document, whose paths are below those of a proxy."""
     root = request.scope.get("root_path", "").rstrip("/")
     servers = {"servers": [{"url": root}]} if root else {}
-    made = with_query_paths(request.app.openapi(), load_catalogue().values())
+    made = with_query_paths(request.app.openapi(), services.queries.all().values())
     return JSONResponse({**made, **servers})
 
 

@@ -54,6 +54,7 @@ def test_added_query_is_like_a_built_in_one(opened: Closed, operator: str) -> No
     assert answer.headers["location"] == PATH
     assert answer.json()["version"] == 1
     assert added(opened) == ["mine/threads"]
+    assert PATH in opened.get("/openapi.json").json()["paths"]
     rows = opened.get(PATH).json()["results"]["bindings"]
     assert {row["host"]["value"] for row in rows} == {"n1"}
     assert opened.get(f"{PATH}?host=n9").status_code == 404
