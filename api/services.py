@@ -105,7 +105,7 @@ def make_services(settings: Settings) -> Services:
         queue=QueryQueue(settings.query_timeout),
         version=GraphVersion(graph),
         twin_counts=GraphCounts(graph),
-        history_counts=GraphCounts(history),
+        history_counts=GraphCounts(GraphStore(history.client, history.url, own, limit)),
         mcp=McpService(settings.base),
     )
 

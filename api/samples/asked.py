@@ -6,7 +6,7 @@ from typing import Self
 
 from fastapi import Request
 
-from api.samples.media_types import prefers_page
+from api.samples.media_types import TABLES, prefers_page
 from core.stores.errors import SamplesError
 from queries.sample_calls import AVG, LAST, RAW, SampleCall
 from queries.sample_times import time_ms
@@ -70,5 +70,7 @@ def asks_for_samples(request: Request) -> bool:
 
     A page of the node has `from` and `to` as well: the range of its charts.
     """
+    if request.query_params.get("format") in TABLES:
+        return True
     given = request.query_params.keys() & {*PARAMETERS}
     return bool(given) and not (given <= {*_OF_PAGES} and prefers_page(request))

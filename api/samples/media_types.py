@@ -10,7 +10,8 @@ CSV = "text/csv"
 PARQUET = "application/vnd.apache.parquet"
 ARROW = "application/vnd.apache.arrow.stream"
 SAMPLES = (formats.JSON_LD, CSV, PARQUET, ARROW, formats.JSON)
-FORMATS = {"jsonld": formats.JSON_LD, "csv": CSV, "parquet": PARQUET, "arrow": ARROW}
+TABLES = {"csv": CSV, "parquet": PARQUET, "arrow": ARROW}
+FORMATS = {"jsonld": formats.JSON_LD, **TABLES}
 
 
 def sample_type(request: Request) -> str:

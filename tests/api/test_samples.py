@@ -167,6 +167,7 @@ def test_range_of_a_page_stays_a_page(sampled: httpx.Client) -> None:
         ({"fn": "last", "from": "now-1h"}, 400, "bad-samples-call"),
         ({"from": "now-10y", "step": "1ms"}, 413, "too-many-samples"),
         ({"from": "now-1h", "format": "turtle"}, 406, "not-acceptable"),
+        ({"format": "csv"}, 400, "bad-samples-call"),
         ({"from": "now-1h", "until": "now"}, 400, "unknown-parameter"),
     ],
 )
