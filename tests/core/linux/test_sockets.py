@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from core.linux.sockets import socket_owner
+from tests.servers import ENDS_WITH_US
 
 _CONNECT = """
 import os, socket, sys
@@ -18,9 +19,9 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[2]))):
 def test_owner_of_a_socket_is_the_user_who_opened_it() -> None:
     user = 65534 if os.getuid() == 0 else os.getuid()
     with socket.create_server(("127.0.0.1", 0)) as server:
-        command = [sys.executable, "-c", _CONNECT, str(user)]
-        port = server.getsockname()[1]
-        with subprocess.Popen([*command, str(port)], stdin=subprocess.PIPE) as client:
+        arguments = [str(user), str(server.getsockname()[1])]
+        command = [*ENDS_WITH_US, sys.executable, "-c", _CONNECT, *arguments]
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as client:
             connection, address = server.accept()
             with connection:
                 assert socket_owner(address, server.getsockname()) == user
