@@ -11,10 +11,8 @@ import pytest
 
 from api.access.tokens import TokenRole
 from core.settings import audit
-from core.stores import span_deletion
 from tests.api.servers import Closed, bearer, code_of, own_api
 from tests.own_store import OwnStore
-from tests.servers import wait_until
 
 FREE = "/twin/n1/telemetry/mem.util.free/~"
 CPU1 = "/twin/n1/telemetry/kernel.percpu.cpu.user/cpu1"
@@ -258,28 +256,6 @@ def test_span_is_deleted_and_can_be_imported_again(
     assert stored(own_store, "mem_util_free") == after | {1005: -5}
 
 
-def test_deletion_that_is_not_complete_is_recorded(
-    api: Closed, own_store: OwnStore, operator: str, admin: str
-) -> None:
-    content = f"time,value\n{START + 20},1\n{START + 21},2\n"
-    assert send(api, operator, CPU1, content).status_code == 201
-    key = own_store.settings.home / "store" / "snapshot-key"
-    right = key.read_text()
-    key.write_text("wrong\n")
-    try:
-        answer = delete(api, admin, CPU1, START + 19, START + 20)
-    finally:
-        key.write_text(right)
-    assert (answer.status_code, code_of(answer)) == (502, "deletion-incomplete")
-    event = trail(api.home, "samples.deleted")[-1]
-    assert event[1].startswith("n1 kernel.percpu.cpu.user cpu1: a span, ")
-    assert event[2] == "deletion-incomplete"
-    deletions = own_store.settings.home / "deletions"
-    wait_until(lambda: not [*deletions.iterdir()], what="the other samples")
-    found = stored(own_store, 'kernel_percpu_cpu_user{instname="cpu1"}')
-    assert found[21] == 2 and 20 not in found
-
-
 @pytest.mark.parametrize(
     ("start", "end"), [("now", "now-1h"), ("x", "now"), ("now-1h", "1e99")]
 )
@@ -311,23 +287,3 @@ def test_import_without_a_store_is_an_error(
         operator = api.add("carla", TokenRole.OPERATOR)
         answer = send(api, operator, FREE, f"time,value\n{START},1\n")
     assert (answer.status_code, code_of(answer)) == (502, "series-unreadable")
-
-
-def test_start_of_the_api_completes_a_crashed_deletion(
-    tmp_path: Path, fuseki: str, base: str
-) -> None:
-    with OwnStore(tmp_path) as store:
-        settings, match = store.settings, 'mem_util_free{hostname="n1"}'
-        line = f"{match} 1 {START * 1000}\n{match} 2 {START * 1000 + 1000}\n"
-        url, auth = f"{store.url}/api/v1/import/prometheus", store.account
-        httpx.post(url, content=line, auth=auth).raise_for_status()
-        assert stored(store, match) == {0: 1, 1: 2}
-        end = START * 1000
-        with span_deletion._client(settings) as client:
-            kept = span_deletion._export(settings, client, match, end - 1, end)
-            span_deletion._delete(settings, client, match, kept)
-        assert stored(store, match) == {}
-        port = str(settings.store_port)
-        with own_api(settings.home, base, fuseki, "", store_port=port):
-            wait_until(lambda: not kept.exists())
-        assert stored(store, match) == {1: 2}
