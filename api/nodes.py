@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from rdflib import Graph, URIRef
 from rdflib.namespace import RDFS
+from rdflib.term import Node as Term
 
-from core.stores.fuseki import GraphStore, read_bindings
+from core.stores.fuseki import GraphStore, Row, read_bindings
 from core.stores.sparql_dataset import JSON_RESULTS
 from ontology.iris import stated
 from ontology.terms import ST
@@ -14,7 +15,7 @@ from queries.terms import iri_term, term
 
 MAX_OWN = 20_000
 MAX_INCOMING = 500
-_INCOMING = "incoming"
+_OWN = ("own", "label")
 INCOMING = (
     ST.isPartOf,
     ST.usesCache,
@@ -52,49 +53,57 @@ async def describe(store: GraphStore, iri: URIRef) -> Node:
     """
     answer = await store.answer(_description(iri, [_all_incoming(iri)]), JSON_RESULTS)
     rows = read_bindings(answer.content)
-    if sum(row["part"].value == _INCOMING for row in rows) > MAX_INCOMING:
+    if sum("o" not in row for row in rows) > MAX_INCOMING:
         # So many links are rare: each property then has a limit of its own.
         each = [_incoming(iri, link) for link in INCOMING]
         answer = await store.answer(_description(iri, each), JSON_RESULTS)
         rows = read_bindings(answer.content)
     graph, counts = Graph(), dict[str, int]()
     for row in rows:
-        part = row["part"].value
+        part = _part(row)
         counts[part] = counts.get(part, 0) + 1
-        if counts[part] <= (MAX_OWN if part in ("own", "label") else MAX_INCOMING):
-            graph.add((term(row["s"]), term(row["p"]), term(row["o"])))
+        if counts[part] <= (MAX_OWN if part in _OWN else MAX_INCOMING):
+            graph.add(_triple(iri, row))
     return Node(iri, graph, _cut(counts), answer.version)
 
 
+def _part(row: Row) -> str:
+    """Return the part of the description by the column that is missing."""
+    if "s" not in row:
+        return "own"
+    return "label" if "p" not in row else row["p"].value
+
+
+def _triple(iri: URIRef, row: Row) -> tuple[Term, Term, Term]:
+    known = {"s": iri, "p": RDFS.label, "o": iri}
+    subject, link, value = (
+        term(row[name]) if name in row else known[name] for name in "spo"
+    )
+    return subject, link, value
+
+
 def _description(iri: URIRef, incoming: Sequence[str]) -> str:
+    """Return a query with three kinds of rows, of which each lacks what is known."""
     node, label = iri_term(iri), iri_term(RDFS.label)
-    own = (
-        f'SELECT DISTINCT ("own" AS ?part) ({node} AS ?s) ?p ?o '
-        f"{{ {stated(f'{node} ?p ?o')} }} LIMIT {MAX_OWN + 1}"
-    )
-    labels = (
-        f'SELECT DISTINCT ("label" AS ?part) ?s ({label} AS ?p) ?o '
-        f"{{ {stated(f'{node} ?link ?s')} {stated(f'?s {label} ?o', 'its')} }} "
-        f"LIMIT {MAX_OWN + 1}"
-    )
-    parts = " UNION ".join(f"{{ {part} }}" for part in (own, labels, *incoming))
-    return f"SELECT ?part ?s ?p ?o {{ {parts} }}"
+    own = stated(f"{node} ?p ?o")
+    labels = f"{stated(f'{node} ?link ?s')} {stated(f'?s {label} ?o', 'its')}"
+    parts = " UNION ".join(f"{{ {part} }}" for part in (*incoming, own, labels))
+    # What is left out is labels first, and then triples of the node.
+    most = 2 * (MAX_OWN + 1) + len(incoming) * (MAX_INCOMING + 1)
+    return f"SELECT ?s ?p ?o {{ {parts} }} LIMIT {most}"
 
 
 def _all_incoming(iri: URIRef) -> str:
     """Return a part with the links of all properties, for which one limit is enough."""
-    links, node = " ".join(map(iri_term, INCOMING)), iri_term(iri)
-    return (
-        f'SELECT ("{_INCOMING}" AS ?part) ?s ?p ({node} AS ?o) '
-        f"{{ VALUES ?p {{ {links} }} ?s ?p {node} }} LIMIT {MAX_INCOMING + 1}"
-    )
+    links = " ".join(map(iri_term, INCOMING))
+    pattern = f"VALUES ?p {{ {links} }} ?s ?p {iri_term(iri)}"
+    return f"SELECT ?s ?p {{ {pattern} }} LIMIT {MAX_INCOMING + 1}"
 
 
 def _incoming(iri: URIRef, link: URIRef) -> str:
-    property_, node = iri_term(link), iri_term(iri)
+    pattern = f"?s {iri_term(link)} {iri_term(iri)}"
     return (
-        f'SELECT ("{link}" AS ?part) ?s ({property_} AS ?p) ({node} AS ?o) '
-        f"{{ ?s {property_} {node} }} LIMIT {MAX_INCOMING + 1}"
+        f"SELECT ?s ({iri_term(link)} AS ?p) {{ {pattern} }} LIMIT {MAX_INCOMING + 1}"
     )
 
 
