@@ -16,7 +16,7 @@ from api import formats
 from api.access import audit
 from api.access.roles import ANSWERS, requires
 from api.access.tokens import TokenRole
-from api.body import read_body
+from api.body import body_type, read_body, unsupported_type
 from api.failures import answered
 from api.services import Services, Use
 from api.sparql import run
@@ -162,15 +162,8 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 async def _read_text(request: Request) -> str:
-    sent = request.headers.get("content-type", "")
-    if sent.partition(";")[0].strip().lower() != formats.QUERY:
-        raise ApiError(
-            415,
-            "unsupported-media-type",
-            "Unsupported type of body",
-            f"{sent[:100]!r} sent; send the query as {formats.QUERY}",
-            headers={"Accept": formats.QUERY},
-        )
+    if body_type(request) != formats.QUERY:
+        raise unsupported_type(request, formats.QUERY)
     body = await read_body(request, MOST_BYTES, "saved query")
     try:
         return body.decode()
