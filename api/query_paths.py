@@ -25,7 +25,7 @@ def with_query_paths(
 def _get(query: SavedQuery, general: dict[str, Any]) -> dict[str, Any]:
     media_types = (*formats.answer_types(query.form), formats.QUERY, formats.HTML)
     answered = {
-        "description": f"Columns: {', '.join(query.returns)}",
+        "description": f"Columns: {', '.join(query.returns) or 'none'}",
         "content": {media_type: {} for media_type in media_types},
     }
     return {

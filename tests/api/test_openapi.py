@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -10,6 +11,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from api.query_paths import with_query_paths
 from queries.catalogue import load_catalogue
 from tests.api.routing import app_without_stores
 from tests.api.test_problems import ask
@@ -100,6 +102,16 @@ def test_operations_have_names_of_their_own(document: dict[str, Any]) -> None:
         for operation in methods.values()
     ]
     assert len({*names}) == len(names)
+
+
+def test_similar_names_of_queries_give_different_operations(
+    document: dict[str, Any],
+) -> None:
+    query = load_catalogue()["cache/sharing"]
+    alike = [replace(query, name=name) for name in ("a/b-c", "a-b/c")]
+    paths = with_query_paths(document, alike)["paths"]
+    names = {paths[f"/queries/{one.name}"]["get"]["operationId"] for one in alike}
+    assert len(names) == 2
 
 
 def test_media_types_of_a_saved_query_are_served(
