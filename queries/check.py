@@ -23,6 +23,8 @@ MOST_PARAMETERS: Final = 50
 _MOST_TOKENS: Final = 2000
 # Their rows are hosts, found by other facts.
 _FIND_HOSTS: Final = frozenset({"fleet/find"})
+# What may follow WHERE.
+_MODIFIERS: Final = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})
 # rdflib's parser keeps its state in globals.
 _PARSER: Final = Lock()
 
@@ -85,9 +87,8 @@ def _check_restricts(query: SavedQuery, tokens: Sequence[SparqlToken]) -> None:
     """Refuse a parameter that only the head and the end of the query mention."""
     if query.row is None:
         return
-    matched = {
-        token.text[1:] for token in _where(query, tokens) if token.kind == "variable"
-    }
+    restricting = _restricting(query, tokens)
+    matched = {token.text[1:] for token in restricting if token.kind == "variable"}
     for variable in query.row.variables:
         if variable not in matched:
             raise EndlessParameterError(
@@ -96,14 +97,27 @@ def _check_restricts(query: SavedQuery, tokens: Sequence[SparqlToken]) -> None:
             )
 
 
-def _where(query: SavedQuery, tokens: Sequence[SparqlToken]) -> Iterator[SparqlToken]:
-    """The tokens of WHERE, without the row of parameters and its variables."""
-    groups = list(_outer_groups(tokens))
-    first, last = groups[-1]
+def _restricting(
+    query: SavedQuery, tokens: Sequence[SparqlToken]
+) -> Iterator[SparqlToken]:
+    """The tokens of WHERE without the row of parameters, and those of HAVING."""
+    # A CONSTRUCT has its template before WHERE; a DESCRIBE may have no WHERE.
+    groups = [*_outer_groups(tokens)][query.form == "construct" :]
+    if not groups:
+        return
+    first, last = groups[0]
     row = _row_span(query, tokens)
-    for at in range(first, last):
-        if at not in row:
-            yield tokens[at]
+    yield from (tokens[at] for at in range(first, last) if at not in row)
+    yield from _having(tokens[last + 1 :])
+
+
+def _having(tokens: Sequence[SparqlToken]) -> Iterator[SparqlToken]:
+    is_having = False
+    for token in tokens:
+        word = token.text.upper() if token.kind == "word" else ""
+        is_having = word == "HAVING" if word in _MODIFIERS else is_having
+        if is_having:
+            yield token
 
 
 def _outer_groups(tokens: Sequence[SparqlToken]) -> Iterator[tuple[int, int]]:

@@ -52,6 +52,8 @@ MANY = " ".join(f"?p{n}" for n in range(MOST_PARAMETERS))
             "SELECT ?thread ?cpu WHERE", "CONSTRUCT { ?node st:osIndex ?cpu0 } WHERE"
         ),
         changed(HOST, f'{HOST} FILTER (?x != "SERVICE")'),
+        changed(" , ?cpu ;", " ?cpu ;").replace("?cpu0 ?cpu", "?cpu")
+        + "GROUP BY ?thread ?cpu ?cpu0 HAVING (?cpu > ?cpu0) ORDER BY ?cpu",
     ],
 )
 def test_good_query_passes(text):
@@ -92,8 +94,11 @@ def test_wrong_query_is_refused(text, message):
     "text",
     [
         changed(HOST, "") + "ORDER BY ?host",
+        changed(HOST, "") + "GROUP BY ?host ORDER BY ?host",
+        changed("[thread, cpu]", "[]").split("SELECT")[0]
+        + "DESCRIBE ?host ?cpu VALUES (?host ?cpu) { (UNDEF 3) }",
         changed(HOST, "").replace("SELECT ?thread", "SELECT (?host AS ?thread)"),
-        changed("default: 3, ", "default: 3, ").replace(
+        changed(
             "type: string, ", f"type: string, enum: [a, {'x' * (LONGEST_VALUE + 1)}], "
         ),
         changed("#+   host", f"{PARAMS}#+   host").replace(
@@ -102,7 +107,14 @@ def test_wrong_query_is_refused(text, message):
             f"FILTER (?cpu IN ({MANY.replace(' ', ', ')}))",
         ),
     ],
-    ids=["ordered by", "selected only", "long choice", "many parameters"],
+    ids=[
+        "ordered by",
+        "grouped by",
+        "no pattern",
+        "selected only",
+        "long choice",
+        "many parameters",
+    ],
 )
 def test_endless_parameter_is_refused(text):
     with pytest.raises(EndlessParameterError) as caught:
