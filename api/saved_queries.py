@@ -167,16 +167,21 @@ def _without_version(
 def _find(services: Services, name: str, version: int | None) -> SavedQuery:
     if version is not None:
         return _version(services, name, version)
-    found = services.queries.all()
-    if name in found:
-        return found[name]
-    if name in (problems := services.queries.problems()):
-        problem = CatalogueError(f"{name} cannot be loaded: {problems[name]}")
-        raise api_error(problem, 500)
-    near = difflib.get_close_matches(name[:100], found, n=5, cutoff=0.4)
+    try:
+        return services.queries.find(name)
+    except CatalogueError as error:  # in a file, which no client can fix
+        raise api_error(error, 500) from None
+    except UnknownQueryError:
+        raise _unknown(services, name) from None
+
+
+def _unknown(services: Services, name: str) -> ApiError:
+    near = difflib.get_close_matches(
+        name[:100], services.queries.names(), n=5, cutoff=0.4
+    )
     hint = f"near: {', '.join(near)}" if near else "/queries lists them"
     detail = f"no saved query {name[:100]!r}; {hint}"
-    raise api_error(UnknownQueryError(detail), near=near)
+    return api_error(UnknownQueryError(detail), near=near)
 
 
 def _version(services: Services, name: str, number: int) -> SavedQuery:

@@ -24,14 +24,13 @@ from queries.errors import (
     UnknownQueryError,
 )
 
-# Of the folder; each file may have so many bytes.
-MOST_QUERIES: Final = 1000
+# Of each file.
 MOST_BYTES: Final = 32 * 1024
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,30}/[a-z][a-z0-9-]{0,30}")
 _SUFFIX: Final = ".rq"
 
-
-# Mode, time of change, size and inode of a file: another content differs in one.
+# Mode, time of change, size and inode of a file: another content differs in one. The
+# time is ctime, because programs such as `cp -p` set mtime to an earlier one.
 _State = tuple[int, int, int, int]
 
 
@@ -48,11 +47,19 @@ class QueryCatalogue:
         self._files: dict[str, _State] | None = None
         self._loaded: dict[str, tuple[_State, SavedQuery | str]] = {}
         self._all: Mapping[str, SavedQuery] = {}
+        self._problems: Mapping[str, str] = {}
 
     def all(self) -> Mapping[str, SavedQuery]:
         """All queries, sorted by name; the same object until a file changes."""
         with self._lock:
-            return self._read()
+            self._read()
+            return self._all
+
+    def problems(self) -> Mapping[str, str]:
+        """Why a file is not a query, by its name without suffix."""
+        with self._lock:
+            self._read()
+            return self._problems
 
     def names(self) -> list[str]:
         """The names of all queries; does not read the files."""
@@ -62,33 +69,25 @@ class QueryCatalogue:
         """One query; raises UnknownQueryError, or CatalogueError if it is wrong."""
         if name in query_names():
             return saved_query(name)
-        with self._lock:
-            state = _files(self.folder).get(name)
-            found = self._load(name, state) if state else None
-        if isinstance(found, str):
-            raise CatalogueError(f"{self.folder / name}{_SUFFIX}: {found}")
-        if found is None:
+        state = _state(self._path(name)) if is_name(name) else None
+        if state is None:
             raise UnknownQueryError(f"no saved query {name[:80]!r}")
+        with self._lock:
+            found = self._load(name, state)
+        if isinstance(found, str):
+            raise CatalogueError(f"{name} cannot be loaded: {found}")
         return found
 
-    def problems(self) -> dict[str, str]:
-        """Why a file is not a query, by its name without suffix."""
-        with self._lock:
-            self._read()
-            found = {name: result for name, (_, result) in self._loaded.items()}
-        return {name: text for name, text in found.items() if isinstance(text, str)}
-
-    def _read(self) -> Mapping[str, SavedQuery]:
+    def _read(self) -> None:
         files = _files(self.folder)
-        if files != self._files:
-            results = {name: self._load(name, state) for name, state in files.items()}
-            self._loaded = {name: self._loaded[name] for name in files}
-            added = {
-                n: one for n, one in results.items() if isinstance(one, SavedQuery)
-            }
-            self._all = dict(sorted({**added, **load_catalogue()}.items()))
-            self._files = files
-        return self._all
+        if files == self._files:
+            return
+        found = {name: self._load(name, state) for name, state in files.items()}
+        self._loaded = {name: self._loaded[name] for name in files}
+        added = {n: one for n, one in found.items() if isinstance(one, SavedQuery)}
+        self._all = dict(sorted({**added, **load_catalogue()}.items()))
+        self._problems = {n: one for n, one in found.items() if isinstance(one, str)}
+        self._files = files
 
     def _load(self, name: str, state: _State) -> SavedQuery | str:
         """The query of a file, or the reason why it is not one."""
@@ -109,12 +108,15 @@ class QueryCatalogue:
         if size > MOST_BYTES:
             raise CatalogueError(f"is longer than {MOST_BYTES} bytes: shorten it")
         try:
-            path = self.folder / f"{name}{_SUFFIX}"
-            return added_query(name, path.read_text("utf-8"))
+            # Not as text, which would change line ends and so the ETag.
+            return added_query(name, self._path(name).read_bytes().decode())
         except UnicodeDecodeError:
             raise CatalogueError("is not UTF-8: save it as UTF-8") from None
         except OSError as error:
             raise CatalogueError(f"cannot be read: {error.strerror}") from None
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}{_SUFFIX}"
 
 
 def is_name(name: str) -> bool:
@@ -141,20 +143,26 @@ def added_query(name: str, text: str) -> SavedQuery:
 
 
 def _files(folder: Path) -> dict[str, _State]:
-    """The files of queries by name, sorted; no more than MOST_QUERIES."""
+    """The files of queries by name, sorted."""
     found = {}
     for group in _entries(folder):
         if group.name.startswith(".") or not group.is_dir():
             continue
         for entry in _entries(group.path):
-            if entry.name.endswith(_SUFFIX):
-                with suppress(OSError):  # it was removed, or is a link to nothing
-                    at = entry.stat()
-                    name = f"{group.name}/{entry.name.removesuffix(_SUFFIX)}"
-                    found[name] = at.st_mode, at.st_mtime_ns, at.st_size, at.st_ino
-    return dict(sorted(found.items())[:MOST_QUERIES])
+            if entry.name.endswith(_SUFFIX) and (state := _state(entry)):
+                found[f"{group.name}/{entry.name.removesuffix(_SUFFIX)}"] = state
+    return dict(sorted(found.items()))
 
 
 def _entries(folder: Path | str) -> Iterator[os.DirEntry[str]]:
     with suppress(OSError), os.scandir(folder) as entries:
         yield from entries
+
+
+def _state(file: Path | os.DirEntry[str]) -> _State | None:
+    """The state of a file; None if it was removed, or is a link to nothing."""
+    try:
+        at = file.stat()
+    except OSError:
+        return None
+    return at.st_mode, at.st_ctime_ns, at.st_size, at.st_ino

@@ -14,13 +14,7 @@ from typing import Final
 from core.linux.files import write_whole
 from core.linux.lock import turn
 from core.linux.private_folder import make_private
-from queries.added import (
-    MOST_BYTES,
-    MOST_QUERIES,
-    QueryCatalogue,
-    check_name,
-    is_name,
-)
+from queries.added import MOST_BYTES, QueryCatalogue, check_name, is_name
 from queries.catalogue import query_names
 from queries.errors import (
     ConditionNeededError,
@@ -30,6 +24,8 @@ from queries.errors import (
     UnknownVersionError,
 )
 
+# In the folder; the API looks at all of them for each page of a dashboard.
+MOST_QUERIES: Final = 1000
 # Of one query; older ones are removed.
 MOST_VERSIONS: Final = 100
 ANY: Final = "*"
@@ -87,9 +83,8 @@ class QueryVersions:
             old = self._text(name)
             self._check(name, old, condition)
             self._keep_edited(name, old)
-            version = self._keep(name, text)
-            if old != text:
-                self._write(name, text, version)
+            store = self._keep if old == text else self._replace
+            version = store(name, text)
             self._remove_old(name)
             return version, old is None
 
@@ -148,14 +143,20 @@ class QueryVersions:
     def _is_full(self) -> bool:
         return len(self._catalogue.names()) - len(query_names()) >= MOST_QUERIES
 
-    def _write(self, name: str, text: str, version: QueryVersion) -> None:
+    def _replace(self, name: str, text: str) -> QueryVersion:
+        """Write a text and its version; if one fails, neither stays."""
+        known = self._versions(name)
+        version = self._keep(name, text)
         path = self._path(name)
         try:
             make_private(path.parent)
             write_whole(path, text)
         except OSError:
-            version.path.unlink()
+            # The text of a removed query may be an earlier version already.
+            if version not in known:
+                version.path.unlink()
             raise
+        return version
 
     def _keep_edited(self, name: str, text: str | None) -> None:
         """Keep a text that was written into the folder by hand."""

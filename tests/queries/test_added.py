@@ -85,8 +85,18 @@ def test_files_that_cannot_be_loaded_are_problems(tmp_path: Path) -> None:
     assert "UTF-8" in found["mine/bytes"]
     assert "is not a file" in found["mine/pipe"]
     assert len(found) == 5
-    with pytest.raises(CatalogueError, match="mine/headless.rq: has no header"):
+    with pytest.raises(CatalogueError, match="mine/headless cannot be loaded: has no"):
         catalogue.find("mine/headless")
+
+
+def test_removed_file_is_not_a_problem(tmp_path: Path) -> None:
+    catalogue = QueryCatalogue(tmp_path)
+    catalogue.all()
+    save(tmp_path, "mine/headless", "ASK {}")
+    with pytest.raises(CatalogueError):
+        catalogue.find("mine/headless")
+    (tmp_path / "mine/headless.rq").unlink()
+    assert catalogue.problems() == {}
 
 
 def test_only_changed_files_are_read(
@@ -246,6 +256,20 @@ def test_failed_write_changes_nothing(
         put(stored, OTHER)
     assert target.read_text() == GOOD
     assert len(QueryVersions(stored).versions(NAME)) == 1
+
+
+def test_failed_write_keeps_the_versions_of_a_removed_query(
+    stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    QueryVersions(stored).delete(NAME, Condition())
+
+    def fail(path: Path, _text: str) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(versions, "write_whole", fail)
+    with pytest.raises(OSError, match="No space"):
+        QueryVersions(stored).put(NAME, GOOD, Condition())
+    assert QueryVersions(stored).version(NAME, 1) == GOOD
 
 
 def test_folder_is_private(tmp_path: Path) -> None:
