@@ -37,7 +37,8 @@ T = TypeVar("T")
 _OPERATOR = requires(TokenRole.OPERATOR)
 # The check of a query takes up to some seconds of one core.
 _AT_ONCE = CapacityLimiter(2)
-_TAGS = re.compile(r'\s*(\*|(?:W/)?"[^"]*")\s*(?:,|$)')
+# Compression makes tags weak, although each still stands for one text.
+_TAGS = re.compile(r'\s*(?:W/)?(\*|"[^"]*")\s*(?:,|$)')
 # A graph that no host is in: a query on it shows only whether it can run.
 _NO_GRAPH = (("default-graph-uri", "urn:x-supertwin:no-graph"),)
 
@@ -206,7 +207,8 @@ def _check_all(query: SavedQuery) -> None:
     check_query(query)
     for panel in read_panels(query):
         if panel.problem:
-            raise CatalogueError(panel.problem)
+            name = f"queries/{query.name}.rq: "
+            raise CatalogueError(panel.problem.removeprefix(name))
 
 
 def _condition(request: Request) -> Condition:
@@ -215,7 +217,6 @@ def _condition(request: Request) -> Condition:
 
 def _tags(request: Request, header: str) -> list[str] | None:
     sent = request.headers.getlist(header)
-    # A weak tag equals no other.
     return _TAGS.findall(",".join(sent)) if sent else None
 
 

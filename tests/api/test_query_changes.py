@@ -95,6 +95,18 @@ def test_added_query_is_drawn_at_once(opened: Closed, operator: str) -> None:
     assert opened.get("/dashboards/mine").status_code == 404
 
 
+def test_added_query_is_described_at_once(opened: Closed, operator: str) -> None:
+    put(opened, operator)
+    get = opened.get("/openapi.json").json()["paths"][PATH]["get"]
+    assert (get["summary"], get["operationId"]) == (
+        "Threads of mine",
+        "query_mine_threads",
+    )
+    assert [each["name"] for each in get["parameters"]] == ["host"]
+    send(opened, "DELETE", operator)
+    assert PATH not in opened.get("/openapi.json").json()["paths"]
+
+
 def test_example_of_the_guide_is_accepted(opened: Closed, operator: str) -> None:
     guide = (ROOT / "docs/queries.md").read_text("utf-8")
     text = re.search(r"```sparql\n(#\+ .*?)```", guide, re.DOTALL)
@@ -169,6 +181,21 @@ def test_writers_do_not_overwrite_each_other(opened: Closed, operator: str) -> N
     create = put(opened, operator, TEXT, **{"If-None-Match": "*"})
     assert code(create) == (412, "query-changed")
     assert put(opened, operator, TEXT, **{"If-Match": "*"}).status_code == 200
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_text_has_the_tag_that_replaces_it(
+    opened: Closed, operator: str, encoding: str
+) -> None:
+    """Also a long text with other line ends, which is sent compressed."""
+    text = (TEXT + "# A comment.\n" * 100).replace("\n", "\r\n")
+    assert put(opened, operator, text).status_code == 201
+    headers = {"Accept-Encoding": encoding}
+    read = opened.client.get(f"{opened.url}{PATH}.rq", headers=headers)
+    assert read.content.decode() == text
+    match = {"If-Match": read.headers["etag"]}
+    assert put(opened, operator, OTHER, **match).status_code == 200
+    assert code(put(opened, operator, TEXT, **match)) == (412, "query-changed")
 
 
 @pytest.mark.parametrize("role", [None, TokenRole.READER])
@@ -294,5 +321,9 @@ def test_list_is_sorted_by_name(opened: Closed, operator: str) -> None:
 
 
 def test_wrong_panel_of_series_is_refused(opened: Closed, operator: str) -> None:
-    text = query_text({**SERIES, "unit": "FURLONG"})
-    assert code(put(opened, operator, text)) == (400, "bad-saved-query")
+    params = "{host: {type: string, description: Name of the host}}"
+    text = query_text({**SERIES, "unit": "FURLONG"}, params=params)
+    answer = put(opened, operator, text)
+    assert code(answer) == (400, "bad-saved-query")
+    assert "mine/threads: panel: " in answer.json()["detail"]
+    assert "FURLONG" in answer.json()["detail"]
