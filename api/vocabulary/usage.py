@@ -40,7 +40,10 @@ def shapes_by_term() -> dict[str, tuple[ShapeUsage, ...]]:
 
 @cache
 def queries_by_term() -> dict[str, tuple[SavedQuery, ...]]:
-    """Map the local name of a term to the saved queries whose text names it."""
+    """Map the local name of a term to the built-in queries whose text names it.
+
+    Everyone may read the ontology, but perhaps not the texts of added queries.
+    """
     found: dict[str, list[SavedQuery]] = defaultdict(list)
     for query in load_catalogue().values():
         for term in set(_USED.findall(_COMMENT.sub("", query.text))):
