@@ -103,10 +103,19 @@ _END = """## Sources
 Khan and Bartolini validate their ontology for operational data analytics with 36
 competency questions ([arXiv 2507.06107](https://arxiv.org/abs/2507.06107)). Only the
 abstract of this paper was available, which does not list them, so it is not known how
-many of the 36 are among these 100.
+many of the 36 are among these 100. The abstract names these areas:
+
+| area | here |
+|---|---|
+| compute | the topics machine, counters and samples |
+| memory | the topic memory |
+| power | `samples/power`, `samples/partition-power` and `samples/job-power` |
+| cooling | only the temperatures of sensors, `samples/hot` |
+| storage | disks: `inventory/disks`, `inventory/disk-health` and `samples/disks` |
+| several systems | a question without a host is about all hosts of one SuperTwin |
 
 Questions with a star restate one of
-[ExaBench-QA](https://github.com/MSKazemi/ExaBench-QA), a collection of questions to
+[ExaBench-QA](https://github.com/MSKazemi/ExaBench-QA), a collection of questions about
 operational data analytics. Its questions about racks, cooling, PUE, groups of users and
 failing nodes have no counterpart here, because a twin does not describe these things.
 It does not describe a scheduler's queue either: a job begins when its control group is
