@@ -1,8 +1,8 @@
 """The server of the SDK, with our handlers."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, TypeAlias
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, TypeAlias, TypeVar
 
 import httpx
 from mcp.server.context import ServerRequestContext
@@ -26,6 +26,7 @@ from api.mcp.results import error_result
 from api.mcp.tools import call_tool, list_tools
 from api.version import supertwin_version
 
+T = TypeVar("T")
 Context: TypeAlias = ServerRequestContext[Any, Any]
 # Gives a client of our HTTP interface, with the access of the caller.
 Connect: TypeAlias = Callable[[Context], AbstractAsyncContextManager[httpx.AsyncClient]]
@@ -34,9 +35,10 @@ _PAGE: Final = 500
 _INSTRUCTIONS = """SuperTwin describes HPC machines as a graph: hosts, sockets, cores,
 threads, caches, memory, devices, jobs, runs, and what is sampled. Each tool is a saved
 query. Its answer has columns, rows with one value for each column (null if unbound),
-the total number of rows, and whether rows are missing (truncated). inventory_names
-lists the hosts, telemetry_sampled what is sampled, and why_no-data why a value is
-missing. An error ends with its code in brackets."""
+the total number of rows, and whether rows are missing (truncated). max_rows limits
+the rows. inventory_names lists the hosts, telemetry_sampled what is
+sampled, and why_no-data why a value is missing. An error ends with its code in
+brackets."""
 
 
 def make_server(connect: Connect, base: str) -> Server[Any]:
@@ -69,13 +71,10 @@ class _Handlers:
     async def list_tools(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        async with self._connect(context) as client:
-            try:
-                found = await list_tools(client)
-            except InterfaceRefusalError as refusal:
-                raise _error(refusal) from None
-        first, cursor = _page(params, len(found))
-        return ListToolsResult(tools=found[first : first + _PAGE], next_cursor=cursor)
+        async with self._client(context) as client:
+            found = await list_tools(client)
+        page, cursor = _page(found, params)
+        return ListToolsResult(tools=page, next_cursor=cursor)
 
     async def call_tool(
         self, context: Context, params: CallToolRequestParams
@@ -89,41 +88,41 @@ class _Handlers:
     async def list_resources(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        async with self._connect(context) as client:
-            try:
-                found = await list_resources(client, self._base)
-            except InterfaceRefusalError as refusal:
-                raise _error(refusal) from None
-        first, cursor = _page(params, len(found))
-        page = found[first : first + _PAGE]
+        async with self._client(context) as client:
+            found = await list_resources(client, self._base)
+        page, cursor = _page(found, params)
         return ListResourcesResult(resources=page, next_cursor=cursor)
 
     async def list_templates(
         self, _context: Context, _params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(
-            resource_templates=list_templates(self._base)
-        )
+        found = list_templates(self._base)
+        return ListResourceTemplatesResult(resource_templates=found)
 
     async def read_resource(
         self, context: Context, params: ReadResourceRequestParams
     ) -> ReadResourceResult:
-        async with self._connect(context) as client:
-            try:
-                content = await read_resource(client, self._base, params.uri)
-            except InterfaceRefusalError as refusal:
-                raise _error(refusal) from None
+        async with self._client(context) as client:
+            content = await read_resource(client, self._base, params.uri)
         return ReadResourceResult(contents=[content])
 
+    @asynccontextmanager
+    async def _client(self, context: Context) -> AsyncIterator[httpx.AsyncClient]:
+        """A client whose refusals become errors of the protocol."""
+        async with self._connect(context) as client:
+            try:
+                yield client
+            except InterfaceRefusalError as refusal:
+                members = refusal.members()
+                raise MCPError(INVALID_PARAMS, str(refusal), members) from None
 
-def _page(params: PaginatedRequestParams | None, number: int) -> tuple[int, str | None]:
-    """Return the first place of a page, and the cursor of the next one."""
+
+def _page(
+    found: list[T], params: PaginatedRequestParams | None
+) -> tuple[list[T], str | None]:
+    """Return a page of a list, and the cursor of the next one."""
     cursor = (params.cursor if params else None) or "0"
     if not cursor.isdecimal() or len(cursor) > 9:
         raise MCPError(INVALID_PARAMS, f"no such cursor: {cursor[:40]!r}")
-    after = int(cursor) + _PAGE
-    return int(cursor), str(after) if after < number else None
-
-
-def _error(refusal: InterfaceRefusalError) -> MCPError:
-    return MCPError(INVALID_PARAMS, str(refusal), refusal.members())
+    first, after = int(cursor), int(cursor) + _PAGE
+    return found[first:after], str(after) if after < len(found) else None

@@ -10,7 +10,6 @@ from mcp_types import CallToolResult, Tool, ToolAnnotations
 from api.mcp.interface import InterfaceAnswer, InterfaceRefusalError, get, post
 from api.mcp.results import ANY, MOST_ROWS, TABLE, USUAL_ROWS, result
 from queries.added import is_name
-from queries.catalogue import LONGEST_VALUE
 from queries.errors import UnknownQueryError
 
 SPARQL: Final = "sparql"
@@ -22,18 +21,13 @@ _QUERY_TYPE: Final = "application/sparql-query"
 _UNKNOWN: Final = UnknownQueryError.code
 _JSON: Final = "application/json"
 _TYPES: Final = {"integer": "integer", "number": "number", "boolean": "boolean"}
-_READS: Final = ToolAnnotations(
-    read_only_hint=True,
-    destructive_hint=False,
-    idempotent_hint=True,
-    open_world_hint=False,
-)
-_MOST: Final[dict[str, Any]] = {
+# Both are short, because every tool has them.
+_READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_MOST: Final = {
     "type": "integer",
     "minimum": 1,
     "maximum": MOST_ROWS,
     "default": USUAL_ROWS,
-    "description": "Most rows of the answer",
 }
 _SPARQL_TOOL: Final = Tool(
     name=SPARQL,
@@ -135,8 +129,6 @@ def _description(listed: Mapping[str, Any]) -> str:
 
 def _schema(param: Mapping[str, Any]) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": _TYPES.get(param["type"], "string")}
-    if schema["type"] == "string":
-        schema["maxLength"] = LONGEST_VALUE
     if param["type"] == "iri":
         schema["format"] = "iri"
     kept = ("default", "enum", "description")
