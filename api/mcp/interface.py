@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import orjson
 
-from core.errors import PROBLEM_TYPES
+from core.errors import PROBLEM_TYPES, UserError
 
 _UNREACHABLE = "api-away"
 
@@ -62,6 +62,8 @@ async def post(
 async def _send(client: httpx.AsyncClient, request: httpx.Request) -> InterfaceAnswer:
     try:
         answer = await client.send(request)
+    except UserError as error:  # the token cannot be read
+        raise InterfaceRefusalError(error.code, error.status, str(error)) from None
     except httpx.TransportError as error:
         detail = f"SuperTwin at {client.base_url} does not answer ({error})"
         raise InterfaceRefusalError(_UNREACHABLE, 0, detail) from None

@@ -13,6 +13,8 @@ from api.mcp.interface import InterfaceAnswer, InterfaceRefusalError
 USUAL_ROWS: Final = 100
 MOST_ROWS: Final = 1000
 MOST_BYTES: Final = 256 * 1024
+# Bytes of an answer whose rows are counted. Reading a longer one would delay others.
+_MOST_COUNTED: Final = 8 * 1024 * 1024
 _JSON: Final = "application/sparql-results+json"
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 _WHOLE: Final = f"{_XSD}integer"
@@ -62,8 +64,8 @@ def error_result(refusal: InterfaceRefusalError) -> CallToolResult:
 
 def _content(answer: InterfaceAnswer, most_rows: int) -> dict[str, Any]:
     if answer.media_type != _JSON:
-        return {"turtle": _whole(answer.body)}
-    document = orjson.loads(answer.body)
+        return {"turtle": _within(answer.body, MOST_BYTES).decode()}
+    document = orjson.loads(_within(answer.body, _MOST_COUNTED))
     if "boolean" in document:
         return {"boolean": document["boolean"]}
     columns = document["head"]["vars"]
@@ -78,14 +80,14 @@ def _content(answer: InterfaceAnswer, most_rows: int) -> dict[str, Any]:
     }
 
 
-def _whole(body: bytes) -> str:
-    if len(body) > MOST_BYTES:
+def _within(body: bytes, most: int) -> bytes:
+    if len(body) > most:
         detail = (
-            f"the triples have {len(body)} bytes, at most {MOST_BYTES} fit; "
-            "add a LIMIT, or select less"
+            f"the answer has {len(body)} bytes, at most {most} fit; add a LIMIT, or "
+            "select less"
         )
         raise InterfaceRefusalError("answer-too-large", 413, detail)
-    return body.decode()
+    return body
 
 
 def _rows(

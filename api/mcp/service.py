@@ -80,6 +80,7 @@ def _own_client(context: "ServerRequestContext[Any, Any]") -> httpx.AsyncClient:
     request = cast(Request, context.request)
     sent = request.headers
     headers = {name: sent[name] for name in _FORWARDED if name in sent}
+    headers["Accept-Encoding"] = "identity"
     host, port = request.scope["server"]
     peer = (request.client.host, request.client.port) if request.client else ("", 0)
     transport = httpx.ASGITransport(

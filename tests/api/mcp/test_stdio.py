@@ -60,15 +60,18 @@ def test_token_of_a_file_is_used(closed: Closed, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(closed.add("desk", TokenRole.READER) + "\n")
 
-    async def work(client: Client) -> tuple[Any, Any]:
-        before = await client.call_tool("inventory_names", {})
+    async def work(client: Client) -> list[Any]:
+        answers = [await client.call_tool("inventory_names", {})]
         closed.revoke("desk")
-        return before, await client.call_tool("inventory_names", {})
+        answers.append(await client.call_tool("inventory_names", {}))
+        file.unlink()
+        return [*answers, await client.call_tool("inventory_names", {})]
 
     words = ("--url", f"{closed.url}/", "--token-file", str(file))
-    before, after = ask(tmp_path, work, *words)
+    before, revoked, removed = ask(tmp_path, work, *words)
     assert before.structured_content["total"] == 2
-    assert after.structured_content["code"] == "token-refused"
+    assert revoked.structured_content["code"] == "token-refused"
+    assert removed.structured_content["code"] == "file-error"
 
 
 def test_refused_token_ends_the_command(closed: Closed, tmp_path: Path) -> None:
