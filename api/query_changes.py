@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 _OPERATOR = requires(TokenRole.OPERATOR)
 # The check of a query takes up to some seconds of one core.
-_AT_ONCE = CapacityLimiter(2)
+_CHECKS = CapacityLimiter(2)
 # Compression makes tags weak, although each still stands for one text.
 _TAGS = re.compile(r'\s*(?:W/)?(\*|"[^"]*")\s*(?:,|$)')
 # A graph that no host is in: a query on it shows only whether it can run.
@@ -159,7 +159,7 @@ def _store(services: Services) -> QueryVersions:
 
 async def _in_thread(work: Callable[[], T]) -> T:
     with answered():
-        return await to_thread.run_sync(work, limiter=_AT_ONCE)
+        return await to_thread.run_sync(work)
 
 
 async def _read_text(request: Request) -> str:
@@ -178,7 +178,7 @@ async def _check(request: Request, services: Services, name: str, text: str) -> 
     with answered(), _naming(name):
         query = added_query(name, text)
         await _run_on_nothing(request, services, query)
-        await to_thread.run_sync(_check_all, query, limiter=_AT_ONCE)
+        await to_thread.run_sync(_check_all, query, limiter=_CHECKS)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from tests.api.servers import Closed, bearer
+from tests.api.servers import Closed, bearer, code_of
 
 PATH = "/queries/mine/threads"
 TYPE = "application/sparql-query"
@@ -34,3 +34,19 @@ def send(
     """Send a request with a token, by default about the query at PATH."""
     sent = {"Content-Type": TYPE, **bearer(token), **headers}
     return api.client.request(method, api.url + path, content=content, headers=sent)
+
+
+def put(api: Closed, token: str, text: Any = TEXT, **headers: str) -> httpx.Response:
+    """Send a text for the query at PATH."""
+    return send(api, "PUT", token, PATH, text, **headers)
+
+
+def added(api: Closed) -> list[str]:
+    """Return the names of all added queries."""
+    return [query["name"] for query in api.get().json() if query["added"]]
+
+
+def problem(answer: httpx.Response) -> tuple[int, str]:
+    """Return the status and the code of a problem document."""
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    return answer.status_code, code_of(answer)

@@ -8,8 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from api.access.tokens import TokenRole
 from tests.api import graph
 from tests.api import watched as watching
+from tests.api.added_query import added, send
 from tests.api.servers import Api, Closed, own_api
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, VictoriaMetrics
@@ -159,6 +161,20 @@ def sampled(
             httpx.Client(base_url=server.url, timeout=120, trust_env=False) as client,
         ):
             yield client
+
+
+@pytest.fixture(scope="session")
+def operator(opened: Closed) -> str:
+    """Return the token of an operator."""
+    return opened.add("author", TokenRole.OPERATOR)
+
+
+@pytest.fixture
+def no_added_queries(opened: Closed, operator: str) -> Iterator[None]:
+    """Remove the queries that a test added."""
+    yield
+    for name in added(opened):
+        assert send(opened, "DELETE", operator, f"/queries/{name}").is_success
 
 
 @pytest.fixture

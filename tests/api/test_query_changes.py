@@ -1,50 +1,22 @@
 """An operator adds saved queries over HTTP; they are then like the built-in ones."""
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-import httpx
 import pytest
 
 from api.access.tokens import TokenRole
 from core.settings import audit
-from queries.added import MOST_BYTES
 from queries.catalogue import load_catalogue
-from tests.api.added_query import PATH, TEXT, send
+from tests.api.added_query import PATH, TEXT, added, problem, put, send
 from tests.api.servers import Closed
 from tests.command_line import run
-from tests.dashboards.saved import SERIES, query_text, save
+from tests.dashboards.saved import save
 from tests.servers import ROOT
 
 BROWSER = {"Accept": "text/html"}
+pytestmark = pytest.mark.usefixtures("no_added_queries")
 OTHER = TEXT.replace("Some threads", "Other threads")
-
-
-@pytest.fixture(scope="module")
-def operator(opened: Closed) -> str:
-    return opened.add("author", TokenRole.OPERATOR)
-
-
-@pytest.fixture(autouse=True)
-def no_added_queries(opened: Closed, operator: str) -> Iterator[None]:
-    yield
-    for name in added(opened):
-        assert send(opened, "DELETE", operator, f"/queries/{name}").is_success
-
-
-def added(api: Closed) -> list[str]:
-    return [query["name"] for query in api.get().json() if query["added"]]
-
-
-def put(api: Closed, token: str, text: Any = TEXT, **headers: str) -> httpx.Response:
-    return send(api, "PUT", token, PATH, text, **headers)
-
-
-def code(answer: httpx.Response) -> tuple[int, str]:
-    assert answer.headers["content-type"] == "application/problem+json", answer.text
-    return answer.status_code, answer.json()["type"].rpartition("/")[2]
 
 
 def test_added_query_is_like_a_built_in_one(opened: Closed, operator: str) -> None:
@@ -135,7 +107,7 @@ def test_file_in_the_folder_is_a_query_without_a_restart(opened: Closed) -> None
         assert added(opened) == ["by-hand/one"]
         assert opened.get("/queries/by-hand/one").json()["results"]["bindings"]
         assert opened.get("/queries/by-hand/one/versions").json() == []
-        assert code(opened.get("/queries/by-hand/two")) == (500, "bad-saved-query")
+        assert problem(opened.get("/queries/by-hand/two")) == (500, "bad-saved-query")
         page = opened.client.get(f"{opened.url}/queries", headers=BROWSER).text
         assert "<code>by-hand/two.rq</code>: has no header" in page
     finally:
@@ -158,17 +130,20 @@ def test_versions_are_listed_and_run(opened: Closed, operator: str) -> None:
     assert send(opened, "DELETE", operator).status_code == 204
     assert opened.get(PATH).status_code == 404
     assert opened.get(f"{PATH}.rq?version={number}").text == OTHER
-    assert code(opened.get(f"{PATH}?version={number + 9}")) == (404, "unknown-version")
+    assert problem(opened.get(f"{PATH}?version={number + 9}")) == (
+        404,
+        "unknown-version",
+    )
     for wrong in ("0", "x", "1&version=2"):
-        assert code(opened.get(f"{PATH}?version={wrong}")) == (400, "bad-parameter")
+        assert problem(opened.get(f"{PATH}?version={wrong}")) == (400, "bad-parameter")
     built_in = opened.get("/queries/cache/sharing?version=1")
-    assert code(built_in) == (404, "unknown-version")
-    assert code(opened.get("/queries/x/y/versions")) == (404, "unknown-query")
+    assert problem(built_in) == (404, "unknown-version")
+    assert problem(opened.get("/queries/x/y/versions")) == (404, "unknown-query")
 
 
 def test_writers_do_not_overwrite_each_other(opened: Closed, operator: str) -> None:
     etag = put(opened, operator).headers["etag"]
-    assert code(put(opened, operator, OTHER)) == (428, "condition-needed")
+    assert problem(put(opened, operator, OTHER)) == (428, "condition-needed")
 
     def write(number: int) -> int:
         text = TEXT.replace("Some threads", f"Text {number}")
@@ -177,9 +152,9 @@ def test_writers_do_not_overwrite_each_other(opened: Closed, operator: str) -> N
     with ThreadPoolExecutor(4) as pool:
         assert sorted(pool.map(write, range(4))) == [200, 412, 412, 412]
     stale = send(opened, "DELETE", operator, **{"If-Match": etag})
-    assert code(stale) == (412, "query-changed")
+    assert problem(stale) == (412, "query-changed")
     create = put(opened, operator, TEXT, **{"If-None-Match": "*"})
-    assert code(create) == (412, "query-changed")
+    assert problem(create) == (412, "query-changed")
     assert put(opened, operator, TEXT, **{"If-Match": "*"}).status_code == 200
 
 
@@ -195,7 +170,7 @@ def test_text_has_the_tag_that_replaces_it(
     assert read.content.decode() == text
     match = {"If-Match": read.headers["etag"]}
     assert put(opened, operator, OTHER, **match).status_code == 200
-    assert code(put(opened, operator, TEXT, **match)) == (412, "query-changed")
+    assert problem(put(opened, operator, TEXT, **match)) == (412, "query-changed")
 
 
 @pytest.mark.parametrize("role", [None, TokenRole.READER])
@@ -205,7 +180,7 @@ def test_changes_need_an_operator(opened: Closed, role: TokenRole | None) -> Non
     for method in ("PUT", "DELETE"):
         answer = send(opened, method, token, PATH, TEXT)
         assert answer.status_code == expected[0]
-        assert role is None or code(answer) == expected
+        assert role is None or problem(answer) == expected
     assert added(opened) == []
 
 
@@ -224,106 +199,7 @@ def test_changes_are_in_the_audit_trail(opened: Closed, operator: str) -> None:
     ]
 
 
-WHERE = "?thread a st:HardwareThread"
-HEADLESS = "".join(line for line in TEXT.splitlines(True) if line[0] != "#")
-
-
-@pytest.mark.parametrize(
-    ("text", "status", "code_", "says"),
-    [
-        (HEADLESS, 400, "bad-saved-query", "mine/threads: has no header"),
-        ("", 400, "bad-saved-query", "has no header"),
-        (TEXT.replace(WHERE, f"{WHERE} ; ; ,"), 400, "bad-saved-query", "not SPARQL"),
-        (
-            TEXT.replace(WHERE, f"SERVICE <urn:x> {{ }} {WHERE}"),
-            400,
-            "service-refused",
-            "SERVICE",
-        ),
-        (
-            HEADLESS.join(["#+ title: x\n", "; INSERT DATA { <a:a> <a:b> 1 }"]),
-            400,
-            "bad-saved-query",
-            "header lacks",
-        ),
-        (
-            TEXT.split("SELECT")[0] + "INSERT { } WHERE { }",
-            400,
-            "bad-saved-query",
-            "is not a query",
-        ),
-        (TEXT + "; DELETE WHERE { ?s ?p ?o }", 400, "bad-saved-query", "not SPARQL"),
-        (
-            TEXT.replace(" , ?host0", "") + "ORDER BY ?host0",
-            400,
-            "endless-parameter",
-            "?host0",
-        ),
-        (TEXT.replace("[host, thread]", "[host]"), 400, "bad-saved-query", "projects"),
-        (TEXT.replace("st:isPartOf", "st:isPart"), 400, "bad-saved-query", "st:isPart"),
-        (
-            TEXT.replace("picture: table", "picture: pie"),
-            400,
-            "bad-saved-query",
-            "panel: picture must be one of",
-        ),
-        (TEXT.encode() + b"# \xff", 400, "not-utf-8", "UTF-8"),
-        (TEXT + "#" * MOST_BYTES, 413, "body-too-large", "may have"),
-        (b"#" * 10_000_000, 413, "body-too-large", "may have"),
-    ],
-    ids=lambda value: value[:10] if isinstance(value, str) else None,
-)
-def test_bad_text_is_refused_and_changes_nothing(
-    opened: Closed, operator: str, text: Any, status: int, code_: str, says: str
-) -> None:
-    before = sorted((opened.home / "queries").rglob("*"))
-    answer = put(opened, operator, text)
-    assert code(answer) == (status, code_), answer.text
-    detail = answer.json()["detail"]
-    assert says in detail and "\n" not in detail
-    assert sorted((opened.home / "queries").rglob("*")) == before
-
-
-@pytest.mark.parametrize(
-    ("path", "status", "code_"),
-    [
-        ("/queries/cache/sharing", 409, "built-in-query"),
-        ("/queries/mine/%2e%2e", 400, "bad-query-name"),
-        ("/queries/%2e%2e/threads", 400, "bad-query-name"),
-        ("/queries/mine/.threads", 400, "bad-query-name"),
-        ("/queries/mine/Threads", 400, "bad-query-name"),
-        (f"/queries/mine/{'x' * 32}", 400, "bad-query-name"),
-        ("/queries/mine/a%2Fb", 404, "unknown-path"),
-        ("/queries/mine/a%00b", 400, "bad-query-name"),
-    ],
-)
-def test_bad_name_is_refused(
-    opened: Closed, operator: str, path: str, status: int, code_: str
-) -> None:
-    for method in ("PUT", "DELETE"):
-        content = TEXT if method == "PUT" else None
-        answer = send(opened, method, operator, path, content)
-        assert code(answer) == (status, code_), answer.text
-    assert added(opened) == []
-    assert opened.get("/queries/cache/sharing").status_code == 200
-
-
-@pytest.mark.parametrize("sent", ["text/plain", "application/json", ""])
-def test_other_media_type_is_refused(opened: Closed, operator: str, sent: str) -> None:
-    answer = put(opened, operator, **{"Content-Type": sent})
-    assert code(answer) == (415, "unsupported-media-type")
-
-
 def test_list_is_sorted_by_name(opened: Closed, operator: str) -> None:
     put(opened, operator)
     names = [query["name"] for query in opened.get().json()]
     assert names == sorted([*load_catalogue(), "mine/threads"])
-
-
-def test_wrong_panel_of_series_is_refused(opened: Closed, operator: str) -> None:
-    params = "{host: {type: string, description: Name of the host}}"
-    text = query_text({**SERIES, "unit": "FURLONG"}, params=params)
-    answer = put(opened, operator, text)
-    assert code(answer) == (400, "bad-saved-query")
-    assert "mine/threads: panel: " in answer.json()["detail"]
-    assert "FURLONG" in answer.json()["detail"]

@@ -27,7 +27,7 @@ def _neighbours(world: World, p: Params) -> Iterator[Row]:
     part = f"l{p['level']}"
     for host in _sampled(world, p):
         for instance, level in host.of(p["metric"]):
-            of, peak = int((instance or "cpu").removeprefix("cpu")), 0.0
+            of = int((instance or "cpu").removeprefix("cpu"))
             peak = max(level.rate(step) for step in steps)
             if above(peak, p["above"]):
                 for cpu in host.shape.of(part, host.shape.place(of, part)):

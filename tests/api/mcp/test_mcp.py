@@ -261,14 +261,11 @@ def test_query_of_a_client_that_leaves_is_cancelled(
         assert content(call(api.url, "inventory_names"))["total"] == 2
 
 
-def test_added_query_is_a_tool_at_once(opened: Closed) -> None:
-    token = opened.add("author", TokenRole.OPERATOR)
-    path = "/queries/mine/tool"
-    assert send(opened, "PUT", token, path, TEXT).status_code == 201
-    try:
-        listed = session(opened.url, lambda c: c.list_tools()).tools
-        assert "mine_tool" in {tool.name for tool in listed}
-        found = content(call(opened.url, "mine_tool", {"host": "n1"}))
-        assert found["columns"] == ["host", "thread"]
-    finally:
-        assert send(opened, "DELETE", token, path).is_success
+@pytest.mark.usefixtures("no_added_queries")
+def test_added_query_is_a_tool_at_once(opened: Closed, operator: str) -> None:
+    added = send(opened, "PUT", operator, "/queries/mine/tool", TEXT)
+    assert added.status_code == 201
+    listed = session(opened.url, lambda c: c.list_tools()).tools
+    assert "mine_tool" in {tool.name for tool in listed}
+    found = content(call(opened.url, "mine_tool", {"host": "n1"}))
+    assert found["columns"] == ["host", "thread"]
