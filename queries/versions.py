@@ -116,10 +116,10 @@ class QueryVersions:
 
     def version(self, name: str, number: int) -> str:
         """The text of a version; raises UnknownVersionError and as `versions`."""
+        path = self._version_path(name, number)
+        if is_name(name) and path.is_file():
+            return path.read_bytes().decode()
         kept = self.versions(name)
-        for version in kept:
-            if version.number == number:
-                return version.path.read_bytes().decode()
         has = f"{kept[0].number} to {kept[-1].number}" if kept else "none yet"
         raise UnknownVersionError(f"{name} has no version {number}; it has {has}")
 
@@ -169,7 +169,7 @@ class QueryVersions:
         if kept and kept[-1].tag == tag(text):
             return kept[-1]
         number = kept[-1].number + 1 if kept else 1
-        path = self._folder / _FOLDER / name / f"{number}.rq"
+        path = self._version_path(name, number)
         make_private(path.parent)
         write_whole(path, text)
         return _version(path)
@@ -190,6 +190,9 @@ class QueryVersions:
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.rq"
+
+    def _version_path(self, name: str, number: int) -> Path:
+        return self._folder / _FOLDER / name / f"{number}.rq"
 
 
 def tag(text: str) -> str:
