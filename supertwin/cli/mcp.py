@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from supertwin.cli.api_client import ApiAnswerError, ApiUnavailableError
 from supertwin.cli.parameters import NonEmptyPath
 
 _CONNECT_S = 5.0
+_Auth = Callable[[httpx.Request], httpx.Request]
 
 
 @click.command()
@@ -34,27 +35,23 @@ def mcp_command(url: str | None, token_file: Path | None) -> None:
     """
     home = Settings().home
     address = url or _local(home).url
-    auth: httpx.Auth | None = None
+    auth: _Auth | None = None
     if token_file:
-        auth = _Bearer(partial(_token, token_file))
+        auth = _bearer(partial(_token, token_file))
     elif url is None:
         # Each start of the API renews the key.
-        auth = _Bearer(lambda: _local(home).key)
+        auth = _bearer(lambda: _local(home).key)
     asyncio.run(_serve(address.rstrip("/"), auth))
 
 
-class _Bearer(httpx.Auth):
-    """Sends a token that is read again for each request."""
+def _bearer(token: Callable[[], str]) -> _Auth:
+    """Send a token that is read again for each request."""
 
-    def __init__(self, token: Callable[[], str]) -> None:
-        self._token = token
+    def add(request: httpx.Request) -> httpx.Request:
+        request.headers["Authorization"] = f"Bearer {token()}"
+        return request
 
-    def auth_flow(
-        self, request: httpx.Request
-    ) -> Generator[httpx.Request, httpx.Response, None]:
-        """Add the header."""
-        request.headers["Authorization"] = f"Bearer {self._token()}"
-        yield request
+    return add
 
 
 def _local(home: Path) -> LocalApi:
@@ -74,7 +71,7 @@ def _token(file: Path) -> str:
         raise FileError(f"{file}: {error}") from None
 
 
-async def _serve(address: str, auth: httpx.Auth | None) -> None:
+async def _serve(address: str, auth: _Auth | None) -> None:
     # The SDK loads slowly, and other commands do not need it.
     from mcp.server.stdio import stdio_server
 
@@ -95,7 +92,7 @@ async def _base(client: httpx.AsyncClient) -> str:
     from api.mcp.interface import InterfaceRefusalError, get
 
     try:
-        answer = await get(client, "/queries", "application/json")
+        answer = await get(client, "/queries", "application/json", {"limit": "1"})
         first, *_ = json.loads(answer.body)
         return str(first["url"]).partition("/queries/")[0]
     except InterfaceRefusalError as refusal:
