@@ -51,6 +51,7 @@ from api.plans import changes as plan_changes
 from api.plans import routes as plans
 from api.processes import routes as processes
 from api.processes.watch import follow
+from api.roofline import routes as roofline
 from api.samples import changes as sample_changes
 from api.samples import routes as samples
 from api.samples.unfinished import finish
@@ -98,6 +99,7 @@ _PARTS = (
     processes,
     host_list,
     twin,
+    roofline,
     pin,
     plans,
     plan_changes,

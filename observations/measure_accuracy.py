@@ -4,14 +4,11 @@ As in section 5.3 of the thesis, the known work of likwid-bench's kernels is com
 with the totals of roles that their runs recorded.
 """
 
-import base64
-import json
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from platform import machine
 from shutil import which
-from typing import Any, Protocol
+from typing import Any
 
 from core.settings.settings import Settings
 from core.settings.tools import NotInstalledError
@@ -21,11 +18,11 @@ from observations import likwid
 from observations.accuracy import Accuracy, AccuracyPair, accuracy_of, keep_accuracy
 from observations.errors import (
     BenchmarkError,
-    LaunchError,
     NotCountedError,
     NotRecordedError,
 )
 from observations.likwid import LikwidWork, read_work
+from observations.printed_runs import Api, printed_runs
 from ontology.figures import figures
 from ontology.iris import Iris
 from queries.catalogue import saved_query
@@ -39,20 +36,9 @@ from sampling.events.event import PmuEvent
 WANTED = (("FLOPsScalarDouble", "FLOPs"), ("Instructions",), ("Loads",), ("Stores",))
 TAG = "accuracy"
 _EVERY = "125ms"
-_PATIENCE, _LOOK = 30.0, 0.1
 _ALWAYS = 0.999
 
 Printed = Mapping[str, str]
-
-
-class Api(Protocol):
-    """The HTTP API as the command line uses it."""
-
-    def ask(self, method: str, path: str, body: bytes = b"") -> Any:
-        """Return the JSON document that answers a request."""
-
-    def events(self, path: str) -> Iterator[Any]:
-        """Yield the events of an event stream until it ends."""
 
 
 def judged_events(twin: Endpoint, host: str) -> dict[str, PmuEvent]:
@@ -138,17 +124,14 @@ def _pair(
 
 
 def _totals(twin: Endpoint, run: str, roles: Sequence[str]) -> dict[str, Any]:
-    """Wait until a run is recorded and return its figures."""
-    until = time.monotonic() + _PATIENCE
-    while True:
-        answer = twin.select(saved_query("observations/derived").bind({"id": run}))
-        rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.values()]
-        found = {row["figure"]: row for row in rows}
-        if found.keys() >= {*roles}:
-            return found
-        if time.monotonic() > until:
-            raise NotRecordedError(f"{run} is not recorded: see `supertwin status`")
-        time.sleep(_LOOK)
+    """Return the figures of a recorded run; raises NotRecordedError."""
+    rows = twin.table(saved_query("observations/derived").bind({"id": run})).records()
+    found = {row["figure"]: row for row in rows}
+    if lacking := [role for role in roles if role not in found]:
+        raise NotRecordedError(
+            f"{run} has no total of {lacking[0]}: report this defect"
+        )
+    return found
 
 
 def _run(
@@ -165,15 +148,9 @@ def _run(
         "repeat": repeat,
         "tags": [TAG, kernel],
     }
-    session = api.ask("POST", "/observations", json.dumps(body).encode())
-    path = f"/observations/{session['id']}"
-    try:
-        printed = _follow_events(api.events(f"{path}/events"))
-    except KeyboardInterrupt:
-        api.ask("DELETE", path)
-        raise
-    _check_place(printed, session["cpus"])
-    return printed
+    runs = printed_runs(api, body)
+    _check_place(runs.output, runs.cpus)
+    return runs.output
 
 
 def _check_place(printed: Printed, cpus: Sequence[int]) -> None:
@@ -182,27 +159,6 @@ def _check_place(printed: Printed, cpus: Sequence[int]) -> None:
         if (cpu := read_work(text).cpu) not in cpus:
             raise BenchmarkError(
                 f"{likwid.PROGRAM} ran on CPU {cpu}, not on {cpus}: report this defect"
-            )
-
-
-def _follow_events(events: Iterable[Mapping[str, Any]]) -> Printed:
-    printed: dict[str, bytes] = {}
-    for event in events:
-        if event["event"] == "output" and event["stream"] == "stdout":
-            piece = base64.b64decode(event["data"])
-            printed[event["run"]] = printed.get(event["run"], b"") + piece
-        elif event["event"] == "closed":
-            _check_ended(event)
-    return {run: text.decode(errors="replace") for run, text in printed.items()}
-
-
-def _check_ended(closed: Mapping[str, Any]) -> None:
-    if closed["problem"]:
-        raise LaunchError(str(closed["problem"]), code=closed["errorCode"])
-    for run in closed["runs"]:
-        if run["outcome"] != "completed":
-            raise BenchmarkError(
-                f"{likwid.PROGRAM} {run['outcome']}: {run['node']} has its output"
             )
 
 

@@ -209,6 +209,14 @@ class Iris:
     def baseline_graph(self, name: str) -> URIRef:
         return self._iri("graph", "baseline", name)
 
+    def benchmark(self, id_: str) -> URIRef:
+        """A benchmark that was run on a host."""
+        return self._iri("benchmark", id_)
+
+    def benchmark_result(self, id_: str, run: str, name: str) -> URIRef:
+        """A figure of a benchmark; ``run`` is the id of the observation it is from."""
+        return self._iri("benchmark", id_, run, name)
+
     def benchmark_graph(self, id_: str) -> URIRef:
         return self._iri("graph", "benchmark", id_)
 

@@ -21,6 +21,7 @@ ORDER = (
     "sampling",
     "sampler_bridge",
     "observations",
+    "benchmarks",
     "api",
     "supertwin",
 )
@@ -52,6 +53,7 @@ ENDS_BY_ITSELF = {
 
 # Only these call other programs.
 MAY_CALL_PROGRAMS = {
+    "benchmarks/programs.py",
     "ingest/remote/collect.py",
     "supertwin/backup/restore.py",
     "sampling/counters/remote_daemon.py",

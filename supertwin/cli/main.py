@@ -21,6 +21,7 @@ _PIPE_CLOSED = 141  # what a shell reports for SIGPIPE
 # Imported on use: `observe` must not wait for pySHACL or the settings.
 _COMMANDS = {
     "accuracy": "supertwin.cli.accuracy:accuracy_command",
+    "bench": "supertwin.cli.bench:bench_command",
     "backup": "supertwin.cli.backup:backup_command",
     "restore": "supertwin.cli.backup:restore_command",
     "catalogue": "supertwin.cli.catalogue:catalogue_command",
@@ -45,6 +46,7 @@ _COMMANDS = {
     "ontology": "supertwin.cli.ontology:ontology_group",
     "perfevent": "supertwin.cli.perfevent:perfevent_command",
     "remove": "supertwin.cli.fleet:remove_command",
+    "roofline": "supertwin.cli.roofline:roofline_command",
     "sample": "supertwin.cli.sample:sample_group",
     "token": "supertwin.cli.token:token_group",
     "compact": "supertwin.cli.services:compact_command",

@@ -1,0 +1,1 @@
+"""``/roofline/{host}``: the roofline model of a host."""

@@ -1,0 +1,84 @@
+"""``/roofline/{host}``: the roofline model as JSON, SVG and a page."""
+
+import asyncio
+from typing import Annotated, Literal
+
+import orjson
+from fastapi import APIRouter, Path, Query, Request, Response
+from markupsafe import Markup
+
+from api import formats
+from api.connection import while_connected
+from api.negotiation import negotiate
+from api.services import Services, Use
+from api.sparql import response
+from api.web import pages
+from benchmarks.drawing import svg
+from benchmarks.errors import NoBenchmarkError
+from benchmarks.roofline import QUERIES, Roofline, document, roofline
+from core.errors import api_error
+from queries.catalogue import saved_query
+from queries.hosts import check_host
+
+router = APIRouter(tags=["Benchmarks"])
+
+_SVG = "image/svg+xml"
+_TYPES = (formats.JSON, _SVG, formats.HTML)
+_WHAT = "a roofline is served as JSON, SVG and HTML"
+
+
+@router.get(
+    "/roofline/{host}",
+    summary="The roofline model of a host",
+    response_class=Response,
+    responses={
+        200: {"content": {each: {} for each in _TYPES}},
+        404: {"description": "An unknown host, or one without results of benchmarks"},
+    },
+)
+async def host_roofline(
+    request: Request,
+    services: Use,
+    host: Annotated[str, Path(max_length=300, description="Name of the host")],
+    threads: Annotated[
+        int | None,
+        Query(ge=1, le=100_000, description="Threads; default: the most measured"),
+    ] = None,
+    precision: Annotated[
+        Literal["double", "single"], Query(description="Precision of the peaks")
+    ] = "double",
+) -> Response:
+    """Bandwidths of all levels of memory, peaks, and runs as points between them."""
+    media_type = negotiate(request.headers.getlist("accept"), _TYPES, _WHAT)
+    work = _read(services, host, threads, precision)
+    model = await while_connected(request, work)
+    if media_type == formats.HTML:
+        return _page(request, services, model)
+    if media_type == _SVG:
+        return response(svg(model), _SVG)
+    return response(orjson.dumps(document(model)), formats.JSON)
+
+
+async def _read(
+    services: Services, host: str, threads: int | None, precision: str
+) -> Roofline:
+    asked = (saved_query(name).bind({"host": host}) for name in QUERIES)
+    tables = await asyncio.gather(*(services.graph.table(text) for text in asked))
+    roofs, points = (table.records() for table in tables)
+    try:
+        return roofline(host, roofs, points, threads, precision)
+    except NoBenchmarkError as error:
+        await check_host(services, host)
+        raise api_error(error) from None
+
+
+def _page(request: Request, services: Services, model: Roofline) -> Response:
+    return pages.page(
+        "roofline.html",
+        request,
+        services.settings.base,
+        title=f"Roofline of {model.host}",
+        model=model,
+        # Built from numbers and escaped texts only.
+        drawing=Markup(svg(model)),  # noqa: S704
+    )

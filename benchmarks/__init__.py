@@ -1,0 +1,1 @@
+"""Benchmarks: programs of known work, run under observation, and their results."""

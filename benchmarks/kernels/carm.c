@@ -1,0 +1,351 @@
+/* The roofs of the cache-aware roofline model: floating-point peaks and bandwidths.
+
+   carm REPEATS SECONDS all|widest [LEVEL:BYTES ...]
+
+   Each thread repeats a kernel for SECONDS at least. Floating-point kernels have twelve
+   independent chains, more than latency times throughput of current CPUs. Memory
+   kernels go over BYTES per thread with full vectors. `widest` measures memory with the
+   widest vectors only. Kernels are in assembly, so that the compiler cannot change what
+   is executed. */
+
+#include "team.h"
+
+typedef void kernel_function(char *memory, long bytes, long iterations);
+
+struct flop_kernel {
+  const char *isa, *precision, *operation;
+  kernel_function *run;
+  double flops; /* of one iteration */
+};
+
+struct memory_kernel {
+  const char *isa, *access;
+  kernel_function *run;
+  int step; /* bytes of one pass through the unrolled loop */
+};
+
+#define TWELVE(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define UNUSED (void)memory, (void)bytes
+
+#if defined(__x86_64__)
+
+#define REGISTERS \
+  "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
+      "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc"
+/* The values must not be denormal, which some CPUs compute slowly. */
+#define CLEAR(i) "xorps %%xmm" #i ",%%xmm" #i "\n"
+#define CLEAR_ALL TWELVE(CLEAR) CLEAR(12) CLEAR(13)
+#define FLOP_KERNEL(name, X, end) \
+  static void name(char *memory, long bytes, long iterations) { \
+    UNUSED; \
+    __asm__ volatile(CLEAR_ALL "1:\n" TWELVE(X) TWELVE(X) "sub $1,%0\njnz 1b\n" end \
+                     : "+r"(iterations)::REGISTERS); \
+  }
+#define VEX "vzeroupper\n"
+#define SSE_LINE(op, i) op " %%xmm12,%%xmm" #i "\n"
+#define VEX_LINE(op, reg, i) op " %%" reg "12,%%" reg "13,%%" reg #i "\n"
+#define VEX_ADD(op, reg, i) op " %%" reg "12,%%" reg #i ",%%" reg #i "\n"
+
+#define ADDSS(i) SSE_LINE("addss", i)
+#define ADDSD(i) SSE_LINE("addsd", i)
+#define ADDPS(i) SSE_LINE("addps", i)
+#define ADDPD(i) SSE_LINE("addpd", i)
+#define VADDPS(i) VEX_ADD("vaddps", "ymm", i)
+#define VADDPD(i) VEX_ADD("vaddpd", "ymm", i)
+#define ZADDPS(i) VEX_ADD("vaddps", "zmm", i)
+#define ZADDPD(i) VEX_ADD("vaddpd", "zmm", i)
+#define FMASS(i) VEX_LINE("vfmadd231ss", "xmm", i)
+#define FMASD(i) VEX_LINE("vfmadd231sd", "xmm", i)
+#define XFMAPS(i) VEX_LINE("vfmadd231ps", "xmm", i)
+#define XFMAPD(i) VEX_LINE("vfmadd231pd", "xmm", i)
+#define YFMAPS(i) VEX_LINE("vfmadd231ps", "ymm", i)
+#define YFMAPD(i) VEX_LINE("vfmadd231pd", "ymm", i)
+#define ZFMAPS(i) VEX_LINE("vfmadd231ps", "zmm", i)
+#define ZFMAPD(i) VEX_LINE("vfmadd231pd", "zmm", i)
+
+FLOP_KERNEL(add_ss, ADDSS, "")
+FLOP_KERNEL(add_sd, ADDSD, "")
+FLOP_KERNEL(add_ps, ADDPS, "")
+FLOP_KERNEL(add_pd, ADDPD, "")
+FLOP_KERNEL(vadd_ps, VADDPS, VEX)
+FLOP_KERNEL(vadd_pd, VADDPD, VEX)
+FLOP_KERNEL(zadd_ps, ZADDPS, VEX)
+FLOP_KERNEL(zadd_pd, ZADDPD, VEX)
+FLOP_KERNEL(fma_ss, FMASS, VEX)
+FLOP_KERNEL(fma_sd, FMASD, VEX)
+FLOP_KERNEL(xfma_ps, XFMAPS, VEX)
+FLOP_KERNEL(xfma_pd, XFMAPD, VEX)
+FLOP_KERNEL(yfma_ps, YFMAPS, VEX)
+FLOP_KERNEL(yfma_pd, YFMAPD, VEX)
+FLOP_KERNEL(zfma_ps, ZFMAPS, VEX)
+FLOP_KERNEL(zfma_pd, ZFMAPD, VEX)
+
+static const struct flop_kernel flop_kernels[] = {
+    {"scalar", "single", "add", add_ss, 24},    {"scalar", "double", "add", add_sd, 24},
+    {"sse", "single", "add", add_ps, 24 * 4},   {"sse", "double", "add", add_pd, 24 * 2},
+    {"avx", "single", "add", vadd_ps, 24 * 8},  {"avx", "double", "add", vadd_pd, 24 * 4},
+    {"avx512", "single", "add", zadd_ps, 24 * 16},
+    {"avx512", "double", "add", zadd_pd, 24 * 8},
+    {"scalar", "single", "fma", fma_ss, 48},    {"scalar", "double", "fma", fma_sd, 48},
+    {"sse", "single", "fma", xfma_ps, 48 * 4},  {"sse", "double", "fma", xfma_pd, 48 * 2},
+    {"avx", "single", "fma", yfma_ps, 48 * 8},  {"avx", "double", "fma", yfma_pd, 48 * 4},
+    {"avx512", "single", "fma", zfma_ps, 48 * 16},
+    {"avx512", "double", "fma", zfma_pd, 48 * 8},
+};
+
+/* `end` starts from `memory` in each pass. */
+#define MEMORY_KERNEL(name, X, step, end) \
+  static void name(char *memory, long bytes, long iterations) { \
+    char *at; \
+    __asm__ volatile(CLEAR_ALL "1:\nmov %2,%1\n2:\n" TWELVE(X) "add $" #step \
+                     ",%1\ncmp %3,%1\njb 2b\nsub $1,%0\njnz 1b\n" end \
+                     : "+r"(iterations), "=&r"(at) \
+                     : "r"(memory), "r"(memory + bytes) \
+                     : REGISTERS); \
+  }
+#define LOAD(op, width, reg, i) op " " #i "*" width "(%1),%%" reg #i "\n"
+#define STORE(op, width, reg, i) op " %%" reg #i "," #i "*" width "(%1)\n"
+
+#define LOAD_S(i) LOAD("movsd", "8", "xmm", i)
+#define LOAD_X(i) LOAD("movapd", "16", "xmm", i)
+#define LOAD_Y(i) LOAD("vmovapd", "32", "ymm", i)
+#define LOAD_Z(i) LOAD("vmovapd", "64", "zmm", i)
+#define STORE_S(i) STORE("movsd", "8", "xmm", i)
+#define STORE_X(i) STORE("movapd", "16", "xmm", i)
+#define STORE_Y(i) STORE("vmovapd", "32", "ymm", i)
+#define STORE_Z(i) STORE("vmovapd", "64", "zmm", i)
+#define STREAM_X(i) STORE("movntpd", "16", "xmm", i)
+#define STREAM_Y(i) STORE("vmovntpd", "32", "ymm", i)
+#define STREAM_Z(i) STORE("vmovntpd", "64", "zmm", i)
+
+MEMORY_KERNEL(load_s, LOAD_S, 96, "")
+MEMORY_KERNEL(load_x, LOAD_X, 192, "")
+MEMORY_KERNEL(load_y, LOAD_Y, 384, VEX)
+MEMORY_KERNEL(load_z, LOAD_Z, 768, VEX)
+MEMORY_KERNEL(store_s, STORE_S, 96, "")
+MEMORY_KERNEL(store_x, STORE_X, 192, "")
+MEMORY_KERNEL(store_y, STORE_Y, 384, VEX)
+MEMORY_KERNEL(store_z, STORE_Z, 768, VEX)
+MEMORY_KERNEL(stream_x, STREAM_X, 192, "sfence\n")
+MEMORY_KERNEL(stream_y, STREAM_Y, 384, "sfence\n" VEX)
+MEMORY_KERNEL(stream_z, STREAM_Z, 768, "sfence\n" VEX)
+
+/* Two loads for each store, the mixture of the cache-aware roofline model. */
+#undef TWELVE
+#define TWELVE(X) \
+  X##L(0) X##L(1) X##S(2) X##L(3) X##L(4) X##S(5) X##L(6) X##L(7) X##S(8) X##L(9) \
+      X##L(10) X##S(11)
+#undef CLEAR_ALL
+#define CLEAR_ALL
+#define MIX_SL LOAD_S
+#define MIX_SS STORE_S
+#define MIX_XL LOAD_X
+#define MIX_XS STORE_X
+#define MIX_YL LOAD_Y
+#define MIX_YS STORE_Y
+#define MIX_ZL LOAD_Z
+#define MIX_ZS STORE_Z
+MEMORY_KERNEL(mix_s, MIX_S, 96, "")
+MEMORY_KERNEL(mix_x, MIX_X, 192, "")
+MEMORY_KERNEL(mix_y, MIX_Y, 384, VEX)
+MEMORY_KERNEL(mix_z, MIX_Z, 768, VEX)
+
+static const struct memory_kernel memory_kernels[] = {
+    {"scalar", "load", load_s, 96},         {"scalar", "store", store_s, 96},
+    {"scalar", "2-loads-1-store", mix_s, 96},
+    {"sse", "load", load_x, 192},           {"sse", "store", store_x, 192},
+    {"sse", "2-loads-1-store", mix_x, 192}, {"sse", "streaming-store", stream_x, 192},
+    {"avx", "load", load_y, 384},           {"avx", "store", store_y, 384},
+    {"avx", "2-loads-1-store", mix_y, 384}, {"avx", "streaming-store", stream_y, 384},
+    {"avx512", "load", load_z, 768},        {"avx512", "store", store_z, 768},
+    {"avx512", "2-loads-1-store", mix_z, 768},
+    {"avx512", "streaming-store", stream_z, 768},
+};
+
+static int can_run(const char *isa, int fused) {
+  if (fused && !__builtin_cpu_supports("fma")) return 0;
+  if (!strcmp(isa, "avx")) return __builtin_cpu_supports("avx");
+  if (!strcmp(isa, "avx512")) return __builtin_cpu_supports("avx512f");
+  return 1;
+}
+
+/* One hundred dependent additions of registers, each of one cycle. */
+#define ADD_2 "add %1,%0\nadd %1,%0\n"
+#define ADD_10 ADD_2 ADD_2 ADD_2 ADD_2 ADD_2
+static void add_chain(char *memory, long bytes, long iterations) {
+  UNUSED;
+  unsigned long sum = 0, one = 1;
+  __asm__ volatile("1:\n" ADD_10 ADD_10 ADD_10 ADD_10 ADD_10 ADD_10 ADD_10 ADD_10 ADD_10
+                       ADD_10 "sub $1,%2\njnz 1b\n"
+                   : "+r"(sum), "+r"(one), "+r"(iterations)::"cc");
+}
+
+#elif defined(__aarch64__)
+
+#define REGISTERS \
+  "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v30", \
+      "v31", "memory", "cc"
+#define CLEAR(i) "movi v" #i ".2d,#0\n"
+#define CLEAR_ALL TWELVE(CLEAR) CLEAR(30) CLEAR(31)
+#define FLOP_KERNEL(name, X) \
+  static void name(char *memory, long bytes, long iterations) { \
+    UNUSED; \
+    __asm__ volatile(CLEAR_ALL "1:\n" TWELVE(X) TWELVE(X) "subs %0,%0,#1\nb.ne 1b\n" \
+                     : "+r"(iterations)::REGISTERS); \
+  }
+#define ADDSS(i) "fadd s" #i ",s" #i ",s31\n"
+#define ADDSD(i) "fadd d" #i ",d" #i ",d31\n"
+#define NADDPS(i) "fadd v" #i ".4s,v" #i ".4s,v31.4s\n"
+#define NADDPD(i) "fadd v" #i ".2d,v" #i ".2d,v31.2d\n"
+#define FMASS(i) "fmadd s" #i ",s30,s31,s" #i "\n"
+#define FMASD(i) "fmadd d" #i ",d30,d31,d" #i "\n"
+#define NFMAPS(i) "fmla v" #i ".4s,v30.4s,v31.4s\n"
+#define NFMAPD(i) "fmla v" #i ".2d,v30.2d,v31.2d\n"
+FLOP_KERNEL(add_ss, ADDSS)
+FLOP_KERNEL(add_sd, ADDSD)
+FLOP_KERNEL(nadd_ps, NADDPS)
+FLOP_KERNEL(nadd_pd, NADDPD)
+FLOP_KERNEL(fma_ss, FMASS)
+FLOP_KERNEL(fma_sd, FMASD)
+FLOP_KERNEL(nfma_ps, NFMAPS)
+FLOP_KERNEL(nfma_pd, NFMAPD)
+
+static const struct flop_kernel flop_kernels[] = {
+    {"scalar", "single", "add", add_ss, 24},   {"scalar", "double", "add", add_sd, 24},
+    {"neon", "single", "add", nadd_ps, 24 * 4}, {"neon", "double", "add", nadd_pd, 24 * 2},
+    {"scalar", "single", "fma", fma_ss, 48},   {"scalar", "double", "fma", fma_sd, 48},
+    {"neon", "single", "fma", nfma_ps, 48 * 4}, {"neon", "double", "fma", nfma_pd, 48 * 2},
+};
+
+#define MEMORY_KERNEL(name, X, step) \
+  static void name(char *memory, long bytes, long iterations) { \
+    char *at; \
+    __asm__ volatile(CLEAR_ALL "1:\nmov %1,%2\n2:\n" TWELVE(X) "add %1,%1,#" #step \
+                     "\ncmp %1,%3\nb.lo 2b\nsubs %0,%0,#1\nb.ne 1b\n" \
+                     : "+r"(iterations), "=&r"(at) \
+                     : "r"(memory), "r"(memory + bytes) \
+                     : REGISTERS); \
+  }
+#define LOAD_S(i) "ldr d" #i ",[%1,#" #i "*8]\n"
+#define LOAD_N(i) "ldr q" #i ",[%1,#" #i "*16]\n"
+#define STORE_S(i) "str d" #i ",[%1,#" #i "*8]\n"
+#define STORE_N(i) "str q" #i ",[%1,#" #i "*16]\n"
+MEMORY_KERNEL(load_s, LOAD_S, 96)
+MEMORY_KERNEL(load_n, LOAD_N, 192)
+MEMORY_KERNEL(store_s, STORE_S, 96)
+MEMORY_KERNEL(store_n, STORE_N, 192)
+#undef TWELVE
+#define TWELVE(X) \
+  X##L(0) X##L(1) X##S(2) X##L(3) X##L(4) X##S(5) X##L(6) X##L(7) X##S(8) X##L(9) \
+      X##L(10) X##S(11)
+#undef CLEAR_ALL
+#define CLEAR_ALL
+#define MIX_SL LOAD_S
+#define MIX_SS STORE_S
+#define MIX_NL LOAD_N
+#define MIX_NS STORE_N
+MEMORY_KERNEL(mix_s, MIX_S, 96)
+MEMORY_KERNEL(mix_n, MIX_N, 192)
+
+static const struct memory_kernel memory_kernels[] = {
+    {"scalar", "load", load_s, 96}, {"scalar", "store", store_s, 96},
+    {"scalar", "2-loads-1-store", mix_s, 96},
+    {"neon", "load", load_n, 192},  {"neon", "store", store_n, 192},
+    {"neon", "2-loads-1-store", mix_n, 192},
+};
+
+static int can_run(const char *isa, int fused) {
+  (void)isa, (void)fused;
+  return 1;
+}
+
+#define ADD_2 "add %0,%0,%1\nadd %0,%0,%1\n"
+#define ADD_10 ADD_2 ADD_2 ADD_2 ADD_2 ADD_2
+static void add_chain(char *memory, long bytes, long iterations) {
+  UNUSED;
+  unsigned long sum = 0, one = 1;
+  __asm__ volatile("1:\n" ADD_10 ADD_10 ADD_10 ADD_10 ADD_10 ADD_10 ADD_10 ADD_10 ADD_10
+                       ADD_10 "subs %2,%2,#1\nb.ne 1b\n"
+                   : "+r"(sum), "+r"(one), "+r"(iterations)::"cc");
+}
+
+#else
+#error "no kernels for this architecture: x86-64 and AArch64 have some"
+#endif
+
+enum { FLOP_KERNELS = sizeof flop_kernels / sizeof *flop_kernels };
+enum { MEMORY_KERNELS = sizeof memory_kernels / sizeof *memory_kernels };
+
+static void *prepare(const struct work *work, int thread) {
+  (void)thread;
+  return work->bytes ? new_memory(work->bytes, work->huge) : NULL;
+}
+
+static void run(const struct work *work, void *memory, long iterations) {
+  (*(kernel_function *const *)work->data)(memory, (long)work->bytes, iterations);
+}
+
+static void measure(kernel_function *kernel, size_t bytes, double work_of_iteration,
+                    const char *labels, const char *unit, int repeats, double least) {
+  struct timing timing = {.repeats = repeats};
+  struct work work = {prepare, run, free, &kernel, bytes, 1};
+  run_team(&work, cpu_count, least, &timing);
+  /* A clock is that of one CPU, the slowest of them; all other work adds up. */
+  double all = work_of_iteration * timing.iterations;
+  if (strcmp(unit, "CYCLE")) all *= cpu_count;
+  print_result(labels, unit, all, cpu_count, &timing);
+}
+
+static void measure_flops(int repeats, double least) {
+  char labels[LINE];
+  for (int i = 0; i < FLOP_KERNELS; i++) {
+    const struct flop_kernel *kernel = &flop_kernels[i];
+    if (!can_run(kernel->isa, !strcmp(kernel->operation, "fma"))) continue;
+    snprintf(labels, sizeof labels,
+             "\"kernel\": \"%s\", \"isa\": \"%s\", \"precision\": \"%s\"",
+             kernel->operation, kernel->isa, kernel->precision);
+    measure(kernel->run, 0, kernel->flops, labels, "FLOP", repeats, least);
+  }
+}
+
+/* Measure the memory of one level, given as LEVEL:BYTES. */
+static void measure_level(const char *level, int repeats, double least, int all) {
+  char labels[LINE];
+  const char *colon = strchr(level, ':');
+  if (!colon || colon - level > 40) {
+    fprintf(stderr, "'%.60s': write LEVEL:BYTES, such as L1:16384\n", level);
+    exit(2);
+  }
+  double wanted = number(colon + 1, 768, 1e12, "bytes of a level");
+  need_memory(wanted * cpu_count);
+  const char *widest = "";
+  for (int i = 0; i < MEMORY_KERNELS; i++)
+    if (can_run(memory_kernels[i].isa, 0)) widest = memory_kernels[i].isa;
+  for (int i = 0; i < MEMORY_KERNELS; i++) {
+    const struct memory_kernel *kernel = &memory_kernels[i];
+    if (!can_run(kernel->isa, 0) || (!all && strcmp(kernel->isa, widest))) continue;
+    /* Streaming stores pass by the caches. */
+    if (!strcmp(kernel->access, "streaming-store") && strncmp(level, "DRAM", 4)) continue;
+    size_t bytes = (size_t)wanted / kernel->step * kernel->step;
+    snprintf(labels, sizeof labels,
+             "\"kernel\": \"%s\", \"isa\": \"%s\", \"level\": \"%.*s\", \"bytes\": %zu",
+             kernel->access, kernel->isa, (int)(colon - level), level, bytes);
+    measure(kernel->run, bytes, bytes, labels, "BYTE", repeats, least);
+  }
+}
+
+int main(int count, char **words) {
+  if (count < 4 || (strcmp(words[3], "all") && strcmp(words[3], "widest"))) {
+    fputs("usage: carm REPEATS SECONDS all|widest [LEVEL:BYTES ...]\n", stderr);
+    return 2;
+  }
+  int repeats = (int)number(words[1], 1, MAX_REPEATS, "REPEATS");
+  double least = number(words[2], 1e-4, 100, "SECONDS");
+  find_cpus();
+  measure(add_chain, 0, 100, "\"kernel\": \"clock\", \"isa\": \"scalar\"", "CYCLE",
+          repeats, least);
+  measure_flops(repeats, least);
+  for (int i = 4; i < count; i++)
+    measure_level(words[i], repeats, least, !strcmp(words[3], "all"));
+  return 0;
+}

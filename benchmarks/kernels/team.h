@@ -1,0 +1,253 @@
+/* What the programs in this folder share: a team of threads, clocks, and results.
+
+   The file is placed in front of each program. A team has one thread for each CPU that
+   the program may use, and each thread stays on its CPU. A result is one line of JSON
+   on standard output. */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_CPUS = 4096, MAX_REPEATS = 1000, LINE = 4096 };
+
+static int cpus[MAX_CPUS], cpu_count;
+
+static void fail(const char *what) {
+  fprintf(stderr, "%s: %s\n", what, strerror(errno));
+  exit(1);
+}
+
+static void find_cpus(void) {
+  size_t size = CPU_ALLOC_SIZE(MAX_CPUS);
+  cpu_set_t *mask = CPU_ALLOC(MAX_CPUS);
+  if (!mask || sched_getaffinity(0, size, mask)) fail("sched_getaffinity");
+  for (int cpu = 0; cpu < MAX_CPUS; cpu++)
+    if (CPU_ISSET_S(cpu, size, mask)) cpus[cpu_count++] = cpu;
+  CPU_FREE(mask);
+}
+
+static void stay_on(int cpu) {
+  size_t size = CPU_ALLOC_SIZE(MAX_CPUS);
+  cpu_set_t *mask = CPU_ALLOC(MAX_CPUS);
+  if (!mask) fail("CPU_ALLOC");
+  CPU_ZERO_S(size, mask);
+  CPU_SET_S(cpu, size, mask);
+  if (sched_setaffinity(0, size, mask)) fail("sched_setaffinity");
+  CPU_FREE(mask);
+}
+
+static double seconds_of(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec + 1e-9 * now.tv_nsec;
+}
+
+static double seconds(void) { return seconds_of(CLOCK_MONOTONIC); }
+
+/* Memory of one thread, touched by that thread, so that it is on its NUMA node. */
+static char *new_memory(size_t bytes, int huge) {
+  size_t page = 2u << 20, size = (bytes + page - 1) / page * page;
+  char *memory = aligned_alloc(page, size);
+  if (!memory) fail("aligned_alloc");
+  madvise(memory, size, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  memset(memory, 0, size);
+  return memory;
+}
+
+/* A barrier at which threads spin: waking a thread that sleeps takes microseconds. */
+struct barrier {
+  atomic_int waiting, round;
+  int size;
+};
+
+static void meet(struct barrier *barrier) {
+  int round = atomic_load(&barrier->round);
+  if (atomic_fetch_add(&barrier->waiting, 1) + 1 == barrier->size) {
+    atomic_store(&barrier->waiting, 0);
+    atomic_fetch_add(&barrier->round, 1);
+    return;
+  }
+  while (atomic_load(&barrier->round) == round)
+    ;
+}
+
+/* Work that each thread of a team repeats; `prepare` may be NULL. */
+struct work {
+  void *(*prepare)(const struct work *, int thread);
+  void (*run)(const struct work *, void *prepared, long iterations);
+  void (*clean)(void *prepared);
+  const void *data;
+  size_t bytes;
+  int huge;
+};
+
+struct timing {
+  int repeats;
+  long iterations; /* in each repetition, of each thread */
+  double seconds[MAX_REPEATS];
+  double began, ended; /* Unix time */
+  double other, stolen; /* shares of the CPUs' time */
+};
+
+struct team {
+  const struct work *work;
+  struct timing *timing;
+  struct barrier barrier;
+  double least_seconds, *starts, *ends;
+};
+
+struct member {
+  struct team *team;
+  int number;
+};
+
+static double timed(const struct work *work, void *prepared, long iterations) {
+  double start = seconds();
+  work->run(work, prepared, iterations);
+  return seconds() - start;
+}
+
+/* Find how many iterations take `least` seconds; the first runs also warm up. */
+static long calibrated(const struct work *work, void *prepared, double least) {
+  long iterations = 1;
+  for (;;) {
+    double took = timed(work, prepared, iterations);
+    if (took >= least) return iterations;
+    double factor = took > 1e-4 ? 1.1 * least / took : 10;
+    iterations = 1 + (long)(iterations * (factor < 1.5 ? 1.5 : factor));
+  }
+}
+
+static void *member_main(void *argument) {
+  struct member *member = argument;
+  struct team *team = member->team;
+  const struct work *work = team->work;
+  int repeats = team->timing->repeats;
+  stay_on(cpus[member->number]);
+  void *prepared = work->prepare ? work->prepare(work, member->number) : NULL;
+  meet(&team->barrier);
+  if (member->number == 0)
+    team->timing->iterations = calibrated(work, prepared, team->least_seconds);
+  meet(&team->barrier);
+  timed(work, prepared, team->timing->iterations);
+  for (int r = 0; r < repeats; r++) {
+    meet(&team->barrier);
+    team->starts[member->number * repeats + r] = seconds();
+    work->run(work, prepared, team->timing->iterations);
+    team->ends[member->number * repeats + r] = seconds();
+  }
+  if (work->clean) work->clean(prepared);
+  return NULL;
+}
+
+/* The seconds that the CPUs of this program were busy, and stolen by a hypervisor. */
+static void cpu_seconds(double *busy, double *stolen) {
+  FILE *file = fopen("/proc/stat", "r");
+  char line[512];
+  double tick = 1.0 / sysconf(_SC_CLK_TCK);
+  *busy = *stolen = 0;
+  while (file && fgets(line, sizeof line, file)) {
+    int cpu;
+    unsigned long long user, nice, system, idle, wait, irq, soft, steal;
+    if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user, &nice,
+               &system, &idle, &wait, &irq, &soft, &steal) != 9)
+      continue;
+    for (int i = 0; i < cpu_count; i++)
+      if (cpus[i] == cpu) {
+        *busy += tick * (user + nice + system + irq + soft);
+        *stolen += tick * steal;
+      }
+  }
+  if (file) fclose(file);
+}
+
+static double own_seconds(void) { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
+
+static double share(double part, double whole) {
+  return part < 0 ? 0 : part > whole ? 1 : part / whole;
+}
+
+/* Run work on `threads` threads; returns when all have ended. */
+static void run_team(const struct work *work, int threads, double least,
+                     struct timing *timing) {
+  double busy[2], stolen[2], own = own_seconds(), start = seconds();
+  struct team team = {work, timing, {0, 0, threads}, least, NULL, NULL};
+  struct member members[threads];
+  pthread_t ids[threads];
+  size_t times = (size_t)threads * timing->repeats;
+  team.starts = calloc(2 * times, sizeof *team.starts);
+  if (!team.starts) fail("calloc");
+  team.ends = team.starts + times;
+  cpu_seconds(&busy[0], &stolen[0]);
+  timing->began = seconds_of(CLOCK_REALTIME);
+  for (int t = 0; t < threads; t++) {
+    members[t] = (struct member){&team, t};
+    if ((errno = pthread_create(&ids[t], NULL, member_main, &members[t])))
+      fail("pthread_create");
+  }
+  for (int t = 0; t < threads; t++) pthread_join(ids[t], NULL);
+  timing->ended = seconds_of(CLOCK_REALTIME);
+  cpu_seconds(&busy[1], &stolen[1]);
+  double whole = threads * (seconds() - start);
+  timing->other = share(busy[1] - busy[0] - (own_seconds() - own), whole);
+  timing->stolen = share(stolen[1] - stolen[0], whole);
+  for (int r = 0; r < timing->repeats; r++) {
+    double first = team.starts[r], last = team.ends[r];
+    for (int t = 1; t < threads; t++) {
+      double begun = team.starts[t * timing->repeats + r];
+      double ended = team.ends[t * timing->repeats + r];
+      first = begun < first ? begun : first;
+      last = ended > last ? ended : last;
+    }
+    timing->seconds[r] = last - first;
+  }
+  free(team.starts);
+}
+
+/* Print a result; `labels` are JSON members, `work` is that of one repetition. */
+static void print_result(const char *labels, const char *unit, double work, int threads,
+                         const struct timing *timing) {
+  printf("{%s, \"unit\": \"%s\", \"threads\": %d, \"work\": %.17g, \"began\": %.3f, "
+         "\"ended\": %.3f, \"other\": %.4f, \"stolen\": %.4f, \"seconds\": [",
+         labels, unit, threads, work, timing->began, timing->ended, timing->other,
+         timing->stolen);
+  for (int r = 0; r < timing->repeats; r++)
+    printf("%s%.9g", r ? ", " : "", timing->seconds[r]);
+  puts("]}");
+  fflush(stdout);
+}
+
+static double number(const char *text, double least, double most, const char *name) {
+  char *end;
+  double value = strtod(text, &end);
+  if (end == text || *end || !(value >= least && value <= most)) {
+    fprintf(stderr, "%s: '%s' is not a number from %g to %g\n", name, text, least, most);
+    exit(2);
+  }
+  return value;
+}
+
+/* Exit with an error if memory for all arrays would not be free. */
+static void need_memory(double bytes) {
+  FILE *file = fopen("/proc/meminfo", "r");
+  char line[256];
+  unsigned long long available = 0;
+  while (file && fgets(line, sizeof line, file))
+    if (sscanf(line, "MemAvailable: %llu kB", &available) == 1) break;
+  if (file) fclose(file);
+  if (available && bytes > 1024.0 * available) {
+    fprintf(stderr, "this needs %.0f MB of memory, and %.0f MB are available\n",
+            bytes / 1e6, 1024.0 * available / 1e6);
+    exit(3);
+  }
+}

@@ -1,0 +1,118 @@
+"""What a benchmark needs to know of a host: thread sets, and sizes of memory levels."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.errors import BenchmarkMachineError
+from core.stores.endpoint import Endpoint
+from queries.catalogue import saved_query
+
+MAIN_MEMORY = "DRAM"
+# STREAM wants arrays of four times the last-level caches, and of 10 million elements.
+TIMES_CACHES, STREAM_ELEMENTS = 4, 10_000_000
+_SMALLEST_BUFFER = 64 * 1024 * 1024
+_DATA = ("data", "unified")
+
+
+@dataclass(frozen=True)
+class ThreadSet:
+    """Threads for one run: a pinning policy, and how many CPUs it chooses."""
+
+    count: int
+    policy: str
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache of data: its size in bytes and the allowed CPUs that share it."""
+
+    level: int
+    size: int
+    cpus: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The cores and threads of each socket of a host, and its caches of data."""
+
+    host: str
+    cores: tuple[int, ...]
+    threads: tuple[int, ...]
+    caches: tuple[Cache, ...]
+
+    def thread_sets(self, *, quick: bool) -> list[ThreadSet]:
+        """Return the thread sets that the topology suggests; ``quick``: all cores only.
+
+        As in the thesis: 1 and powers of two, the cores and the threads of a socket,
+        and all cores and threads.
+        """
+        cores, threads = sum(self.cores), sum(self.threads)
+        if quick:
+            return [ThreadSet(cores, "compact-cores")]
+        powers = [2**n for n in range(cores.bit_length()) if 2**n <= cores]
+        of_cores = sorted({*powers, self.cores[0], cores})
+        of_threads = sorted({self.threads[0], threads} - {*of_cores})
+        return [
+            *(ThreadSet(count, "compact-cores") for count in of_cores),
+            *(ThreadSet(count, "compact") for count in of_threads),
+        ]
+
+    def last_level(self, cpus: Iterable[int]) -> int:
+        """Return the bytes of all last-level caches that CPUs use."""
+        last = max(cache.level for cache in self.caches)
+        return sum(
+            cache.size
+            for cache in self.caches
+            if cache.level == last and cache.cpus & {*cpus}
+        )
+
+    def levels(self, cpus: Sequence[int]) -> dict[str, int]:
+        """Return the bytes that each of some CPUs goes over, by level of memory.
+
+        A level's bytes are half of a CPU's share of the cache, or, if that is little
+        more than the level below holds, the middle between both.
+        """
+        found: dict[str, int] = {}
+        below = 0
+        for level in sorted({cache.level for cache in self.caches}):
+            share = min(self._shares(level, cpus), default=0)
+            if share > below:
+                half = share // 2
+                found[f"L{level}"] = half if half >= 2 * below else (share + below) // 2
+                below = share
+        memory = TIMES_CACHES * self.last_level(cpus) // len(cpus)
+        found[MAIN_MEMORY] = max(memory, _SMALLEST_BUFFER // len(cpus))
+        return found
+
+    def _shares(self, level: int, cpus: Sequence[int]) -> list[int]:
+        """Return the share of each cache of a level for each CPU of a set."""
+        return [
+            cache.size // len(cache.cpus & {*cpus})
+            for cache in self.caches
+            if cache.level == level and cache.cpus & {*cpus}
+        ]
+
+
+def machine_of(twin: Endpoint, host: str) -> Machine:
+    """Read a host from the graph; raises BenchmarkMachineError."""
+    sockets = twin.table(saved_query("inventory/cpu").bind({"host": host})).records()
+    if not sockets:
+        raise BenchmarkMachineError(f"no host {host} with sockets: probe it again")
+    groups = twin.table(saved_query("cache/groups").bind({"host": host})).records()
+    caches = tuple(
+        Cache(int(row["level"]), int(row["size"]), _cpus(str(row["cpus"])))
+        for row in groups
+        if row["type"] in _DATA and row["size"] is not None
+    )
+    if not caches:
+        raise BenchmarkMachineError(
+            f"the sizes of the caches of {host} are not known: benchmarks of memory "
+            "need them; `supertwin why` says which source is missing"
+        )
+    cores = tuple(int(row["cores"]) for row in sockets)
+    threads = tuple(int(row["threads"]) for row in sockets)
+    return Machine(host, cores, threads, caches)
+
+
+def _cpus(text: str) -> frozenset[int]:
+    return frozenset(map(int, text.split(",")))

@@ -1,0 +1,114 @@
+"""Compiles the programs of `kernels/` on the machine that is to run them."""
+
+import hashlib
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.errors import CompileError, NoCompilerError
+from core.linux.ssh.address import Address
+from core.linux.ssh.client import OPTIONS, Ssh, ssh_argv
+from core.linux.ssh.reasons import explain, printable
+
+_KERNELS = Path(__file__).parent / "kernels"
+_NO_COMPILER, _SSH_FAILED = 66, 255
+_SECONDS = 120.0
+# The program is compiled again for another compiler, or another processor, which may
+# share the folder. It is moved to its name when it is complete.
+_BUILD = f"""\
+cc=${{CC:-cc}}
+command -v "$cc" >/dev/null || exit {_NO_COMPILER}
+set -e
+version=$("$cc" --version | head -n 1)
+processor=$(grep -m 1 -E '^(flags|Features)' /proc/cpuinfo)
+key=$(printf '%s' "$1 $version $processor" | cksum | cut -d ' ' -f 1)
+folder=${{XDG_CACHE_HOME:-$HOME/.cache}}/supertwin/benchmarks/$1-$key
+program=$folder/$2
+shift 2
+if [ ! -x "$program" ]; then
+  mkdir -p "$folder"
+  "$cc" -x c "$@" -o "$program.$$" -
+  mv "$program.$$" "$program"
+fi
+printf '%s\\n' "$program" "$version"
+"""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program, with what it was compiled from and by."""
+
+    path: str
+    compiler: str
+    flags: tuple[str, ...]
+    digest: str
+
+
+def source_of(name: str) -> bytes:
+    """Return the source of a program, with what all programs share in front."""
+    shared = (_KERNELS / "team.h").read_text()
+    own = (_KERNELS / f"{name}.c").read_text()
+    return (shared + own.replace('#include "team.h"\n', "")).encode()
+
+
+def compiled(
+    name: str,
+    flags: Sequence[str],
+    host: str,
+    address: Address | None,
+    config: Path | None,
+) -> Program:
+    """Compile a program on a host, by ssh if it has an address.
+
+    It stays in the cache of the user that compiles it, so the next call is quick.
+    Raises NoCompilerError, CompileError, SshMissingError and SshNotStartedError.
+    """
+    source = source_of(name)
+    digest = hashlib.sha256(source + "\0".join(flags).encode()).hexdigest()[:16]
+    words = ("sh", "-c", _BUILD, "sh", digest, name, *flags)
+    status, out, err = (
+        _run_there(words, source, address, config)
+        if address
+        else _run_here(words, source)
+    )
+    if status == _NO_COMPILER:
+        raise NoCompilerError(
+            f"{host} has no C compiler, which {name} needs: `apt install gcc`"
+        )
+    lines = out.splitlines()
+    if status or len(lines) != 2:
+        reason = next((line for line in err.splitlines() if "error" in line), err)
+        raise CompileError(
+            f"{name} cannot be compiled on {host}: {printable(reason)[:300]}"
+        )
+    return Program(lines[0], lines[1], tuple(flags), digest)
+
+
+def _run_here(words: Sequence[str], source: bytes) -> tuple[int, str, str]:
+    done = subprocess.run(  # noqa: S603
+        words, input=source, capture_output=True, timeout=_SECONDS, check=False
+    )
+    return done.returncode, _text(done.stdout), _text(done.stderr)
+
+
+def _run_there(
+    words: Sequence[str], source: bytes, address: Address, config: Path | None
+) -> tuple[int, str, str]:
+    remote = f"exec {shlex.join(words)}"
+    ssh = Ssh((*ssh_argv(address, config, OPTIONS), remote), address, source)
+    try:
+        assert ssh.process.stdout  # noqa: S101
+        out = _text(ssh.process.stdout.read())
+        status = ssh.wait(_SECONDS)
+        lines = ssh.last_lines()
+    finally:
+        ssh.end()
+    if status == _SSH_FAILED:
+        return status, "", f"error: {explain(address, lines)}"
+    return 1 if status is None else status, out, "\n".join(lines)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")

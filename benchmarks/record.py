@@ -1,0 +1,179 @@
+"""A benchmark of a host as triples, in a graph of its own."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from rdflib import PROV, XSD, Literal, URIRef
+
+from benchmarks.programs import Program
+from benchmarks.results import Result
+from core.stores.endpoint import Endpoint
+from ingest.entailed import drop, with_entailed
+from ingest.triples import Triples, insertion
+from observations.describe import Properties
+from observations.store import check_shapes
+from ontology.iris import Iris
+from ontology.terms import QUDT, ST, UNIT
+
+_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class BenchmarkRun:
+    """One run of a benchmark: an observation, its CPUs and its results.
+
+    ``queries`` are the addresses of the saved queries that chose the CPUs.
+    """
+
+    observation: str
+    policy: str
+    cpus: tuple[int, ...]
+    queries: tuple[str, ...]
+    results: tuple[Result, ...]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark of a host with all its runs so far."""
+
+    id: str
+    suite: str
+    title: str
+    host: str
+    program: Program
+    started: datetime
+    runs: list[BenchmarkRun] = field(default_factory=list)
+
+
+def keep_benchmark(benchmark: Benchmark, twin: Endpoint, iris: Iris) -> None:
+    """Write a benchmark, replacing its earlier state; raises NotRecordedError."""
+    triples = describe_benchmark(benchmark, iris)
+    check_shapes(triples, twin)
+    graph = iris.benchmark_graph(benchmark.id)
+    written = insertion(with_entailed({graph: triples}, iris))
+    twin.update(f"{drop(iris, graph)} ;\n{written}")
+
+
+def describe_benchmark(benchmark: Benchmark, iris: Iris) -> Triples:
+    """Return the triples of a benchmark's graph."""
+    triples, node = Triples(), iris.benchmark(benchmark.id)
+    program = benchmark.program
+    triples.node(
+        node,
+        ST.BenchmarkInterface,
+        {
+            ST.ofHost: iris.host(benchmark.host),
+            ST.benchmarkSuite: benchmark.suite,
+            PROV.startedAtTime: _time(benchmark.started),
+            ST.compiledBy: program.compiler,
+            ST.compilerFlags: " ".join(program.flags),
+            ST.sourceDigest: program.digest,
+        },
+        label=benchmark.title,
+    )
+    for run in benchmark.runs:
+        for result in run.results:
+            _describe_result(triples, node, benchmark, run, result, iris)
+    return triples
+
+
+def _describe_result(
+    triples: Triples,
+    node: URIRef,
+    benchmark: Benchmark,
+    run: BenchmarkRun,
+    result: Result,
+    iris: Iris,
+) -> None:
+    part = iris.benchmark_result(benchmark.id, run.observation, result.id)
+    triples.link(node, {ST.hasResult: part})
+    threads = (iris.component(benchmark.host, "thread", str(cpu)) for cpu in run.cpus)
+    triples.node(
+        part,
+        ST.BenchmarkResult,
+        {
+            ST.ofBenchmark: node,
+            ST.ofHost: iris.host(benchmark.host),
+            ST.observedIn: iris.observation(run.observation),
+            ST.field: result.kernel,
+            ST.threadCount: result.threads,
+            ST.involvesThread: threads,
+            ST.pinningPolicy: run.policy,
+            ST.pinningQuery: map(URIRef, run.queries),
+            ST.modifier: _modifier(result),
+            ST.instructionSet: result.isa,
+            ST.precision: result.precision,
+            ST.memoryLevel: result.level,
+            ST.storeKind: result.stores,
+            ST.pageKind: result.pages,
+            ST.workingSetSize: result.size or None,
+            **_figures(result),
+            PROV.startedAtTime: _time(_at(result.began)),
+            PROV.endedAtTime: _time(_at(result.ended)),
+        },
+    )
+
+
+def _figures(result: Result) -> Properties:
+    return {
+        ST.resultValue: _decimal(result.value),
+        ST.bestValue: _decimal(result.best),
+        ST.lowerBound: _decimal(result.low),
+        ST.upperBound: _decimal(result.high),
+        QUDT.hasUnit: UNIT[result.unit],
+        ST.repetitions: result.repeats,
+        ST.otherLoad: _decimal(result.other),
+        ST.stolenTime: _decimal(result.stolen),
+        ST.concern: result.concerns,
+    }
+
+
+def _modifier(result: Result) -> str:
+    """Say which variant of a kernel it is; the thesis' modifier.
+
+    Results of one host, kernel, variant and thread set are of the same thing.
+    """
+    size = f"{result.size} B" if result.pages else ""
+    pages = f"{result.pages} pages" if result.pages else ""
+    parts = (result.isa, result.precision, result.level, result.stores, pages, size)
+    return ", ".join(filter(None, parts))
+
+
+def _decimal(value: float | None) -> Literal | None:
+    return None if value is None else Literal(Decimal(f"{value:.{_DIGITS}g}"))
+
+
+def _at(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _time(when: datetime) -> Literal:
+    return Literal(when.isoformat(timespec="milliseconds"), datatype=XSD.dateTime)
+
+
+def lines(results: Iterable[Result]) -> list[str]:
+    """Format a line for each result: what, how much, and how sure."""
+    return [_line(result) for result in results]
+
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SYMBOLS = {"FLOPS": "FLOP/s", "BYTE-PER-SEC": "B/s", "HZ": "Hz", "NanoSEC": "ns"}
+
+
+def _line(result: Result) -> str:
+    about = f"{result.kernel}, {_modifier(result)}"
+    interval = ""
+    if result.low is not None and result.high is not None:
+        interval = f"  {_scaled(result.low, '')} to {_scaled(result.high, '')}"
+    concern = f"  ({'; '.join(result.concerns)})" if result.concerns else ""
+    value = _scaled(result.value, _SYMBOLS[result.unit])
+    return f"{about:48} {value:>14}{interval}{concern}"
+
+
+def _scaled(value: float, symbol: str) -> str:
+    if symbol == "ns":
+        return f"{value:.2f} ns"
+    factor, prefix = next((f, p) for f, p in _PREFIXES if value >= f or f == 1.0)
+    return f"{value / factor:.2f} {prefix}{symbol}".rstrip()

@@ -1,0 +1,130 @@
+"""Reads what the programs print: for each kernel its work and its times."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from scipy.stats import binom
+
+from observations.errors import BenchmarkError
+
+# The unit of a rate, by the unit of the work; latency is a time, not a rate.
+_RATES = {"FLOP": "FLOPS", "BYTE": "BYTE-PER-SEC", "CYCLE": "HZ"}
+_LOAD, _LATENCY_UNIT, _NANO = "LOAD", "NanoSEC", 1e9
+_CONFIDENCE = 0.95
+# Above these shares of the CPUs' time, a result is marked.
+_OTHER_LOAD, _STOLEN = 0.05, 0.01
+
+
+@dataclass(frozen=True)
+class Result:
+    """The figure of one kernel: the median of its repetitions, in ``unit``.
+
+    ``best`` is the highest rate, or the lowest latency. ``low`` and ``high`` are the
+    95 % confidence interval of the median; with fewer than six repetitions there is
+    none. ``other`` and ``stolen`` are the shares of the CPUs' time that other programs
+    and the hypervisor took meanwhile. Texts are empty where they do not apply.
+    """
+
+    kernel: str
+    unit: str
+    threads: int
+    value: float
+    best: float
+    repeats: int
+    low: float | None = None
+    high: float | None = None
+    isa: str = ""
+    precision: str = ""
+    level: str = ""
+    stores: str = ""
+    pages: str = ""
+    size: int = 0
+    began: float = 0.0
+    ended: float = 0.0
+    other: float = 0.0
+    stolen: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """A name that no other result of the same run has."""
+        parts = (self.kernel, self.isa, self.precision, self.level, self.stores)
+        size = str(self.size) if self.pages else ""
+        return "-".join(part for part in (*parts, self.pages, size) if part)
+
+    @property
+    def concerns(self) -> list[str]:
+        """What casts doubt on the figure, in words."""
+        found = []
+        if self.other > _OTHER_LOAD:
+            found.append(f"other programs used {self.other:.0%} of its CPUs")
+        if self.stolen > _STOLEN:
+            found.append(f"the hypervisor took {self.stolen:.0%} of its CPUs")
+        return found
+
+
+def read_results(printed: str) -> list[Result]:
+    """Read all results of a run; raises BenchmarkError."""
+    found = [_read(line) for line in printed.splitlines() if line.strip()]
+    if not found:
+        raise BenchmarkError("the benchmark printed no result: run it again")
+    return found
+
+
+def _read(line: str) -> Result:
+    try:
+        fields = json.loads(line)
+        return _result(fields)
+    except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
+        raise BenchmarkError(
+            f"{line[:200]!r} is no result of a benchmark ({error}): run it again"
+        ) from None
+
+
+def _result(fields: dict[str, Any]) -> Result:
+    work, seconds = float(fields["work"]), [float(one) for one in fields["seconds"]]
+    is_latency = fields["unit"] == _LOAD
+    values = [_NANO * s / work if is_latency else work / s for s in seconds]
+    if not all(math.isfinite(value) and value > 0 for value in values):
+        raise ValueError("a time is not positive")
+    interval = interval_of_median(values)
+    return Result(
+        kernel=fields["kernel"],
+        unit=_LATENCY_UNIT if is_latency else _RATES[fields["unit"]],
+        threads=int(fields["threads"]),
+        value=median(values),
+        best=min(values) if is_latency else max(values),
+        repeats=len(values),
+        low=interval[0] if interval else None,
+        high=interval[1] if interval else None,
+        isa=fields.get("isa", ""),
+        precision=fields.get("precision", ""),
+        level=fields.get("level", ""),
+        stores=fields.get("stores", ""),
+        pages=fields.get("pages", ""),
+        size=int(fields.get("bytes", 0)),
+        began=float(fields["began"]),
+        ended=float(fields["ended"]),
+        other=float(fields["other"]),
+        stolen=float(fields["stolen"]),
+    )
+
+
+def interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 95 % interval of the median by order statistics.
+
+    It assumes nothing about the distribution. None if there are too few values.
+    """
+    ordered, count = sorted(values), len(values)
+    first = int(binom.ppf((1 - _CONFIDENCE) / 2, count, 0.5))
+    if first < 1:
+        return None
+    return ordered[first - 1], ordered[count - first]
+
+
+def noisy(results: Iterable[Result]) -> bool:
+    """Whether something else than the benchmark used its CPUs."""
+    return any(result.concerns for result in results)

@@ -1,0 +1,86 @@
+"""Runs commands under observation through the API, and returns what they print."""
+
+import base64
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from observations.errors import BenchmarkError, LaunchError, NotRecordedError
+
+_PATIENCE, _LOOK = 30.0, 0.1
+
+
+class Api(Protocol):
+    """The HTTP API as the command line uses it."""
+
+    def ask(
+        self, method: str, path: str, body: bytes = b"", *, queues: bool = False
+    ) -> Any:
+        """Return the JSON document that answers a request.
+
+        With ``queues``, the request may wait for other work without a time limit.
+        """
+
+    def events(self, path: str) -> Iterator[Any]:
+        """Yield the events of an event stream until it ends."""
+
+
+@dataclass(frozen=True)
+class PrintedRuns:
+    """The standard output of each run by its id, and the CPUs of all of them."""
+
+    output: Mapping[str, str]
+    cpus: Sequence[int]
+
+
+def printed_runs(api: Api, body: Mapping[str, Any]) -> PrintedRuns:
+    """Run the command of a request for an observation until its runs are recorded.
+
+    An interrupt ends the command. Raises LaunchError, BenchmarkError if the command
+    fails, NotRecordedError, and the errors of the API.
+    """
+    text = json.dumps(body).encode()
+    session = api.ask("POST", "/observations", text, queues=body.get("wait", False))
+    path = f"/observations/{session['id']}"
+    try:
+        output = _follow(body["argv"][0], api.events(f"{path}/events"))
+    except KeyboardInterrupt:
+        api.ask("DELETE", path)
+        raise
+    _wait_until_recorded(api, path, len(output))
+    return PrintedRuns(output, session["cpus"])
+
+
+def _wait_until_recorded(api: Api, path: str, runs: int) -> None:
+    until = time.monotonic() + _PATIENCE
+    while len(api.ask("GET", path)["recorded"]) < runs:
+        if time.monotonic() > until:
+            raise NotRecordedError(f"{path} is not recorded: see `supertwin status`")
+        time.sleep(_LOOK)
+
+
+def _follow(program: str, events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    printed: dict[str, bytes] = {}
+    complaints: dict[str, bytes] = {}
+    for event in events:
+        if event["event"] == "output":
+            streams = printed if event["stream"] == "stdout" else complaints
+            piece = base64.b64decode(event["data"])
+            streams[event["run"]] = streams.get(event["run"], b"") + piece
+        elif event["event"] == "closed":
+            _check_ended(program, event, b"".join(complaints.values()))
+    return {run: text.decode(errors="replace") for run, text in printed.items()}
+
+
+def _check_ended(program: str, closed: Mapping[str, Any], complaint: bytes) -> None:
+    if closed["problem"]:
+        raise LaunchError(str(closed["problem"]), code=closed["errorCode"])
+    last = complaint.decode(errors="replace").strip().rpartition("\n")[2]
+    for run in closed["runs"]:
+        if run["outcome"] != "completed":
+            reason = f" ({last[:200]})" if last else ""
+            raise BenchmarkError(
+                f"{program} {run['outcome']}{reason}: {run['node']} has its output"
+            )

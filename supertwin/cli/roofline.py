@@ -1,0 +1,68 @@
+"""`supertwin roofline`: the roofline model of a host, from its graph alone."""
+
+import json
+from typing import Any
+
+import click
+
+from benchmarks.drawing import svg
+from benchmarks.roofline import Roofline, document, read_roofline
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from supertwin.cli.host import HOST
+
+
+@click.command("roofline")
+@click.argument("host", required=False, type=HOST)
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads.  [default: the most]"
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["double", "single"]),
+    default="double",
+    show_default=True,
+    help="Precision of the peaks.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "svg"]),
+    default="text",
+    show_default=True,
+    help="Format of the answer.",
+)
+def roofline_command(
+    host: str | None, threads: int | None, precision: str, form: str
+) -> None:
+    """Show the roofs of a host, and how near its runs are to them.
+
+    Only the graph is read, so the host may be remote or switched off.
+    """
+    settings = Settings()
+    with dataset(settings, "twin") as twin:
+        model = read_roofline(twin, host or settings.host, threads, precision)
+    click.echo(_WRITERS[form](model), nl=form != "svg")
+
+
+def _text(model: Roofline) -> str:
+    lines = [f"{model.host}, {model.threads} threads ({model.policy})"]
+    lines += [
+        f"{roof.level:6} {roof.bandwidth / 1e9:10.2f} GB/s   "
+        f"ridge at {model.ridge(roof):.2f} FLOP/B"
+        for roof in model.roofs
+    ]
+    lines += [f"{peak.name:20} {peak.rate / 1e9:10.2f} GFLOP/s" for peak in model.peaks]
+    lines += [
+        f"{point.name[:40]:40} {point.rate / 1e9:10.3f} GFLOP/s at "
+        f"{point.intensity:.3g} FLOP/B: {point.share:.0%} of its limit ({point.roof})"
+        for point in model.points
+    ]
+    return "\n".join(lines)
+
+
+def _json(model: Roofline) -> str:
+    return json.dumps(document(model), indent=2)
+
+
+_WRITERS: dict[str, Any] = {"text": _text, "json": _json, "svg": svg}
