@@ -30,6 +30,8 @@ from api.access.hosts import Hosts
 from api.access.prefix import Prefix
 from api.access.read_access import ReadAccess
 from api.access.roles import SCHEME
+from api.benchmarks import results as benchmark_results
+from api.benchmarks import roofline
 from api.cgroups.watch import follow_cgroups
 from api.compression import Compression
 from api.conditional import ConditionalGet
@@ -51,7 +53,6 @@ from api.plans import changes as plan_changes
 from api.plans import routes as plans
 from api.processes import routes as processes
 from api.processes.watch import follow
-from api.roofline import routes as roofline
 from api.samples import changes as sample_changes
 from api.samples import routes as samples
 from api.samples.unfinished import finish
@@ -100,6 +101,7 @@ _PARTS = (
     host_list,
     twin,
     roofline,
+    benchmark_results,
     pin,
     plans,
     plan_changes,

@@ -19,8 +19,10 @@ _SECONDS = 120.0
 # share the folder. It is moved to its name when it is complete.
 _BUILD = f"""\
 cc=${{CC:-cc}}
-command -v "$cc" >/dev/null || exit {_NO_COMPILER}
+cc=$(command -v "$cc") || exit {_NO_COMPILER}
 set -e
+# A link such as cc does not say which compiler it is.
+cc=$(readlink -f "$cc")
 version=$("$cc" --version | head -n 1)
 processor=$(grep -m 1 -E '^(flags|Features)' /proc/cpuinfo)
 key=$(printf '%s' "$1 $version $processor" | cksum | cut -d ' ' -f 1)

@@ -1,0 +1,1 @@
+"""Benchmarks of hosts: their results at their IRIs, and the roofline model."""

@@ -1,0 +1,45 @@
+"""``/benchmark/{id}``: a benchmark and its results, at their IRIs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from rdflib import URIRef
+
+from api import nodes
+from api.connection import while_connected
+from api.services import Services, Use
+from api.twin import OPTIONS, Segment, accepted, decoded, node_response
+from benchmarks.errors import NoBenchmarkError
+from core.errors import api_error
+
+router = APIRouter(tags=["Benchmarks"])
+
+
+@router.get("/benchmark/{id}", summary="A benchmark of a host", **OPTIONS)
+async def benchmark(request: Request, services: Use, id: Segment) -> Response:
+    """Its suite, host, compiler and flags, and links to its results."""
+    return await _node(request, services, services.iris.benchmark(decoded(id)))
+
+
+@router.get(
+    "/benchmark/{id}/{run}/{name}", summary="A result of a benchmark", **OPTIONS
+)
+async def result(
+    request: Request,
+    services: Use,
+    id: Segment,
+    run: Segment,
+    name: Annotated[str, Path(description="Kernel and variant: `triad-streaming`")],
+) -> Response:
+    """The figure of one kernel: its value with interval, threads, pinning and run."""
+    words = (decoded(each) for each in (id, run, name))
+    return await _node(request, services, services.iris.benchmark_result(*words))
+
+
+async def _node(request: Request, services: Services, iri: URIRef) -> Response:
+    media_type = accepted(request)
+    node = await while_connected(request, nodes.describe(services.graph, iri))
+    if not node.known:
+        detail = f"nothing is known as {iri}; /queries/benchmarks/results lists all"
+        raise api_error(NoBenchmarkError(detail))
+    return await node_response(request, services, node, media_type)

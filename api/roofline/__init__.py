@@ -1,1 +1,0 @@
-"""``/roofline/{host}``: the roofline model of a host."""
