@@ -65,18 +65,19 @@ def test_command_shows_the_same_roofline(measured: Stack) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "code"),
+    ("host", "parameters", "status", "code"),
     [
-        (f"/roofline/{HOST}?threads=4096", 404, "no-benchmark"),
-        ("/roofline/nowhere", 404, "unknown-host"),
-        (f"/roofline/{HOST}?threads=0", 400, "bad-parameter"),
-        (f"/roofline/{HOST}?precision=half", 400, "bad-parameter"),
+        (HOST, {"threads": "4096"}, 404, "no-benchmark"),
+        ("nowhere", {}, 404, "unknown-host"),
+        (HOST, {"threads": "0"}, 422, "invalid-request"),
+        (HOST, {"precision": "half"}, 422, "invalid-request"),
+        (HOST, {"thread": "1"}, 400, "unknown-parameter"),
     ],
 )
 def test_wrong_requests_are_named(
-    measured: Stack, path: str, status: int, code: str
+    measured: Stack, host: str, parameters: dict[str, str], status: int, code: str
 ) -> None:
-    answer = measured.get(path, "application/json")
+    answer = measured.get(f"/roofline/{host}", "application/json", **parameters)
     assert answer.status_code == status, answer.text
     assert answer.json()["type"].endswith(code), answer.text
 
