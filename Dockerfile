@@ -35,7 +35,7 @@ ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     SUPERTWIN_HOME=/var/lib/supertwin
 WORKDIR /opt/supertwin
-RUN python -m compileall -q api core dashboards dtdl ingest observations ontology \
+RUN python -m compileall -q api benchmarks core dashboards dtdl ingest observations ontology \
     pinning queries sampler_bridge sampling shapes supertwin \
     && python -m supertwin.stack.fuseki_extension \
     && python -m supertwin.stack.fuseki_classes

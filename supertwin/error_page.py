@@ -26,7 +26,7 @@ from supertwin.cli.main import BAD_USAGE
 # Folders whose errors a user may see.
 _FOLDERS = (
     *("core", "shapes", "queries", "pinning", "dashboards", "ingest", "dtdl"),
-    *("sampling", "sampler_bridge", "observations", "api", "supertwin"),
+    *("sampling", "sampler_bridge", "observations", "benchmarks", "api", "supertwin"),
 )
 _INTRODUCTION = """# Error codes
 
