@@ -48,6 +48,7 @@ def svg(model: Roofline) -> str:
         *_grid(axes),
         *_roofs(model, axes),
         *_peaks(model, axes),
+        *_theory(model, axes),
         *(_point(point, axes) for point in model.points[:_SHOWN_POINTS]),
     )
     title = f"{model.host}, {model.threads} threads ({model.policy})"
@@ -75,7 +76,7 @@ def _axes(model: Roofline) -> _Axes:
         2.0 ** math.floor(math.log2(x_low)),
         2.0 ** math.ceil(math.log2(x_high)),
         min([lowest, *rates]) / _BEYOND,
-        model.peaks[0].rate * _BEYOND,
+        max(peak.theory or peak.rate for peak in model.peaks) * _BEYOND,
     )
 
 
@@ -124,6 +125,15 @@ def _peaks(model: Roofline, axes: _Axes) -> Iterator[str]:
         end = end - _NAME_WIDTH if y - above < _NAME_HEIGHT else right - 4
         above = y
         yield _text(end, y - 4, f"{peak.name} {_rate(peak.rate)}", "", "end")
+
+
+def _theory(model: Roofline, axes: _Axes) -> Iterator[str]:
+    """Draw the highest theoretical peak, dashed."""
+    if known := [peak.theory for peak in model.peaks if peak.theory]:
+        rate = max(known)
+        x, y = axes.x(rate / model.roofs[0].bandwidth), axes.y(rate)
+        yield _line(x, y, _WIDTH - _RIGHT, y, "theory")
+        yield _text(x + 6, y - 5, f"theory {_rate(rate)}", "", "start")
 
 
 def _point(point: Point, axes: _Axes) -> str:

@@ -57,6 +57,12 @@ class Machine:
             *(ThreadSet(count, "compact") for count in of_threads),
         ]
 
+    def cores_of(self, cpus: Iterable[int]) -> int:
+        """Return the number of cores that CPUs are on: those with L1 caches apart."""
+        chosen = {*cpus}
+        first = min(cache.level for cache in self.caches)
+        return sum(1 for one in self.caches if one.level == first and one.cpus & chosen)
+
     def last_level(self, cpus: Iterable[int]) -> int:
         """Return the bytes of all last-level caches that CPUs use."""
         last = max(cache.level for cache in self.caches)

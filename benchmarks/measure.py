@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +12,7 @@ from benchmarks.programs import Program, compiled
 from benchmarks.record import Benchmark, BenchmarkRun, keep_benchmark
 from benchmarks.results import Result, noisy, read_results
 from benchmarks.suites import Effort, Suite
+from benchmarks.validation import earlier_results, processor_of, validated
 from core.linux.ssh.address import Address, parse_address
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
@@ -64,9 +65,14 @@ def measure(
         f"{suite.name}-{bench.host}-{time.time_ns() // 1_000_000}",
         *(suite.name, suite.title, bench.host, program, datetime.now(UTC)),
     )
+    processor, governor = processor_of(bench.twin, bench.host)
+    earlier = earlier_results(bench.twin, bench.host, suite.name)
     for each in sets:
         say(f"{suite.title}: {each.count} of {bench.host}'s CPUs ({each.policy})")
         run = _quiet_run(bench, suite, each, effort, machine, program, say)
+        cores = machine.cores_of(run.cpus)
+        found = validated(run.results, cores, processor, governor, earlier)
+        run = replace(run, results=found)
         benchmark.runs.append(run)
         keep_benchmark(benchmark, bench.twin, iris)
         yield run

@@ -102,7 +102,7 @@ def _describe_result(
             ST.involvesThread: threads,
             ST.pinningPolicy: run.policy,
             ST.pinningQuery: map(URIRef, run.queries),
-            ST.modifier: _modifier(result),
+            ST.modifier: result.variant,
             ST.instructionSet: result.isa,
             ST.precision: result.precision,
             ST.memoryLevel: result.level,
@@ -126,19 +126,9 @@ def _figures(result: Result) -> Properties:
         ST.repetitions: result.repeats,
         ST.otherLoad: _decimal(result.other),
         ST.stolenTime: _decimal(result.stolen),
-        ST.concern: result.concerns,
+        ST.theoreticalValue: _decimal(result.theory),
+        ST.concern: [*result.concerns, *result.doubts],
     }
-
-
-def _modifier(result: Result) -> str:
-    """Say which variant of a kernel it is; the thesis' modifier.
-
-    Results of one host, kernel, variant and thread set are of the same thing.
-    """
-    size = f"{result.size} B" if result.pages else ""
-    pages = f"{result.pages} pages" if result.pages else ""
-    parts = (result.isa, result.precision, result.level, result.stores, pages, size)
-    return ", ".join(filter(None, parts))
 
 
 def _decimal(value: float | None) -> Literal | None:
@@ -163,11 +153,12 @@ _SYMBOLS = {"FLOPS": "FLOP/s", "BYTE-PER-SEC": "B/s", "HZ": "Hz", "NanoSEC": "ns
 
 
 def _line(result: Result) -> str:
-    about = f"{result.kernel}, {_modifier(result)}"
+    about = f"{result.kernel}, {result.variant}"
     interval = ""
     if result.low is not None and result.high is not None:
         interval = f"  {_scaled(result.low, '')} to {_scaled(result.high, '')}"
-    concern = f"  ({'; '.join(result.concerns)})" if result.concerns else ""
+    concerns = [*result.concerns, *result.doubts]
+    concern = f"  ({'; '.join(concerns)})" if concerns else ""
     value = _scaled(result.value, _SYMBOLS[result.unit])
     return f"{about:48} {value:>14}{interval}{concern}"
 

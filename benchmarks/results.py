@@ -26,7 +26,8 @@ class Result:
     ``best`` is the highest rate, or the lowest latency. ``low`` and ``high`` are the
     95 % confidence interval of the median; with fewer than six repetitions there is
     none. ``other`` and ``stolen`` are the shares of the CPUs' time that other programs
-    and the hypervisor took meanwhile. Texts are empty where they do not apply.
+    and the hypervisor took meanwhile. ``theory`` is what the processor could do, and
+    ``doubts`` says what is odd about the value. Texts are empty where they do not apply.
     """
 
     kernel: str
@@ -47,6 +48,19 @@ class Result:
     ended: float = 0.0
     other: float = 0.0
     stolen: float = 0.0
+    theory: float | None = None
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def variant(self) -> str:
+        """Which variant of a kernel it is; the thesis' modifier.
+
+        Results of one host, kernel, variant and thread set are of the same thing.
+        """
+        size = f"{self.size} B" if self.pages else ""
+        pages = f"{self.pages} pages" if self.pages else ""
+        parts = (self.isa, self.precision, self.level, self.stores, pages, size)
+        return ", ".join(filter(None, parts))
 
     @property
     def id(self) -> str:
@@ -57,7 +71,7 @@ class Result:
 
     @property
     def concerns(self) -> list[str]:
-        """What casts doubt on the figure, in words."""
+        """What disturbed the measurement, in words."""
         found = []
         if self.other > _OTHER_LOAD:
             found.append(f"other programs used {self.other:.0%} of its CPUs")

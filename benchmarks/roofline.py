@@ -32,13 +32,14 @@ class Roof:
 
 @dataclass(frozen=True)
 class Peak:
-    """A floating-point peak, in operations per second."""
+    """A floating-point peak, in operations per second; ``theory`` if it is known."""
 
     operation: str
     isa: str
     precision: str
     rate: float
     result: str
+    theory: float | None = None
 
     @property
     def name(self) -> str:
@@ -173,6 +174,7 @@ def _peaks(rows: Rows, precision: str) -> Iterable[Peak]:
             str(row["precision"]),
             float(row["best"]),
             str(row["result"]),
+            None if row["theory"] is None else float(row["theory"]),
         )
         for row in rows
         if _unit(row) == _FLOPS and row["precision"] == precision

@@ -16,6 +16,7 @@ def row(kernel: str, best: float, unit: str, **more: Any) -> dict[str, Any]:
     return {
         **{"threads": 2, "policy": "compact-cores", "at": "2026-11-01", "isa": "avx"},
         **{"precision": None, "level": None, "size": None, "value": 0.9 * best},
+        **{"theory": None},
         **{"kernel": kernel, "best": best, "unit": UNIT + unit, "result": "urn:r"},
         **more,
     }
@@ -117,6 +118,14 @@ def test_drawing_has_a_line_for_each_roof_and_peak(model: Roofline) -> None:
     for circle in circles:
         assert 0 < float(circle.get("cx", 0)) < 860
         assert 0 < float(circle.get("cy", 0)) < 540
+
+
+def test_theory_is_a_dashed_line() -> None:
+    rows = [*ROOFS, row("fma", 9e10, "FLOPS", precision="double", theory=1.5e11)]
+    model = roofline("n1", rows, [], None, "double")
+    assert document(model)["peaks"][1]["theory"] == 1.5e11
+    assert 'class="theory"' in svg(model)
+    assert 'class="theory"' not in svg(roofline("n1", ROOFS, [], None, "double"))
 
 
 def test_names_in_the_drawing_are_escaped() -> None:

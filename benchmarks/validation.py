@@ -1,0 +1,147 @@
+"""Compares results with theory, and with earlier results of the same host.
+
+Theory of a peak: cores x clock x operations per cycle. The clock is the one that the
+same run measured, so a processor that slows down under vector instructions is seen.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import yaml
+
+from benchmarks.results import Result
+from core.stores.endpoint import Endpoint
+from queries.catalogue import saved_query
+
+_DATA = Path(__file__).parent / "processors.yaml"
+_PRECISIONS = ("double", "single")
+# A peak may be this much above theory, since the clock is measured apart from it.
+_ABOVE, _BELOW = 1.02, 0.9
+# A result that differs this much from the median of earlier ones is marked.
+_CHANGED, _FEWEST_EARLIER = 0.1, 3
+_FLOPS, _CLOCK = "FLOPS", "clock"
+
+
+@dataclass(frozen=True)
+class Processor:
+    """The operations of a core per cycle, by operation, instruction set and precision.
+
+    ``source`` is the document that they are from.
+    """
+
+    name: str
+    operations: Mapping[tuple[str, str, str], int]
+    source: str
+
+
+@cache
+def _processors() -> list[dict[str, Any]]:
+    loaded: list[dict[str, Any]] = yaml.safe_load(_DATA.read_text("utf-8"))
+    return loaded
+
+
+def known_processor(vendor: str, family: str, model: str) -> Processor | None:
+    """Return a processor of the table; None if it has no entry."""
+    for entry in _processors():
+        ranges = (str(each).split("-") for each in entry["models"])
+        if (entry["vendor"], True) == (vendor, family in entry["families"]) and any(
+            int(first) <= int(model or -1) <= int(last) for first, last in ranges
+        ):
+            operations = {
+                (operation, isa, precision): count
+                for operation in ("fma", "add")
+                for isa, counts in entry[operation].items()
+                for precision, count in zip(_PRECISIONS, counts, strict=True)
+            }
+            return Processor(entry["name"], operations, entry["source"])
+    return None
+
+
+def processor_of(twin: Endpoint, host: str) -> tuple[Processor | None, str]:
+    """Return the processor of a host, and the governor of its frequency or ''."""
+    query = saved_query("benchmarks/processor").bind({"host": host})
+    rows = twin.table(query).records()
+    if not rows:
+        return None, ""
+    first = {name: str(value or "") for name, value in rows[0].items()}
+    found = known_processor(first["vendor"], first["family"], first["model"])
+    return found, first["governor"]
+
+
+def validated(
+    results: Sequence[Result],
+    cores: int,
+    processor: Processor | None,
+    governor: str,
+    earlier: Mapping[tuple[str, str, int], Sequence[float]],
+) -> tuple[Result, ...]:
+    """Add theory, and what is doubtful about it, to each result of a run.
+
+    ``cores`` is the number of cores that the threads ran on. ``earlier`` has values of
+    this host by kernel, variant and threads.
+    """
+    clock = next((one.value for one in results if one.kernel == _CLOCK), 0.0)
+    with_theory = (_with_theory(one, cores, clock, processor) for one in results)
+    return tuple(
+        replace(
+            one, doubts=(*_theory_doubts(one, cores, governor), *_change(one, earlier))
+        )
+        for one in with_theory
+    )
+
+
+def _with_theory(
+    result: Result, cores: int, clock: float, processor: Processor | None
+) -> Result:
+    if result.unit != _FLOPS or processor is None:
+        return result
+    key = (result.kernel, result.isa, result.precision)
+    count = processor.operations.get(key)
+    return replace(result, theory=cores * clock * count) if count and clock else result
+
+
+def _theory_doubts(result: Result, cores: int, governor: str) -> Iterable[str]:
+    if result.theory is None:
+        return
+    share = result.value / result.theory
+    if share > _ABOVE:
+        yield (
+            f"{share:.0%} of theory: the clock rose after it was measured, or the twin "
+            "has another processor"
+        )
+    elif share < _BELOW:
+        reasons = [*result.concerns]
+        if governor and governor != "performance":
+            reasons.append(f"the governor {governor} may lower the clock")
+        if result.threads > cores:
+            reasons.append("threads share cores")
+        likely = "; ".join(reasons) or "a limit of the container, or a lower clock"
+        yield f"{share:.0%} of theory: {likely}"
+
+
+def _change(
+    result: Result, earlier: Mapping[tuple[str, str, int], Sequence[float]]
+) -> Iterable[str]:
+    values = earlier.get((result.kernel, result.variant, result.threads), ())
+    if len(values) < _FEWEST_EARLIER:
+        return
+    typical = median(values)
+    change = result.value / typical - 1
+    if abs(change) > _CHANGED:
+        yield f"{change:+.0%} against the median of {len(values)} earlier results"
+
+
+def earlier_results(
+    twin: Endpoint, host: str, suite: str
+) -> dict[tuple[str, str, int], list[float]]:
+    """Return the values of a host's earlier results by kernel, variant and threads."""
+    query = saved_query("benchmarks/results").bind({"host": host, "suite": suite})
+    found: dict[tuple[str, str, int], list[float]] = {}
+    for row in twin.table(query).records():
+        key = (str(row["kernel"]), str(row["variant"] or ""), int(row["threads"]))
+        found.setdefault(key, []).append(float(row["value"]))
+    return found
