@@ -27,7 +27,7 @@ class Result:
     95 % confidence interval of the median; with fewer than six repetitions there is
     none. ``other`` and ``stolen`` are the shares of the CPUs' time that other programs
     and the hypervisor took meanwhile. ``theory`` is what the processor could do, and
-    ``doubts`` says what is odd about the value. Texts are empty where they do not apply.
+    ``doubts`` say what is odd about the value. Texts are empty if they do not apply.
     """
 
     kernel: str
