@@ -14,6 +14,7 @@ ROOT = FOLDER.parent
 WRITERS = (
     "ingest",
     "observations",
+    "benchmarks",
     "api/processes",
     "sampling/plans",
     "sampling/cgroup_twins.py",
