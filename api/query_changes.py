@@ -21,7 +21,7 @@ from api.failures import answered
 from api.services import Services, Use
 from api.sparql import run
 from api.sparql_request import SparqlRequest
-from core.errors import ApiError, BadQueryError
+from core.errors import BadQueryError
 from core.stores.errors import QuerySyntaxError
 from dashboards.header import read_panels
 from queries.added import MOST_BYTES, added_query, check_name
