@@ -72,7 +72,7 @@ def test_added_query_is_described_at_once(opened: Closed, operator: str) -> None
     get = opened.get("/openapi.json").json()["paths"][PATH]["get"]
     assert (get["summary"], get["operationId"]) == (
         "Threads of mine",
-        "query_mine_threads",
+        "query.mine.threads",
     )
     assert [each["name"] for each in get["parameters"]] == ["host"]
     send(opened, "DELETE", operator)
