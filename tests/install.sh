@@ -41,15 +41,16 @@ missing_for_tests() {
     command -v likwid-pin >/dev/null || ! has_likwid || echo likwid
     command -v mpirun >/dev/null || echo openmpi-bin
     [ -f "$JUNIT" ] || command -v mvn >/dev/null || echo maven
+    # Hosts compile the programs of benchmarks/.
+    command -v gcc >/dev/null || echo gcc
+    [ -e /usr/include/stdio.h ] || echo libc6-dev
 }
 
-# Applications that are timed during sampling, and a compiler for those of our own.
+# Applications that are timed during sampling.
 missing_for_bench() {
     command -v likwid-bench >/dev/null || ! has_likwid || echo likwid
     command -v hpcc >/dev/null || echo hpcc
     command -v mpirun >/dev/null || echo openmpi-bin
-    command -v gcc >/dev/null || echo gcc
-    [ -e /usr/include/stdio.h ] || echo libc6-dev
 }
 
 # One by one, and none is required: the benchmark reports what is missing.
