@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import httpx
 from fastapi import Depends, Request
 
 from api.access.audit import RefusalLog
@@ -19,7 +18,6 @@ from api.observations.run_manager_service import RunManagerService
 from api.query_queue import QueryQueue
 from core.settings.accounts import fuseki_account, store_read_account
 from core.settings.settings import Settings
-from core.stores import fuseki
 from core.stores.connections import Connections
 from core.stores.fuseki import GraphStore
 from core.stores.series_store import SeriesStore
@@ -75,13 +73,14 @@ def make_services(settings: Settings) -> Services:
     own = min(OWN_TIMEOUT, settings.query_timeout)
     account = fuseki_account(settings)
     iris = Iris(settings.base)
-    graph = GraphStore(fuseki.client(account), url, own, limit)
+    graph = GraphStore(Connections(account), url, own, limit)
     history = GraphStore(
-        fuseki.client(account), f"{root}/history", settings.query_timeout, limit
+        Connections(account), f"{root}/history", settings.query_timeout, limit
     )
-    store = SeriesStore(
-        _store_client(settings), settings.store_read, settings.retention
+    connections = Connections(
+        store_read_account(settings), _STORE_CONNECTIONS, keep_s=5
     )
+    store = SeriesStore(connections, settings.store_read, settings.retention)
     queries = QueryCatalogue(settings.queries)
     reader, specs = (
         PanelReader(store, settings.query_timeout),
@@ -92,7 +91,7 @@ def make_services(settings: Settings) -> Services:
         authenticator=Authenticator(settings),
         refusals=RefusalLog(settings.home),
         iris=iris,
-        sparql=GraphStore(fuseki.client(account), url, settings.query_timeout, limit),
+        sparql=GraphStore(Connections(account), url, settings.query_timeout, limit),
         graph=graph,
         history=history,
         queries=queries,
@@ -107,15 +106,6 @@ def make_services(settings: Settings) -> Services:
         twin_counts=GraphCounts(graph),
         history_counts=GraphCounts(GraphStore(history.client, history.url, own, limit)),
         mcp=McpService(settings.base),
-    )
-
-
-def _store_client(settings: Settings) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        timeout=httpx.Timeout(5),
-        auth=store_read_account(settings),
-        transport=Connections(_STORE_CONNECTIONS, keep_s=5),
-        trust_env=False,
     )
 
 

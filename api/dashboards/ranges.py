@@ -133,11 +133,11 @@ class PanelReader:
         response = await self.store.post(path, form, self.timeout)
         try:
             document = _loaded(response.content)
-            if response.status_code in (400, 422):
+            if response.status in (400, 422):
                 raise ExpressionError(" ".join(str(document["error"]).split())[:500])
             result: Answer = document["data"]["result"]
         except (ValueError, KeyError, TypeError):
-            status = response.status_code
+            status = response.status
             raise StoreError(f"{self.store.url} answered {status}, no result") from None
         return result
 

@@ -191,7 +191,7 @@ async def _result(
     try:
         found: list[dict[str, Any]] = orjson.loads(answer.content)["data"]["result"]
     except (ValueError, KeyError, TypeError):
-        status = answer.status_code
+        status = answer.status
         raise StoreError(f"{services.store.url} answered {status}, no result") from None
     return found
 

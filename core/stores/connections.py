@@ -1,112 +1,118 @@
-"""HTTP connections to a store that survive cancelled requests.
-
-In httpcore 1.0, cancelling a request at certain moments leaves its connection marked as
-in use forever; once this has happened to all connections, the pool stops answering. So
-each connection has its own pool, and if an answer was not read to the end, its
-connection is closed together with the pool.
-"""
+"""HTTP connections of the API to a store: asynchronous, kept alive, and limited."""
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator
-from importlib.util import find_spec
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+from typing import Self
+from urllib.parse import urlsplit
 
-import httpx
+from aiohttp import (
+    ClientResponse,
+    ClientSession,
+    ClientTimeout,
+    DummyCookieJar,
+    TCPConnector,
+)
 
-from core.stores.http_connection import certificate_authorities
+from core.stores.http_connection import account_in, basic, certificate_authorities
 
-# httpcore tries to import it several times in each request, and Python looks for it in
-# all folders each time.
-if find_spec("sniffio") is None:
-    sys.modules["sniffio"] = None  # type: ignore[assignment]
-
-_CLOSING: set[asyncio.Task[None]] = set()
+CONNECT_S = 5.0
+_BUFFER = 256 * 1024
+_LONGEST_HEADER = 64 * 1024
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
-class Connections(httpx.AsyncBaseTransport):
-    """A limited number of connections, kept for some seconds; further requests wait.
+class NoneFreeError(Exception):
+    """All connections were in use for too long."""
 
-    ``busy`` is the number of connections with a request.
+
+class Connections:
+    """At most some connections, kept for some seconds; further requests wait.
+
+    ``busy`` is the number of connections with a request, ``requests`` that of all
+    requests so far. They belong to the event loop of the first request, until they are
+    closed.
     """
 
-    def __init__(self, most: int, keep_s: float) -> None:
-        self._limits = httpx.Limits(max_connections=1, keepalive_expiry=keep_s)
+    def __init__(
+        self, account: tuple[str, str] | None = None, most: int = 16, keep_s: float = 20
+    ) -> None:
+        self._account, self._keep_s = account, keep_s
         self._free = asyncio.Semaphore(most)
-        self._idle: list[httpx.AsyncHTTPTransport] = []
-        self.busy = 0
+        self._session: ClientSession | None = None
+        self.busy = self.requests = 0
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the answer to a request, its body still unread; raises PoolTimeout."""
+    @asynccontextmanager
+    async def request(
+        self,
+        method: str,
+        url: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        *,
+        wait_s: float = CONNECT_S,
+        read_s: float | None = None,
+    ) -> AsyncIterator[ClientResponse]:
+        """Yield an answer with its body still unread.
+
+        If it is not read to the end, its connection is closed. ``wait_s`` limits the
+        wait for a free connection, ``read_s`` that for each piece of the answer. Raises
+        NoneFreeError, aiohttp.ClientError and TimeoutError.
+        """
+        await self._acquire(wait_s)
+        asks = basic(self._account or account_in(url))
+        timeout = ClientTimeout(None, sock_connect=CONNECT_S, sock_read=read_s)
+        ssl = certificate_authorities() if url.startswith("https:") else True
+        self.busy += 1
+        self.requests += 1
         try:
-            async with asyncio.timeout(request.extensions["timeout"]["pool"]):
+            async with self._opened().request(
+                method,
+                _without_account(url),
+                data=body,
+                headers={**headers, "Authorization": asks} if asks else headers,
+                timeout=timeout,
+                ssl=ssl,
+                allow_redirects=False,
+            ) as answer:
+                yield answer
+        finally:
+            self.busy -= 1
+            self._free.release()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        session, self._session = self._session, None
+        if session:
+            await session.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.aclose()
+
+    async def _acquire(self, wait_s: float) -> None:
+        try:
+            async with asyncio.timeout(wait_s):
                 await self._free.acquire()
         except TimeoutError:
-            raise httpx.PoolTimeout("none came free", request=request) from None
-        self.busy += 1
-        one = self._idle.pop() if self._idle else self._made()
-        try:
-            answer = await one.handle_async_request(request)
-        except BaseException:
-            self.drop(one)
-            raise
-        answer.stream = _Body(self, one, answer.stream)
-        return answer
+            raise NoneFreeError from None
 
-    def keep(self, one: httpx.AsyncHTTPTransport) -> None:
-        """Return a connection to the idle ones."""
-        self._idle.append(one)
-        self._release()
-
-    def drop(self, one: httpx.AsyncHTTPTransport) -> None:
-        """Close a connection in its own task, as the caller may be cancelled."""
-        task = asyncio.get_running_loop().create_task(one.aclose())
-        _CLOSING.add(task)
-        task.add_done_callback(_CLOSING.discard)
-        self._release()
-
-    async def aclose(self) -> None:
-        """Close the idle connections."""
-        while self._idle:
-            await self._idle.pop().aclose()
-
-    def _release(self) -> None:
-        self.busy -= 1
-        self._free.release()
-
-    def _made(self) -> httpx.AsyncHTTPTransport:
-        return httpx.AsyncHTTPTransport(
-            verify=certificate_authorities(), trust_env=False, limits=self._limits
-        )
+    def _opened(self) -> ClientSession:
+        if self._session is None:
+            self._session = ClientSession(
+                connector=TCPConnector(limit=0, keepalive_timeout=self._keep_s),
+                headers={"Accept-Encoding": "identity"},
+                cookie_jar=DummyCookieJar(),
+                auto_decompress=False,
+                read_bufsize=_BUFFER,
+                max_field_size=_LONGEST_HEADER,
+            )
+        return self._session
 
 
-class _Body(httpx.AsyncByteStream):
-    """The body of an answer; its connection is kept if the body was read to its end."""
-
-    def __init__(
-        self,
-        connections: Connections,
-        one: httpx.AsyncHTTPTransport,
-        stream: httpx.SyncByteStream | httpx.AsyncByteStream,
-    ) -> None:
-        assert isinstance(stream, httpx.AsyncByteStream)  # noqa: S101
-        self._connections, self._one, self._stream = connections, one, stream
-        self._whole = self._closed = False
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            yield chunk
-        self._whole = True
-
-    async def aclose(self) -> None:
-        if self._closed:
-            return
-        self._closed = True
-        if not self._whole:
-            self._connections.drop(self._one)
-            return
-        try:
-            await self._stream.aclose()
-        except BaseException:
-            self._connections.drop(self._one)
-            raise
-        self._connections.keep(self._one)
+def _without_account(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

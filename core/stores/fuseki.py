@@ -2,15 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import httpx
 import orjson
+from aiohttp import (
+    ClientConnectorError,
+    ClientError,
+    ClientResponse,
+    ConnectionTimeoutError,
+)
 
-from core.stores.connections import Connections
+from core.stores.connections import CONNECT_S, Connections, NoneFreeError
 from core.stores.errors import IncompleteAnswerError, NoFreeConnectionError
 from core.stores.results import Table, TermRows, read_rows, read_table
 from core.stores.sparql_dataset import (
@@ -41,7 +45,7 @@ class GraphStore(SparqlDataset):
     """Queries of one dataset; every method raises a subclass of EndpointError."""
 
     def __init__(
-        self, client: httpx.AsyncClient, url: str, timeout: float, max_bytes: int
+        self, client: Connections, url: str, timeout: float, max_bytes: int
     ) -> None:
         super().__init__(url, timeout, max_bytes)
         self.client = client
@@ -136,21 +140,23 @@ class GraphStore(SparqlDataset):
     async def _send(
         self, form: bytes, headers: Mapping[str, str], deadline: float, sink: "_Sink"
     ) -> Answer:
+        url = f"{self.url}/sparql"
         try:
-            async with self.client.stream(
-                "POST", f"{self.url}/sparql", content=form, headers=headers
-            ) as response:
+            async with self.client.request("POST", url, form, headers) as response:
                 end = await self._content(response, deadline, sink)
-        except httpx.PoolTimeout:
+        except NoneFreeError:
             raise NoFreeConnectionError(
                 "no connection to Fuseki was free within 5 s; ask again"
             ) from None
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise self.unreachable(error) from None
-        except httpx.TransportError:
+        except ClientConnectorError as error:
+            raise self.unreachable(error.strerror) from None
+        except ConnectionTimeoutError:
+            reason = f"no connection within {CONNECT_S:g} s"
+            raise self.unreachable(reason) from None
+        except (ClientError, ConnectionError):
             raise self.cut_short() from None
         content_type = response.headers.get("content-type", "")
-        answer = self.received(response.status_code, content_type, end)
+        answer = self.received(response.status, content_type, end)
         return replace(
             answer,
             warning=response.headers.get(WARNING, ""),
@@ -158,24 +164,22 @@ class GraphStore(SparqlDataset):
         )
 
     async def _content(
-        self, response: httpx.Response, deadline: float, sink: "_Sink"
+        self, response: ClientResponse, deadline: float, sink: "_Sink"
     ) -> bytes:
         """Write the body of a success into the sink, and return its end.
 
         The reason of an error is returned from its start.
         """
-        end, size, is_error = bytearray(), 0, response.is_error
-        chunks: AsyncIterator[bytes] = response.aiter_raw()
-        async with aclosing(chunks):  # type: ignore[type-var]
-            async for chunk in chunks:
-                end += chunk
-                if is_error:
-                    del end[REASON_BYTES:]
-                else:
-                    del end[:-REASON_BYTES]
-                    size += len(chunk)
-                    await sink.write(chunk)
-                self.check_limits(size, deadline)
+        end, size, is_error = bytearray(), 0, not response.ok
+        async for chunk in response.content.iter_any():
+            end += chunk
+            if is_error:
+                del end[REASON_BYTES:]
+            else:
+                del end[:-REASON_BYTES]
+                size += len(chunk)
+                await sink.write(chunk)
+            self.check_limits(size, deadline)
         return bytes(end)
 
 
@@ -185,19 +189,6 @@ class _Sink:
 
     write: Callable[[bytes], Awaitable[None]]
     clear: Callable[[], None]
-
-
-def client(
-    account: tuple[str, str] | None = None, connections: int = 16
-) -> httpx.AsyncClient:
-    """Make a pool of kept-alive connections; further requests wait 5 s for one."""
-    return httpx.AsyncClient(
-        headers={"Accept-Encoding": "identity"},
-        auth=account,
-        transport=Connections(connections, keep_s=20),
-        timeout=httpx.Timeout(None, connect=5, pool=5),
-        trust_env=False,
-    )
 
 
 def read_bindings(body: bytes) -> list[Row]:

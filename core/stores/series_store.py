@@ -5,14 +5,27 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
-import httpx
+import orjson
+from aiohttp import ClientError
 
+from core.stores.connections import Connections, NoneFreeError
 from core.stores.errors import StoreError
+from core.stores.http_connection import FORM
 from ontology.selectors import TEXT_LABEL
 
 # Most series that are queried are still running, so look at recent points first.
 _RECENT = "2m"
+_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True)
+class StoreAnswer:
+    """A whole HTTP answer of the store."""
+
+    status: int
+    content: bytes
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,7 @@ class StoredSample:
 class SeriesStore:
     """A VictoriaMetrics; ``retention`` limits how old a last value may be."""
 
-    client: httpx.AsyncClient
+    client: Connections
     url: str
     retention: str
 
@@ -78,9 +91,11 @@ class SeriesStore:
 
         Raises StoreError.
         """
-        response = await self._get(path, parameters)
+        answer = await self._get(path, parameters)
         try:
-            result: list[dict[str, Any]] = response.json()["data"]["result"]
+            result: list[dict[str, Any]] = orjson.loads(answer.content)["data"][
+                "result"
+            ]
         except (ValueError, KeyError, TypeError):
             raise StoreError(
                 f"VictoriaMetrics at {self.url} answered with no result; ask again"
@@ -89,41 +104,51 @@ class SeriesStore:
 
     async def post(
         self, path: str, form: dict[str, str], timeout: float
-    ) -> httpx.Response:
+    ) -> StoreAnswer:
         """Post a form and return the answer, whatever its status.
 
         ``timeout`` is in seconds. Raises StoreError if there is no answer or the
         account is refused.
         """
-        return await self._send("POST", path, data=form, timeout=timeout)
+        return await self._send("POST", path, urlencode(form).encode(), timeout)
 
-    async def _get(self, path: str, parameters: dict[str, str]) -> httpx.Response:
-        response = await self._send("GET", path, params=parameters)
-        if response.status_code != 200:
+    async def _get(self, path: str, parameters: dict[str, str]) -> StoreAnswer:
+        answer = await self._send("GET", f"{path}?{urlencode(parameters)}")
+        if answer.status != 200:
             raise StoreError(
-                f"VictoriaMetrics at {self.url} answered with {response.status_code}; "
+                f"VictoriaMetrics at {self.url} answered with {answer.status}; "
                 "see `make status`"
             )
-        return response
+        return answer
 
-    async def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        timeout: float = _TIMEOUT_S,
+    ) -> StoreAnswer:
+        headers = {"Content-Type": FORM} if body else {}
         try:
-            response = await self.client.request(method, self.url + path, **options)
-        except httpx.TimeoutException:
+            async with self.client.request(
+                method, self.url + path, body, headers, wait_s=timeout, read_s=timeout
+            ) as response:
+                answer = StoreAnswer(response.status, await response.read())
+        except (NoneFreeError, TimeoutError):
             raise StoreError(
                 f"VictoriaMetrics at {self.url} did not answer in time; ask again"
             ) from None
-        except httpx.HTTPError:
+        except (ClientError, ConnectionError):
             raise StoreError(
                 f"VictoriaMetrics does not answer at {self.url}; see `make status`"
             ) from None
-        if response.status_code in (401, 403):
+        if answer.status in (401, 403):
             raise StoreError(
                 f"VictoriaMetrics at {self.url} refuses the account "
-                f"({response.status_code}); fix SUPERTWIN_STORE_USER and "
+                f"({answer.status}); fix SUPERTWIN_STORE_USER and "
                 "SUPERTWIN_STORE_PASSWORD, or its _FILE"
             )
-        return response
+        return answer
 
 
 def _newest(series: Sequence[dict[str, Any]]) -> StoredSample | None:

@@ -15,7 +15,7 @@ from starlette.types import Message
 from api.app import create_app
 from core.errors import ApiError
 from core.settings.settings import Settings
-from core.stores import fuseki as graph_store
+from core.stores.connections import Connections
 from core.stores.fuseki import GraphStore
 from core.stores.spool import Spool
 
@@ -67,7 +67,7 @@ def test_other_requests_are_served_at_the_same_time(api: httpx.Client) -> None:
 
 def test_disconnected_client_stops_the_query(fuseki: str) -> None:
     app = create_app(Settings(**{"fuseki_url": fuseki}))
-    connections = app.state.services.sparql.client._transport
+    connections = app.state.services.sparql.client
     messages = [{"type": "http.request", "body": f"query={ENDLESS[2][0]}".encode()}]
     sent: list[Message] = []
     open_: list[int] = []
@@ -145,7 +145,7 @@ def ask(
     query: str = "SELECT * {}",
 ) -> bytes:
     async def asked() -> bytes:
-        async with graph_store.client() as client:
+        async with Connections() as client:
             store = GraphStore(client, url, timeout, 10_000)
             return await store.query(query, media_type)
 
@@ -155,7 +155,7 @@ def ask(
 def spooled(url: str) -> bytes:
     async def asked() -> bytes:
         spool = Spool(Path("/nowhere"))
-        async with graph_store.client() as client:
+        async with Connections() as client:
             store = GraphStore(client, url, 5, 10_000)
             await store.spooled(spool, "SELECT * {}", XML.replace("xml", "json"))
         return spool.in_memory or b""

@@ -158,22 +158,18 @@ def test_dashboard_is_built_once_for_each_state_of_the_twin(
     alone: Settings, hosts: Fuseki
 ) -> None:
     app = create_app(alone)
-    asked: list[httpx.Request] = []
-
-    async def count(request: httpx.Request) -> None:
-        asked.append(request)
 
     async def sizes() -> list[tuple[int, Any]]:
-        app.state.services.graph.client.event_hooks["request"].append(count)
+        store = app.state.services.graph.client
         found = []
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
             for change in (None, None, "other-disk", None, HOSTILE, HOSTILE):
                 if change:
                     await asyncio.to_thread(publish, hosts, small_document(change))
-                asked.clear()
+                before = store.requests
                 answer = await client.get(f"/dashboards/monitor?host={SMALL}")
-                found.append((len(asked), answer.json()))
+                found.append((store.requests - before, answer.json()))
         await app.state.services.aclose()
         return found
 

@@ -9,7 +9,7 @@ import pytest
 
 from api.datasets.graph_version import GraphVersion
 from api.known_answers import KnownAnswers, depends_only_on
-from core.stores import fuseki as graph_store
+from core.stores.connections import Connections
 from core.stores.fuseki import GraphStore
 from tests.api.servers import Api
 
@@ -118,7 +118,7 @@ def test_kept_answer_needs_the_graph_store(
 
 def test_version_is_read_after_each_request_for_it(fuseki: str, base: str) -> None:
     async def versions() -> tuple[set[str], str, str]:
-        async with graph_store.client() as client:
+        async with Connections() as client:
             store = GraphStore(client, f"{fuseki}/twin", 30, 10_000)
             version = GraphVersion(store)
             same = {*await asyncio.gather(*(version.current() for _ in range(20)))}

@@ -160,12 +160,7 @@ async def _polls(live: Watched) -> tuple[list[int], int, int, int]:
     """Count feeds with 10 watchers and with 1; and queries with 10, 1 and none."""
     settings = {"fuseki_url": live.fuseki.url, "store_read_url": live.store.url}
     services = make_services(Settings(**{"base": BASE, **settings}))
-    asked: list[httpx.Request] = []
-
-    async def count(request: httpx.Request) -> None:
-        asked.append(request)
-
-    services.store.client.event_hooks["request"].append(count)
+    store = services.store.client
     spec = await services.specs.get("monitor", SMALL)
     feeds, found = [], []
     for watchers in (10, 1):
@@ -173,16 +168,16 @@ async def _polls(live: Watched) -> tuple[list[int], int, int, int]:
         feeds.append(len({id(feed) for feed, _ in joined}))
         for _, watcher in joined:
             await _ticks(watcher, 1)
-        asked.clear()
+        before = store.requests
         for _, watcher in joined:
             await _ticks(watcher, 4)
-        found.append(len(asked))
+        found.append(store.requests - before)
         for feed, watcher in joined:
             services.feeds.leave(feed, watcher)
     await asyncio.sleep(0.1)
-    asked.clear()
+    before = store.requests
     await asyncio.sleep(2.5)
-    left = len(asked)
+    left = store.requests - before
     await services.aclose()
     return feeds, found[0], found[1], left
 

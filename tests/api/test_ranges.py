@@ -5,11 +5,11 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import httpx
 import pytest
 
 from api.dashboards.ranges import Column, ExpressionError, PanelReader
 from api.dashboards.steps import TimeGrid
+from core.stores.connections import Connections
 from core.stores.series_store import SeriesStore
 from dashboards.spec import Component, Panel, PanelSeries, Target
 from tests.api.watched import write
@@ -52,7 +52,7 @@ def read(
     """Read panels one by one and together, and check that the columns are the same."""
 
     async def asked() -> tuple[list[list[Column]], list[list[Column]]]:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with Connections() as client:
             reader = PanelReader(SeriesStore(client, url, "90d"), 10)
             one_by_one = [await reader.columns(p, GRID, component) for p in panels]
             return one_by_one, await reader.together(panels, GRID, component)
@@ -112,7 +112,7 @@ def test_bad_expression_affects_only_itself(url: str) -> None:
     good, bad = panel([f"c{HOST}"], ["x"]), panel(["no_such_function(c)"], ["x"])
 
     async def asked() -> list[list[Column]]:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with Connections() as client:
             reader = PanelReader(SeriesStore(client, url, "90d"), 10)
             with pytest.raises(ExpressionError, match="no_such_function"):
                 await reader.columns(bad, GRID)

@@ -14,6 +14,7 @@ from api.metrics import metric_of
 from api.observations.measured import RunSpan
 from api.observations.readings import Column, grid_of, read, step_of
 from api.services import Services
+from core.stores.connections import Connections
 from core.stores.series_store import SeriesStore
 from tests.api.test_bounded_rates import row
 from tests.servers import VictoriaMetrics
@@ -62,7 +63,7 @@ async def _drawn(url: str, start: int) -> list[Column]:
     span = RunSpan("n1", start + 0.4, start + RUN_MS + 0.4, 1)
     metric = metric_of(row(METRIC, "millisec"))
     grid = grid_of(span, -0.001, 1.001, 2000, 0.01)
-    async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
+    async with Connections() as client:
         services: Any = SimpleNamespace(
             store=SeriesStore(client, url, "1y"),
             settings=SimpleNamespace(query_timeout=60.0),

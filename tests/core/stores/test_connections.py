@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import httpx
 import pytest
 
-from core.stores.connections import Connections
+from core.stores.connections import Connections, NoneFreeError
 
 MOMENTS = 80
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
@@ -41,31 +40,31 @@ async def server() -> AsyncIterator[tuple[str, set[asyncio.StreamWriter]]]:
     await asyncio.sleep(0.1)
 
 
-async def given_up(client: httpx.AsyncClient, url: str, moment: int, times: int) -> int:
+async def text(connections: Connections, url: str) -> bytes:
+    async with connections.request("GET", url, wait_s=120) as answer:
+        return await answer.read()
+
+
+async def given_up(connections: Connections, url: str, moment: int, times: int) -> int:
     """Cancel a request after this many steps; 1 if it was complete by then."""
-    task = asyncio.create_task(client.get(url))
+    task = asyncio.create_task(text(connections, url))
     for _ in range(moment):
         await asyncio.sleep(0)
     for _ in range(times):
         task.cancel()
         await asyncio.sleep(0)
     found = await asyncio.gather(task, return_exceptions=True)
-    return int(isinstance(found[0], httpx.Response))
+    return int(found == [b"some"])
 
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_released_connection_is_reused(times: int) -> None:
     async def attack() -> int:
-        connections = Connections(1, keep_s=5)
-        timeout = httpx.Timeout(120)
-        async with (
-            server() as (url, _),
-            httpx.AsyncClient(transport=connections, timeout=timeout) as client,
-        ):
+        async with server() as (url, _), Connections(most=1) as connections:
             done = 0
             for moment in range(MOMENTS):
-                done += await given_up(client, url, moment, times)
-                assert (await client.get(url)).text == "some"
+                done += await given_up(connections, url, moment, times)
+                assert await text(connections, url) == b"some"
             return done
 
     assert 0 < asyncio.run(attack()) < MOMENTS
@@ -73,15 +72,11 @@ def test_released_connection_is_reused(times: int) -> None:
 
 def test_abandoned_connection_is_closed() -> None:
     async def attack() -> None:
-        async with (
-            server() as (url, opened),
-            httpx.AsyncClient(
-                transport=Connections(8, keep_s=5), timeout=120
-            ) as client,
-        ):
-            await asyncio.gather(*(given_up(client, url, n, 1) for n in range(MOMENTS)))
+        async with server() as (url, opened), Connections(most=8) as connections:
+            moments = range(MOMENTS)
+            await asyncio.gather(*(given_up(connections, url, n, 1) for n in moments))
             await few(opened)
-            await asyncio.gather(*(client.get(url) for _ in range(30)))
+            await asyncio.gather(*(text(connections, url) for _ in range(30)))
             await few(opened)
 
     async def few(opened: set[asyncio.StreamWriter]) -> None:
@@ -95,16 +90,11 @@ def test_abandoned_connection_is_closed() -> None:
 
 def test_request_beyond_the_limit_waits() -> None:
     async def ask() -> None:
-        timeout = httpx.Timeout(120, pool=0.2)
-        async with (
-            server() as (url, _),
-            httpx.AsyncClient(
-                transport=Connections(1, keep_s=5), timeout=timeout
-            ) as client,
-        ):
-            async with client.stream("GET", url):
-                with pytest.raises(httpx.PoolTimeout):
-                    await client.get(url)
-            assert (await client.get(url)).text == "some"
+        async with server() as (url, _), Connections(most=1) as connections:
+            async with connections.request("GET", url):
+                with pytest.raises(NoneFreeError):
+                    async with connections.request("GET", url, wait_s=0.2):
+                        pass
+            assert await text(connections, url) == b"some"
 
     asyncio.run(ask())

@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 
 import pytest
 
+from core.stores.connections import Connections
 from core.stores.endpoint import Endpoint
 from core.stores.errors import (
     AccountRefusedError,
@@ -20,7 +21,7 @@ from core.stores.errors import (
     QuerySyntaxError,
     TooLargeError,
 )
-from core.stores.fuseki import GraphStore, client
+from core.stores.fuseki import GraphStore
 from core.stores.results import read_rows
 from tests.core.stores.made_up import GRAPH, many
 from tests.ports import free_port
@@ -188,7 +189,7 @@ def _ask_synchronously(url: str) -> None:
 
 def _ask_asynchronously(url: str) -> None:
     async def ask() -> None:
-        async with client() as connections:
+        async with Connections() as connections:
             await GraphStore(connections, url, _PATIENCE, 1000).select("SELECT * {}")
 
     asyncio.run(ask())
