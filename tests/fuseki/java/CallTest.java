@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.w3id.supertwin.scopes.Ids;
 
 /** Argument lists, times, selectors and ids, without servers. */
 class CallTest {
@@ -93,7 +94,7 @@ class CallTest {
     @ParameterizedTest
     @CsvSource({"cpu0, cpu0", "1~20minute, 1 minute", "~C3~A9, \u00e9", "a~2Fb, a/b"})
     void idsAreDecoded(String segment, String text) {
-        assertEquals(text, Catalogue.decoded(segment));
+        assertEquals(text, Ids.decoded(segment));
     }
 
     @ParameterizedTest

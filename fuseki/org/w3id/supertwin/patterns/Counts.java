@@ -19,6 +19,7 @@ import org.apache.jena.tdb2.store.DatasetGraphTDB;
 import org.apache.jena.tdb2.store.NodeId;
 import org.apache.jena.tdb2.store.nodetupletable.NodeTupleTable;
 import org.apache.jena.tdb2.sys.TDBInternal;
+import org.w3id.supertwin.scopes.ScopedDataset;
 
 /**
  * How many triples match a pattern, counted in the store up to a limit.
@@ -68,6 +69,8 @@ final class Counts {
     static Counts of(Context context) {
         Object found = context.get(ARQConstants.sysCurrentDataset);
         DatasetGraph data = found instanceof Dataset dataset ? dataset.asDatasetGraph() : null;
+        if (data != null)
+            data = ScopedDataset.whole(data);
         boolean counts = data != null && data.isInTransaction() && TDBInternal.isBackedByTDB(data);
         return new Counts(counts ? TDBInternal.requireStorage(data) : null);
     }

@@ -1,6 +1,5 @@
 package org.w3id.supertwin.samples;
 
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -13,6 +12,9 @@ import org.apache.jena.graph.Node;
 import org.apache.jena.graph.NodeFactory;
 import org.apache.jena.sparql.core.DatasetGraph;
 import org.apache.jena.sparql.core.Quad;
+import org.apache.jena.sparql.engine.ExecutionContext;
+import org.w3id.supertwin.scopes.Ids;
+import org.w3id.supertwin.scopes.ScopedDataset;
 
 /**
  * Finds the series of telemetry in the graph, for one call of a function.
@@ -28,16 +30,28 @@ final class Catalogue {
 
     private record Metric(String series, boolean isCounter, boolean isText) {}
 
+    private final ExecutionContext context;
     private final DatasetGraph dataset;
     private final Map<Node, Metric> metrics = new HashMap<>();
     private final Map<Node, String> hosts = new HashMap<>();
     private final Map<Node, Long> periods = new HashMap<>();
 
-    Catalogue(DatasetGraph dataset) {
-        this.dataset = dataset;
+    Catalogue(ExecutionContext context) {
+        this.context = context;
+        dataset = context.getDataset();
     }
 
+    /** The telemetry with an IRI; what the scope of the query hides is unknown. */
     Telemetry find(Node iri) {
+        Telemetry found = findAny(iri);
+        Telemetry.Key key = found.key();
+        if (!ScopedDataset.allowsSeries(context.getContext(), key.host(), key.series(),
+                key.instance()))
+            throw unknown(iri);
+        return found;
+    }
+
+    private Telemetry findAny(Node iri) {
         if (!iri.isURI())
             throw unknown(iri);
         // One look-up for all facts: a query may have thousands of nodes.
@@ -63,11 +77,11 @@ final class Catalogue {
         if (!parts.matches())
             throw unknown(iri);
         Node host = NodeFactory.createURI(parts.group(1));
-        Node metric = exposed(host, decoded(parts.group(2)));
+        Node metric = exposed(host, Ids.decoded(parts.group(2)));
         String segment = parts.group(3);
         if (metric == null || !hasInstance(host, metric, segment))
             throw unknown(iri);
-        String instance = segment.equals(NO_INSTANCE) ? null : decoded(segment);
+        String instance = segment.equals(NO_INSTANCE) ? null : Ids.decoded(segment);
         return telemetry(host, metric, instance, fastest(plans(host, metric, instance)));
     }
 
@@ -156,20 +170,6 @@ final class Catalogue {
         Iterator<Quad> quads = dataset.find(Node.ANY, Node.ANY, link, object);
         quads.forEachRemaining(quad -> found.add(quad.getSubject()));
         return found;
-    }
-
-    /** The text of an id in an IRI, in which {@code ~HH} is a byte (ontology/iris.py). */
-    static String decoded(String segment) {
-        byte[] raw = new byte[segment.length()];
-        int size = 0;
-        for (int i = 0; i < segment.length(); i++) {
-            boolean escaped = segment.startsWith("~", i) && i + 2 < segment.length();
-            String digits = escaped ? segment.substring(i + 1, i + 3) : "";
-            boolean isByte = digits.matches("[0-9A-F]{2}");
-            raw[size++] = (byte) (isByte ? Integer.parseInt(digits, 16) : segment.charAt(i));
-            i += isByte ? 2 : 0;
-        }
-        return new String(raw, 0, size, StandardCharsets.UTF_8);
     }
 
     private static SampleError unknown(Node iri) {

@@ -18,28 +18,48 @@ import org.apache.jena.sparql.core.Prologue;
 import org.apache.jena.sparql.exec.QueryExec;
 import org.apache.jena.sparql.exec.QueryExecResult;
 import org.w3id.supertwin.limits.LimitedQueries;
+import org.w3id.supertwin.scopes.ScopedDataset;
 import org.w3id.supertwin.version.DataVersion;
 
 /**
- * A handler of queries for Fuseki with two more parameters; it also reports errors of functions,
+ * A handler of queries for Fuseki with more parameters; it also reports errors of functions,
  * and the version of the dataset.
  *
  * <p>With {@code explain}, the answer is not the result of the query but the requests that it sent
  * to the series store. With {@code asof}, NOW() is that time, and the query runs on the dataset as
  * it was then: the client gives the changes since as {@code added}, {@code removed} and
- * {@code hidden} (see {@link PastDataset}).
+ * {@code hidden} (see {@link PastDataset}). With {@code scope}, the query sees a part of the dataset
+ * only ({@link ScopedDataset}).
  */
 final class QueryHandler extends LimitedQueries {
     private static final String EXPLAIN = "explain";
     private static final String AS_OF = "asof", ADDED = "added", REMOVED = "removed",
             HIDDEN = "hidden";
     private static final String NOW = Times.class.getName();
-    private static final String WARNING = "SuperTwin-Warning", HISTORY = "/history";
+    private static final String WARNING = "SuperTwin-Warning", HISTORY = "/history",
+            TWIN = "/twin";
+    private static final String SCOPE = "scope", SCOPED = ScopedDataset.class.getName();
     private static final String REQUESTS = Requests.class.getName();
 
     @Override
     protected Collection<String> customParams() {
-        return List.of(EXPLAIN, AS_OF, ADDED, REMOVED, HIDDEN);
+        return List.of(EXPLAIN, AS_OF, ADDED, REMOVED, HIDDEN, SCOPE);
+    }
+
+    /** The dataset as the scope of the caller shows it, also for FROM. */
+    @Override
+    protected DatasetGraph getDataset(HttpAction action) {
+        DatasetGraph all = super.getDataset(action);
+        String scope = action.getRequestParameter(SCOPE);
+        if (scope == null)
+            return all;
+        DatasetGraph some = ScopedDataset.of(all, scope, twin(action));
+        action.getRequest().setAttribute(SCOPED, some);
+        return some;
+    }
+
+    private static DatasetGraph twin(HttpAction action) {
+        return action.getDataAccessPointRegistry().get(TWIN).getDataService().getDataset();
     }
 
     @Override
@@ -50,6 +70,8 @@ final class QueryHandler extends LimitedQueries {
         if (asOf != null)
             execution.getContext().set(ARQConstants.sysCurrentTime,
                     NodeFactory.createLiteralDT(asOf, XSDDatatype.XSDdateTime));
+        if (action.getRequest().getAttribute(SCOPED) instanceof DatasetGraph some)
+            ScopedDataset.limit(execution.getContext(), some);
         BatchingExecutor.use(execution.getContext());
         Requests requests = Requests.of(execution.getContext());
         action.getRequest().setAttribute(REQUESTS, requests);

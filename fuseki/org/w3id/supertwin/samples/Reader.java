@@ -35,13 +35,17 @@ final class Reader {
     private final SeriesStore store;
     final Requests requests;
     private final long now;
+    private final boolean readsAccount;
     private final TimeLiterals times = new TimeLiterals();
 
-    Reader(Function function, SeriesStore store, Requests requests, long now) {
+    /** {@code readsAccount} is false if the scope of the query hides why points are missing. */
+    Reader(Function function, SeriesStore store, Requests requests, long now,
+            boolean readsAccount) {
         this.function = function;
         this.store = store;
         this.requests = requests;
         this.now = now;
+        this.readsAccount = readsAccount;
     }
 
     /** An export is read while rows are sent, and occupies a connection until then. */
@@ -150,7 +154,7 @@ final class Reader {
                             value;
             });
         Account account = new Account();
-        if (batch.common.hasReason())
+        if (batch.common.hasReason() && readsAccount)
             windows(batch.common.range(), Account.query(batch), account::add);
         return Rows.of(new WindowRows(batch, values, counts, account));
     }

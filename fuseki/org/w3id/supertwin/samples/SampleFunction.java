@@ -13,6 +13,7 @@ import org.apache.jena.sparql.engine.QueryIterator;
 import org.apache.jena.sparql.engine.binding.Binding;
 import org.apache.jena.sparql.pfunction.PropFuncArg;
 import org.apache.jena.sparql.pfunction.PropertyFunction;
+import org.w3id.supertwin.scopes.ScopedDataset;
 
 /**
  * One of the functions of samples, which Jena calls with all rows at once.
@@ -41,7 +42,8 @@ final class SampleFunction implements PropertyFunction {
             requests.call(function);
             long now = Times.now(context.getContext());
             List<Batch> batches = collect(input, subject, object, context, now, requests);
-            Reader reader = new Reader(function, store, requests, now);
+            Reader reader = new Reader(function, store, requests, now,
+                    ScopedDataset.allowsAccount(context.getContext()));
             reader.check(batches);
             if (function != Function.LAST)
                 for (Batch batch : batches)
@@ -61,7 +63,7 @@ final class SampleFunction implements PropertyFunction {
         List<Node> list = new ArrayList<>(object.getArgList());
         List<Threshold> thresholds = Threshold.removeFrom(list);
         PropFuncArg arguments = new PropFuncArg(list);
-        Catalogue catalogue = new Catalogue(context.getDataset());
+        Catalogue catalogue = new Catalogue(context);
         Map<Node, Telemetry> known = new HashMap<>();
         Map<Batch.Common, Batch> batches = new LinkedHashMap<>();
         Map<List<Node>, Call> calls = new HashMap<>();
