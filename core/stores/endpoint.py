@@ -17,6 +17,7 @@ from core.stores.http_connection import (
     pieces,
 )
 from core.stores.results import Table, TermRows, read_rows, read_table, read_truth
+from core.stores.scope import refuse_update
 from core.stores.sparql_dataset import (
     JSON_RESULTS,
     N_TRIPLES,
@@ -35,7 +36,8 @@ _CONNECT_SECONDS = 5.0
 class Endpoint(SparqlDataset):
     """Queries, updates and whole graphs of a dataset, over kept-alive connections.
 
-    Every method raises a subclass of EndpointError. Safe to share between threads.
+    Every method raises a subclass of EndpointError, and those that write
+    OutOfScopeError. Safe to share between threads.
     ``account`` is user and password, if the store requires them.
     """
 
@@ -78,6 +80,7 @@ class Endpoint(SparqlDataset):
 
     def update(self, text: str) -> None:
         """Carry out a SPARQL Update, whole or not at all."""
+        refuse_update()
         headers = {"Content-Type": "application/sparql-update"}
         self.check_update(self._send("POST", "/update", utf8(text), headers))
 
@@ -88,6 +91,7 @@ class Endpoint(SparqlDataset):
 
     def put_graph(self, iri: str, data: "Graph") -> None:
         """Replace a named graph by these triples."""
+        refuse_update()
         path = f"/data?{urlencode({'graph': iri})}"
         content = data.serialize(format="nt", encoding="utf-8")
         headers = {"Content-Type": N_TRIPLES}
@@ -95,6 +99,7 @@ class Endpoint(SparqlDataset):
 
     def add_quads(self, content: bytes) -> None:
         """Add N-Quads to the named graphs in them, all or none."""
+        refuse_update()
         if content:
             headers = {"Content-Type": "application/n-quads"}
             self.check_written(self._send("POST", "/data", content, headers))

@@ -20,6 +20,7 @@ QueriesError                     also the root of the errors of saved queries
         ├── SeriesRefusedError   502: the series store refuses a request
         └── SeriesAwayError      503: the series store is away
 StoreError                       503: the series store gave no usable answer
+└── OutOfScopeError              403: the token is limited to a scope
 SnapshotKeyError                 the series store refuses its key for snapshots
 DeletionKeyError                 409: the series store refuses its key for deletions
 DeletionError                    502: a deletion is not complete
@@ -50,6 +51,13 @@ class StoreError(ApiError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(self.status, self.code, self.title, reason)
+
+
+class OutOfScopeError(StoreError):
+    """The token is limited to a scope, and this is not in it."""
+
+    code = "out-of-scope"
+    status = 403
 
 
 class SnapshotKeyError(UserError):

@@ -12,6 +12,7 @@ from core.settings.accounts import store_read_account
 from core.settings.settings import Settings
 from core.stores.http_connection import BROKEN, FORM, HttpConnection, basic, lines
 from core.stores.points import Points
+from core.stores.scope import series_filter
 from ontology.selectors import escaped, pattern
 
 _SECONDS, _CONNECT_SECONDS = 60.0, 2.0
@@ -54,14 +55,18 @@ def read_matching(
     end_ms: int,
     seconds: float = _SECONDS,
 ) -> dict[SeriesKey, Points]:
-    """Return the points of all series that match, as `read_points` does."""
+    """Return the points of all series that match, as `read_points` does.
+
+    Raises OutOfScopeError, too.
+    """
     form = {
         "match[]": match,
         "start": f"{start_ms / 1000:.3f}",
         "end": f"{end_ms / 1000:.3f}",
         "reduce_mem_usage": "1",
+        **series_filter(),
     }
-    body, headers = urlencode(form).encode(), {"Content-Type": FORM}
+    body, headers = urlencode(form, doseq=True).encode(), {"Content-Type": FORM}
     try:
         # New points become visible every two seconds, or after a flush.
         store.request("GET", "/internal/force_flush", seconds=seconds).read()

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -13,6 +13,7 @@ from aiohttp import ClientError
 from core.stores.connections import Connections, NoneFreeError
 from core.stores.errors import StoreError
 from core.stores.http_connection import FORM
+from core.stores.scope import Groups, current_scope, series_filter
 from ontology.selectors import TEXT_LABEL
 
 # Most series that are queried are still running, so look at recent points first.
@@ -54,11 +55,16 @@ class StoredSample:
 
 @dataclass(frozen=True)
 class SeriesStore:
-    """A VictoriaMetrics; ``retention`` limits how old a last value may be."""
+    """A VictoriaMetrics; ``retention`` limits how old a last value may be.
+
+    Reads are limited to the scope of the request; ``groups`` looks up the control
+    groups that it shows.
+    """
 
     client: Connections
     url: str
     retention: str
+    groups: Callable[[], Awaitable[Groups]] | None = None
 
     async def last(self, selector: str) -> StoredSample | None:
         """Return the newest of all matching points, or None; raises StoreError."""
@@ -89,9 +95,9 @@ class SeriesStore:
     ) -> list[dict[str, Any]]:
         """Return the series in an answer of the Prometheus query API.
 
-        Raises StoreError.
+        Raises StoreError, and OutOfScopeError.
         """
-        answer = await self._get(path, parameters)
+        answer = await self._get(path, {**parameters, **await self._filter()})
         try:
             result: list[dict[str, Any]] = orjson.loads(answer.content)["data"][
                 "result"
@@ -108,12 +114,22 @@ class SeriesStore:
         """Post a form and return the answer, whatever its status.
 
         ``timeout`` is in seconds. Raises StoreError if there is no answer or the
-        account is refused.
+        account is refused, and OutOfScopeError.
         """
-        return await self._send("POST", path, urlencode(form).encode(), timeout)
+        limited = {**form, **await self._filter()}
+        body = urlencode(limited, doseq=True).encode()
+        return await self._send("POST", path, body, timeout)
 
-    async def _get(self, path: str, parameters: dict[str, str]) -> StoreAnswer:
-        answer = await self._send("GET", f"{path}?{urlencode(parameters)}")
+    async def _filter(self) -> dict[str, list[str]]:
+        if self.groups and current_scope().is_owned:
+            return series_filter(await self.groups())
+        return series_filter()
+
+    async def _get(
+        self, path: str, parameters: Mapping[str, str | list[str]]
+    ) -> StoreAnswer:
+        asked = f"{path}?{urlencode(parameters, doseq=True)}"
+        answer = await self._send("GET", asked)
         if answer.status != 200:
             raise StoreError(
                 f"VictoriaMetrics at {self.url} answered with {answer.status}; "

@@ -19,6 +19,7 @@ from core.stores.errors import (
     UpdateRefusedError,
 )
 from core.stores.http_connection import FORM
+from core.stores.scope import query_parameters
 
 JSON_RESULTS = "application/sparql-results+json"
 N_TRIPLES = "application/n-triples"
@@ -88,10 +89,18 @@ class SparqlDataset:
     def query_form(
         self, sparql: str, media_type: str, graphs: Sequence[tuple[str, str]] = ()
     ) -> tuple[bytes, Mapping[str, str]]:
-        """Return the body and headers of a query, which stops after the timeout."""
+        """Return the body and headers of a query, which stops after the timeout.
+
+        The query is limited to the scope of the request that asks it.
+        """
         # Whole seconds: Fuseki ignores a fraction, and then never stops.
         seconds = str(math.ceil(self.timeout))
-        form = [("query", utf8(sparql)), *graphs, ("timeout", seconds)]
+        form = [
+            ("query", utf8(sparql)),
+            *graphs,
+            *query_parameters(),
+            ("timeout", seconds),
+        ]
         # Plain text is for error reasons: without it, some of them are empty.
         accept = f"{media_type}, text/plain;q=0.01"
         return urlencode(form).encode(), {"Accept": accept, "Content-Type": FORM}
