@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import formats
 from api.access import audit, tokens
 from api.access.roles import ANSWERS, requires
+from api.access.token_scope import KINDS, read_scope
 from api.access.tokens import AccessToken, TokenRole, as_utc
 from api.body import read_model, schema_of
 from api.failures import answered
@@ -37,6 +38,12 @@ class NewToken(BaseModel):
     role: TokenRole = Field(description="reader, operator or admin")
     expires: str = Field(
         default="", max_length=40, description="12h, 30d, 2w or 1y; never without it"
+    )
+    hosts: list[str] = Field(default=[], description="Limit it to these hosts")
+    jobs: list[str] = Field(default=[], description="Limit it to these jobs")
+    users: list[str] = Field(default=[], description="Limit it to these users")
+    metrics: list[str] = Field(
+        default=[], description="Limit it to these metrics, or prefixes such as `mem.*`"
     )
 
 
@@ -84,7 +91,7 @@ _DELETED: dict[str, Any] = {
 
 @router.get("/tokens", summary="The tokens", responses=ANSWERS)
 async def list_tokens(request: Request, services: Use, page: Paged) -> Response:
-    """Tokens with role, expiry and last use, without secrets. Role: admin."""
+    """Tokens with role, scope, expiry and last use, without secrets. Role: admin."""
     home = services.settings.home
     found = await _done(lambda: [_shown(one) for one in tokens.all_tokens(home)])
     body = orjson.dumps(page.of(found))
@@ -100,7 +107,9 @@ async def add_token(request: Request, services: Use) -> Response:
 
     def add() -> str:
         until = tokens.expiry(new.expires) if new.expires else None
-        return tokens.add_token(services.settings.home, new.name, new.role, until)
+        scope = read_scope({kind: getattr(new, kind) for kind in KINDS})
+        home = services.settings.home
+        return tokens.add_token(home, new.name, new.role, until, scope)
 
     body = orjson.dumps({"name": new.name, "role": new.role, "token": await _done(add)})
     audit.record(request, "token.added", f"{new.name} ({new.role})")
@@ -187,6 +196,7 @@ def _shown(token: AccessToken) -> dict[str, Any]:
     return {
         "name": token.name,
         "role": token.role,
+        "scope": token.scope.kinds(),
         "made": as_utc(token.made),
         "expires": None if token.expires is None else as_utc(token.expires),
     }

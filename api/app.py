@@ -30,6 +30,7 @@ from api.access.hosts import Hosts
 from api.access.prefix import Prefix
 from api.access.read_access import ReadAccess
 from api.access.roles import SCHEME
+from api.access.scoped import refuse_unscoped
 from api.benchmarks import results as benchmark_results
 from api.benchmarks import roofline
 from api.cgroups.watch import follow_cgroups
@@ -147,7 +148,7 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        dependencies=[*secured, Depends(refuse_undeclared)],
+        dependencies=[*secured, Depends(refuse_undeclared), Depends(refuse_unscoped)],
         responses={"4XX": problems.RESPONSE, "5XX": problems.RESPONSE},
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
@@ -160,7 +161,9 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(KnownAnswers, version=services.version)
     app.add_middleware(ConditionalGet)
     app.add_middleware(HeadAsGet)
-    app.add_middleware(ReadAccess, authenticator=services.authenticator)
+    app.add_middleware(
+        ReadAccess, authenticator=services.authenticator, settings=settings
+    )
     app.add_middleware(CrossSite, origins=settings.origins)
     app.add_middleware(Cors, origins=settings.origins)
     app.add_middleware(Hosts, settings=settings)

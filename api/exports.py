@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from rdflib import RDF, URIRef
 
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.services import Services, Use
 from api.threads import computed
@@ -41,6 +42,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
     responses=_ANSWERS,
     response_class=Response,
 )
+@scoped
 async def dtdl(
     request: Request,
     services: Use,

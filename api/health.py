@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from api.access.scoped import scoped
 from api.services import Services, Use
 from api.threads import of_health
 from api.version import supertwin_version
@@ -47,6 +48,7 @@ class Health(BaseModel):
     summary="What runs",
     responses={503: {"description": "A service does not work", "model": Health}},
 )
+@scoped
 async def health(response: Response, services: Use) -> Health:
     """State of each service; 503 if one is not ok."""
     found = await find_health(services)

@@ -5,6 +5,7 @@ from rdflib import Graph, URIRef
 from rdflib.namespace import RDFS
 
 from api import formats
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.nodes import Node
 from api.paging import Paged
@@ -19,6 +20,7 @@ router = APIRouter(tags=["Twin"])
 
 
 @router.get("/twin", summary="All hosts", **OPTIONS)
+@scoped
 async def twin(request: Request, services: Use, page: Paged) -> Response:
     """Every host with its operating system and processor; pages are by IRI."""
     media_type = accepted(request)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 
 from api import formats
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.parameters import declared
 from api.services import Services, Use
@@ -41,6 +42,7 @@ _FORMAT = declared(
     response_class=Response,
     openapi_extra={"parameters": [_FORMAT]},
 )
+@scoped
 async def named_graph(
     request: Request,
     services: Use,

@@ -15,6 +15,7 @@ from fastapi import APIRouter, Path, Request, Response
 from api import formats
 from api.access import audit
 from api.access.roles import ANSWERS, requires
+from api.access.scoped import scoped
 from api.access.tokens import TokenRole
 from api.body import body_type, read_body, unsupported_type
 from api.failures import answered
@@ -145,6 +146,7 @@ async def delete_query(
         404: {"description": "No such query was ever added"},
     },
 )
+@scoped
 async def query_versions(services: Use, group: Group, name: Name) -> Response:
     """Number, ETag, time and address of the text of each version, oldest first."""
     full = f"{group}/{name}"

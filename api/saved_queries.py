@@ -10,6 +10,7 @@ import orjson
 from fastapi import APIRouter, Path, Request, Response
 
 from api import formats
+from api.access.scoped import scoped
 from api.failures import answered
 from api.host_order import with_hosts_in_order
 from api.lexer import ResultForm
@@ -42,6 +43,7 @@ _NUMBER = re.compile("[1-9][0-9]{0,8}")
     summary="The saved queries",
     response_class=Response,
 )
+@scoped
 async def saved_queries(request: Request, services: Use, page: Paged) -> Response:
     """Name, title, parameters, columns and URL of every saved query."""
     media_type = negotiate(
@@ -80,6 +82,7 @@ _VERSION = declared(
         404: {"description": "No such query, version or host; the detail names others"},
     },
 )
+@scoped
 async def saved_query(
     request: Request,
     services: Use,

@@ -1,6 +1,7 @@
 """The stores and other services that routes use, created once per application."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ from fastapi import Depends, Request
 
 from api.access.audit import RefusalLog
 from api.access.authenticator import Authenticator
+from api.access.visible_groups import visible_groups
 from api.dashboards.feeds import Feeds
 from api.dashboards.ranges import PanelReader
 from api.dashboards.specs import DashboardCache
@@ -80,7 +82,12 @@ def make_services(settings: Settings) -> Services:
     connections = Connections(
         store_read_account(settings), _STORE_CONNECTIONS, keep_s=5
     )
-    store = SeriesStore(connections, settings.store_read, settings.retention)
+    store = SeriesStore(
+        connections,
+        settings.store_read,
+        settings.retention,
+        partial(visible_groups, graph),
+    )
     queries = QueryCatalogue(settings.queries)
     reader, specs = (
         PanelReader(store, settings.query_timeout),

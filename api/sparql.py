@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 
 from api import formats
 from api.access.clients import client_of
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.datasets.service import service_description
 from api.lexer import read_form
@@ -100,6 +101,7 @@ _BODY = {
     response_class=Response,
     openapi_extra={"parameters": _QUERY_PARAMETERS},
 )
+@scoped
 async def sparql_get(request: Request, services: Use) -> Response:
     """Run the query in the URL; the form of the answer follows `Accept`.
 
@@ -118,6 +120,7 @@ async def sparql_get(request: Request, services: Use) -> Response:
     response_class=Response,
     openapi_extra={"requestBody": _BODY, "parameters": _QUERY_PARAMETERS[1:]},
 )
+@scoped
 async def sparql_post(request: Request, services: Use) -> Response:
     """Run the query in the body; the form of the answer follows `Accept`."""
     return await _answer(request, services, await read_post(request))

@@ -11,6 +11,7 @@ from rdflib import Graph, Literal, URIRef
 from rdflib.namespace import RDF, RDFS, XSD
 
 from api import nodes, series
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.nodes import Node
 from api.observations.search import rows
@@ -48,6 +49,7 @@ class TelemetryReading:
     summary="One series, with its last value",
     **TELEMETRY,
 )
+@scoped
 async def telemetry(
     request: Request, services: Use, host: Segment, metric: Segment, instance: Segment
 ) -> Response:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 from rdflib import URIRef
 
 from api import formats, nodes, rdf
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.explorer.graph import kind_of
 from api.explorer.page import node_page
@@ -64,6 +65,7 @@ _CHART_HOST = declared(
 
 
 @router.get("/context.jsonld", summary="The JSON-LD context", response_class=Response)
+@scoped
 async def context_document() -> Response:
     """The context that every JSON-LD answer refers to."""
     document = orjson.dumps(context())
@@ -72,6 +74,7 @@ async def context_document() -> Response:
 
 
 @router.get("/twin/{host}", summary="A host", **OPTIONS)
+@scoped
 async def host(
     request: Request,
     services: Use,
@@ -92,6 +95,7 @@ async def host(
     summary="A component",
     **OPTIONS,
 )
+@scoped
 async def component(
     request: Request,
     services: Use,
@@ -110,6 +114,7 @@ async def component(
     summary="An instance of a metric",
     **OPTIONS,
 )
+@scoped
 async def metric_instance(
     request: Request, services: Use, host: Segment, domain: Segment, instance: Segment
 ) -> Response:
@@ -125,6 +130,7 @@ async def metric_instance(
     tags=["Catalogue"],
     **{**OPTIONS, "openapi_extra": {"parameters": [FORMAT, _CHART_HOST, *TIMES]}},
 )
+@scoped
 async def metric(request: Request, services: Use, name: Segment) -> Response:
     """A metric of the shared catalogue: semantics, unit, instance domain."""
     plain, _, variant = name.partition("~~")
@@ -135,18 +141,21 @@ async def metric(request: Request, services: Use, name: Segment) -> Response:
 
 
 @router.get("/indom/{id}", summary="An instance domain", tags=["Catalogue"], **OPTIONS)
+@scoped
 async def indom(request: Request, services: Use, id: Segment) -> Response:
     """An instance domain, with the metrics that have it."""
     return await _answer(request, services, services.iris.instance_domain(decoded(id)))
 
 
 @router.get("/pmu/{pmu}", summary="A PMU model", tags=["Catalogue"], **OPTIONS)
+@scoped
 async def pmu(request: Request, services: Use, pmu: Segment) -> Response:
     """A model of performance monitoring unit, with its events."""
     return await _answer(request, services, services.iris.pmu(decoded(pmu)))
 
 
 @router.get("/pmu/{pmu}/{event}", summary="A PMU event", tags=["Catalogue"], **OPTIONS)
+@scoped
 async def pmu_event(
     request: Request, services: Use, pmu: Segment, event: Segment
 ) -> Response:
@@ -156,12 +165,14 @@ async def pmu_event(
 
 
 @router.get("/role/{role}", summary="A role", tags=["Catalogue"], **OPTIONS)
+@scoped
 async def role(request: Request, services: Use, role: Segment) -> Response:
     """A role, which any processor may measure, with each model's formula."""
     return await _answer(request, services, services.iris.role(decoded(role)))
 
 
 @router.get("/role/{role}/{pmu}", summary="A formula", tags=["Catalogue"], **OPTIONS)
+@scoped
 async def role_formula(
     request: Request, services: Use, role: Segment, pmu: Segment
 ) -> Response:
@@ -171,6 +182,7 @@ async def role_formula(
 
 
 @router.get("/agent/{name}", summary="An agent", tags=["Observations"], **OPTIONS)
+@scoped
 async def agent(request: Request, services: Use, name: Segment) -> Response:
     """The requester of a run, or the software that observed it."""
     return await _answer(request, services, services.iris.agent(decoded(name)))

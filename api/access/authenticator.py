@@ -13,9 +13,11 @@ from api.access.local_api import LocalApi, local_api_file
 from api.access.sessions import LoginSessions
 from api.access.token_file import TokenFileError
 from api.access.tokens import AccessToken, TokenRole, parse_token, proves
+from core.errors import ApiError
 from core.linux.private_folder import make_private
 from core.settings.accounts import reader_account, write_secret
 from core.settings.settings import Settings
+from core.stores.scope import Scope
 
 _UNKNOWN = "the token is not one of this installation, or was revoked"
 _NO_TOKEN = "the credentials are not a token"  # noqa: S105
@@ -34,6 +36,11 @@ class Caller:
     def is_owner(self) -> bool:
         """Whether it is the owner of the state folder, who could change it directly."""
         return self.token is None and self.role is TokenRole.ADMIN
+
+    @property
+    def scope(self) -> Scope:
+        """What the caller is limited to; only tokens have limits."""
+        return self.token.scope if self.token else Scope()
 
 
 _OWNER = Caller("the owner of the state", TokenRole.ADMIN)
@@ -82,6 +89,13 @@ class Authenticator:
     def admit_token(self, text: str) -> Caller:
         """Return the caller that a token belongs to; raises ApiError."""
         return self._caller(Credentials("bearer", text), TokenRole.READER)
+
+    def scope_of(self, request: Request) -> Scope:
+        """Return the scope of valid credentials that a request has without need."""
+        with suppress(ApiError):
+            sent = credentials(request, self.cookie)
+            return self._caller(sent, TokenRole.READER).scope
+        return Scope()
 
     def still_admits(self, caller: Caller) -> bool:
         """Whether a caller that was admitted before would be admitted now."""

@@ -10,6 +10,7 @@ from api.access import audit, auth_errors
 from api.access.clients import peer_of
 from api.access.credentials import is_foreign
 from api.access.prefix import route_path
+from api.access.scoped import scoped
 from api.access.sessions import LASTS_S
 from api.body import read_body
 from api.negotiation import choose
@@ -27,12 +28,14 @@ _OFFERS = (MEDIA_TYPE, formats.JSON, formats.HTML)
 
 
 @router.get(PATH, response_class=Response)
+@scoped
 async def ask(request: Request, services: Use, next: str = "/") -> Response:  # noqa: A002
     """The page that asks for a token."""
     return _page(request, services, _own_path(next))
 
 
 @router.post(PATH, response_class=Response)
+@scoped
 async def login(request: Request, services: Use) -> Response:
     """Take a token and begin a session; the page shows what is wrong with it."""
     settings, authenticator = services.settings, services.authenticator
@@ -62,6 +65,7 @@ async def login(request: Request, services: Use) -> Response:
 
 
 @router.post("/logout", response_class=Response)
+@scoped
 async def logout(request: Request, services: Use) -> Response:
     """End the session, here and in the browser."""
     if is_foreign(request, services.settings, must_say=True):

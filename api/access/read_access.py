@@ -1,6 +1,7 @@
 """Access to reads: if reads are not open, they need a token or the reader account.
 
-A stream ends as soon as its client would not be admitted any more.
+A stream ends as soon as its client would not be admitted any more. The scope of the
+token applies to all that the request asks of the stores, also where reading is open.
 """
 
 from fastapi import Request
@@ -14,6 +15,8 @@ from api.access.prefix import route_path
 from api.access.tokens import TokenRole
 from api.problems import answer
 from core.errors import ApiError
+from core.settings.settings import Settings
+from core.stores.scope import limited_to
 
 # Open for health checks, for readers of JSON-LD, which have no token, and for logging
 # in; these do not reveal the twin.
@@ -25,8 +28,11 @@ _STREAM = "text/event-stream"
 class ReadAccess:
     """Refuses reads without a token or the account, unless reads are open."""
 
-    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+    def __init__(
+        self, app: ASGIApp, authenticator: Authenticator, settings: Settings
+    ) -> None:
         self._app, self._authenticator = app, authenticator
+        self._base = settings.base
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -35,7 +41,8 @@ class ReadAccess:
         request = Request(scope)
         request.state.caller = None
         if self._is_open(scope):
-            await self._serve(request.state, scope, receive, send)
+            with limited_to(self._authenticator.scope_of(request), self._base):
+                await self._serve(request.state, scope, receive, send)
             return
         try:
             request.state.caller = self._authenticator.admit(request, TokenRole.READER)
@@ -43,7 +50,8 @@ class ReadAccess:
             refusal = login_page(request, error) or answer(request, error, drawn=True)
             await refusal(scope, receive, send)
             return
-        await self._serve(request.state, scope, receive, _private(send))
+        with limited_to(request.state.caller.scope, self._base):
+            await self._serve(request.state, scope, receive, _private(send))
 
     def _is_open(self, scope: Scope) -> bool:
         path = route_path(scope)

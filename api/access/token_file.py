@@ -9,16 +9,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from api.access.token_scope import is_scope
 from core.errors import UserError
 from core.settings.accounts import write_secret
 
-_VERSION = 2
+_VERSION = 3
+# Without scopes. Earlier releases refuse files of version 3.
+_BEFORE_SCOPES = 2
+_VERSIONS = (_BEFORE_SCOPES, _VERSION)
 _MOST_BYTES = 1024 * 1024
 _ID = re.compile(r"[0-9a-f]{12}")
 NAME = re.compile(r"[A-Za-z0-9_.@~-]{1,64}")
 _ROLE = re.compile(r"reader|operator|admin")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _KEYS = {"id": _ID, "name": NAME, "role": _ROLE, "hash": _HASH}
+_ALL_KEYS = {*_KEYS, "made", "expires", "scope"}
 _LATEST = 253_402_300_799  # in the year 9999
 
 
@@ -77,23 +82,32 @@ def _entries(text: bytes) -> list[dict[str, Any]] | None:
     """Parse the entries; None if anything is not as it was written."""
     try:
         document = json.loads(text)
-        entries = document["tokens"] if document["version"] == _VERSION else None
+        version, entries = document["version"], document["tokens"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    if not isinstance(entries, list) or not all(map(_is_entry, entries)):
+    if version not in _VERSIONS or not isinstance(entries, list):
+        return None
+    if version == _BEFORE_SCOPES:
+        entries = list(map(_without_scope, entries))
+    if not all(map(_is_entry, entries)):
         return None
     return entries if _is_distinct(entries) else None
 
 
+def _without_scope(entry: Any) -> Any:
+    return {"scope": {}, **entry} if isinstance(entry, dict) else entry
+
+
 def _is_entry(entry: Any) -> bool:
-    if not isinstance(entry, dict) or entry.keys() != {*_KEYS, "made", "expires"}:
+    if not isinstance(entry, dict) or entry.keys() != _ALL_KEYS:
         return False
     texts = all(
         isinstance(entry[key], str) and form.fullmatch(entry[key])
         for key, form in _KEYS.items()
     )
     expires = entry["expires"] is None or _is_time(entry["expires"])
-    return texts and expires and _is_time(entry["made"])
+    times = expires and _is_time(entry["made"])
+    return texts and times and is_scope(entry["scope"])
 
 
 def _is_time(value: Any) -> bool:

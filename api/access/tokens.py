@@ -17,18 +17,22 @@ from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from secrets import compare_digest
+from typing import Any
 
 from api.access.token_file import NAME, read_tokens, write_tokens
+from api.access.token_scope import ScopeError
 from core.errors import UserError
 from core.linux.lock import turn
 from core.linux.private_folder import make_private
 from core.settings.setting_types import hours_of
+from core.stores.scope import Scope
 
 _FORM = re.compile(r"supertwin_([0-9a-f]{12})_([0-9a-f]{64})")
 _MOST_TOKENS = 1000
 _LONGEST_HOURS = 100 * 365 * 24
 # Tolerance for clocks that differ slightly, as in containers and virtual machines.
 _SLACK_S = 60
+_ALL = Scope()
 
 
 class TokenRole(StrEnum):
@@ -54,6 +58,7 @@ class AccessToken:
     made: int
     expires: int | None
     hash: str
+    scope: Scope = _ALL
 
     def refusal(self, now: float) -> str:
         """Say why the token is not valid at that time; empty if it is."""
@@ -119,11 +124,18 @@ def all_tokens(home: Path) -> list[AccessToken]:
     return [_token(entry) for entry in read_tokens(file_of(home))]
 
 
-def add_token(home: Path, name: str, role: TokenRole, expires: int | None) -> str:
+def add_token(
+    home: Path, name: str, role: TokenRole, expires: int | None, scope: Scope = _ALL
+) -> str:
     """Make a token and store its digest; return the only copy of the token.
 
-    Raises TokenError and TokenFileError, and changes nothing then.
+    Raises TokenError, ScopeError and TokenFileError, and changes nothing then.
     """
+    if scope and role is TokenRole.ADMIN:
+        raise ScopeError(
+            "an admin may do everything, so its token has no scope: use the role "
+            "reader or operator"
+        )
     if not NAME.fullmatch(name):
         raise TokenError(
             f"{name[:80]!r} is not a valid token name: use 1 to 64 letters, digits and "
@@ -139,7 +151,8 @@ def add_token(home: Path, name: str, role: TokenRole, expires: int | None) -> st
             raise TokenError(f"there are {len(tokens)} tokens: revoke some first")
         id_, secret = secrets.token_hex(6), secrets.token_hex(32)
         made = int(time.time())
-        tokens.append(AccessToken(id_, name, role, made, expires, _digest(secret)))
+        hash_ = _digest(secret)
+        tokens.append(AccessToken(id_, name, role, made, expires, hash_, scope))
     return f"supertwin_{id_}_{secret}"
 
 
@@ -204,11 +217,15 @@ def _changing(home: Path) -> Iterator[list[AccessToken]]:
     with turn(path.parent, lambda: None, "tokens"):
         tokens = all_tokens(home)
         yield tokens
-        write_tokens(path, [vars(token) for token in tokens])
+        write_tokens(
+            path, [{**vars(one), "scope": one.scope.kinds()} for one in tokens]
+        )
 
 
-def _token(entry: dict[str, object]) -> AccessToken:
-    return AccessToken(**{**entry, "role": TokenRole(str(entry["role"]))})  # type: ignore[arg-type]
+def _token(entry: dict[str, Any]) -> AccessToken:
+    names = {kind: tuple(given) for kind, given in entry["scope"].items()}
+    role, scope = TokenRole(entry["role"]), Scope(**names)
+    return AccessToken(**{**entry, "role": role, "scope": scope})
 
 
 def _digest(secret: str) -> str:

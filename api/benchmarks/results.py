@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Request, Response
 from rdflib import URIRef
 
 from api import nodes
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.services import Services, Use
 from api.twin import OPTIONS, Segment, accepted, decoded, node_response
@@ -16,6 +17,7 @@ router = APIRouter(tags=["Benchmarks"])
 
 
 @router.get("/benchmark/{id}", summary="A benchmark of a host", **OPTIONS)
+@scoped
 async def benchmark(request: Request, services: Use, id: Segment) -> Response:
     """Its suite, host, compiler and flags, and links to its results."""
     return await _node(request, services, services.iris.benchmark(decoded(id)))
@@ -24,6 +26,7 @@ async def benchmark(request: Request, services: Use, id: Segment) -> Response:
 @router.get(
     "/benchmark/{id}/{run}/{name}", summary="A result of a benchmark", **OPTIONS
 )
+@scoped
 async def result(
     request: Request,
     services: Use,

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from markupsafe import Markup
 
 from api import formats
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.negotiation import negotiate
 from api.services import Services, Use
@@ -36,6 +37,7 @@ _WHAT = "a roofline is served as JSON, SVG and HTML"
         404: {"description": "An unknown host, or one without results of benchmarks"},
     },
 )
+@scoped
 async def host_roofline(
     request: Request,
     services: Use,

@@ -1,4 +1,4 @@
-"""All feeds: one for each dashboard, host, component and step that is watched."""
+"""All feeds: one for each dashboard, host, component, step and scope of watchers."""
 
 import asyncio
 from collections import Counter
@@ -9,13 +9,14 @@ from api.dashboards.ranges import PanelReader
 from api.dashboards.specs import CachedDashboard, DashboardCache
 from api.dashboards.watcher import StreamEnd, Watcher
 from core.errors import ApiError
+from core.stores.scope import Scope, current_scope
 from dashboards.spec import Component
 
 MAX_STREAMS = 64
 # Panels whose windows are read at the same time, for all streams together.
 _AT_ONCE = 4
 
-Key = tuple[str, str, str, int]
+Key = tuple[str, str, str, int, Scope]
 _LATER = {"Retry-After": "5"}
 
 
@@ -65,7 +66,9 @@ class Feeds:
                 headers=_LATER,
             )
         shown = spec.dashboard
-        key = (shown.name, shown.host, component.id if component else "", step)
+        chosen = component.id if component else ""
+        # The task of a feed has the scope of the request that starts it.
+        key = (shown.name, shown.host, chosen, step, current_scope())
         feed = self._running.get(key)
         if feed is None or feed.spec.dashboard != shown or self._tasks[feed].done():
             feed = Feed(self.reader, self.specs, spec, component, step)

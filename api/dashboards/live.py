@@ -13,6 +13,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from api.access.clients import client_of
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.dashboards.feed import Feed
 from api.dashboards.points import PanelPoints, PanelRequest
@@ -64,6 +65,7 @@ _HEADERS = {
         503: {"description": "The graph store is unreachable, or too many streams"},
     },
 )
+@scoped
 async def live(
     request: Request,
     services: Use,

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from api import formats
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.dashboards.specs import CachedDashboard
 from api.negotiation import negotiate
@@ -54,6 +55,7 @@ _REDIRECT: dict[int | str, dict[str, Any]] = {
     response_class=Response,
     responses={200: {"content": {media_type: {} for media_type in _FORMS}}},
 )
+@scoped
 async def dashboards(request: Request, services: Use, page: Paged) -> Response:
     """Name, title, number of panel headers and address of every dashboard."""
     media_type = _negotiated(request)
@@ -97,6 +99,7 @@ async def dashboards(request: Request, services: Use, page: Paged) -> Response:
         **ANSWERS,
     },
 )
+@scoped
 async def dashboard(
     request: Request,
     services: Use,
@@ -139,6 +142,7 @@ async def dashboard(
         **ANSWERS,
     },
 )
+@scoped
 async def grafana(
     request: Request, services: Use, name: Name, host: Host = None
 ) -> Response:

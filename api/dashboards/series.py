@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.dashboards.points import PanelPoints, PanelRequest, final_points
 from api.dashboards.routes import ANSWERS, ComponentId, Host, Name
@@ -53,6 +54,7 @@ class TimeRange:
         503: {"description": "The series store or the graph store is unreachable"},
     },
 )
+@scoped
 async def panel_series(
     request: Request,
     services: Use,

@@ -21,6 +21,7 @@ from core.stores.errors import (
 )
 from core.stores.fuseki import GraphStore
 from core.stores.results import read_rows
+from core.stores.scope import Scope, current_scope
 from core.stores.sparql_dataset import JSON_RESULTS
 from dashboards.build import Answer, Batches, BoundQuery, build
 from dashboards.catalogue import Definition, definition, load_dashboards
@@ -40,6 +41,12 @@ _LONGEST_S = 60.0
 _FAILED_S = 3.0
 # Requests for points quickly follow each other and the request for the dashboard.
 _RECENT_S = 1.0
+
+Key = tuple[str, str, Scope]
+
+
+def _key(name: str, host: str) -> Key:
+    return name, host, current_scope()
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,10 @@ class CachedDashboard:
 
 
 class DashboardCache:
-    """Builds each dashboard once for each state of the twin and its saved queries."""
+    """Builds each dashboard once for each state of the twin and its saved queries.
+
+    Callers with different scopes have different dashboards.
+    """
 
     def __init__(
         self,
@@ -101,8 +111,8 @@ class DashboardCache:
         self._catalogue = queries
         self._queries: Mapping[str, SavedQuery] = {}
         self._definitions: Mapping[str, Definition] = {}
-        self._kept: OrderedDict[tuple[str, str], CachedDashboard] = OrderedDict()
-        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
+        self._kept: OrderedDict[Key, CachedDashboard] = OrderedDict()
+        self._locks: dict[Key, asyncio.Lock] = {}
 
     def definitions(self) -> Mapping[str, Definition]:
         """Return all dashboards by name, as the saved queries define them now."""
@@ -145,7 +155,7 @@ class DashboardCache:
         state = await self.state(host)
         if host and host not in state.names:
             raise unknown_host(host, state.names)
-        lock = self._locks.setdefault((name, host), asyncio.Lock())
+        lock = self._locks.setdefault(_key(name, host), asyncio.Lock())
         async with lock:
             fresh = self._fresh(found, host, state)
             return fresh or await self._make(found, host)
@@ -155,7 +165,7 @@ class DashboardCache:
 
         If the graph store is unreachable, return the last dashboard.
         """
-        kept = self._kept.get((name, host))
+        kept = self._kept.get(_key(name, host))
         if kept and time.monotonic() - kept.seen[-1] < _RECENT_S:
             return kept
         try:
@@ -168,13 +178,13 @@ class DashboardCache:
     def _fresh(
         self, found: Definition, host: str, state: TwinState
     ) -> CachedDashboard | None:
-        kept, now = self._kept.get((found.name, host)), time.monotonic()
+        kept, now = self._kept.get(_key(found.name, host)), time.monotonic()
         if kept is None or (kept.state, kept.definition) != (state, found):
             return None
         if now - kept.made > kept.longest:
             return None
         kept.seen[:] = [now]
-        self._kept.move_to_end((found.name, host))
+        self._kept.move_to_end(_key(found.name, host))
         return kept
 
     async def _make(self, found: Definition, host: str) -> CachedDashboard:
@@ -188,10 +198,10 @@ class DashboardCache:
                 break
         now = time.monotonic()
         spec = CachedDashboard(dashboard, before, found, now, [now])
-        self._keep((found.name, host), spec)
+        self._keep(_key(found.name, host), spec)
         return spec
 
-    def _keep(self, key: tuple[str, str], spec: CachedDashboard) -> None:
+    def _keep(self, key: Key, spec: CachedDashboard) -> None:
         self._kept[key] = spec
         self._kept.move_to_end(key)
         while len(self._kept) > _KEPT:

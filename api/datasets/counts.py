@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from core.stores.errors import EndpointTimeoutError
 from core.stores.fuseki import GraphStore
+from core.stores.scope import current_scope
 
 _QUERY = """SELECT ?graph (COUNT(*) AS ?triples) {
   GRAPH ?graph { ?s ?p ?o }
@@ -12,7 +13,10 @@ _QUERY = """SELECT ?graph (COUNT(*) AS ?triples) {
 
 
 class GraphCounts:
-    """Counts the triples of each named graph once for each version of a dataset."""
+    """Counts the triples of each named graph once for each version of a dataset.
+
+    Counts for a token with a scope are not kept.
+    """
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
@@ -25,6 +29,8 @@ class GraphCounts:
 
         Raises EndpointError.
         """
+        if current_scope():
+            return await self._counted()
         async with self._lock:
             version = await self._store.version()
             if not version or version != self._version:

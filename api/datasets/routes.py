@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from api import formats
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.datasets.void import PATH, void_description
 from api.negotiation import negotiate
@@ -24,6 +25,7 @@ router = APIRouter(tags=["SPARQL"])
         }
     },
 )
+@scoped
 async def void(request: Request, services: Use) -> Response:
     """The datasets, their named graphs with numbers of triples, and where to begin."""
     what = "the description of the datasets is served as RDF"

@@ -7,6 +7,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 
 from api import formats
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.services import Services, Use
 from api.sparql import response
@@ -19,6 +20,7 @@ router = APIRouter(tags=["Twin"])
 
 
 @router.get("/twin/{host}/load", summary="How busy each thread is now")
+@scoped
 async def load(request: Request, services: Use, host: Segment) -> Response:
     """Shares from 0 to 1 by IRI of the thread, null without a recent sample.
 

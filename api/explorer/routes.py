@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from rdflib import URIRef
 
 from api import formats
+from api.access.scoped import scoped
 from api.bounds import bounded, bounded_marks
 from api.connection import while_connected
 from api.explorer.graph import find_parts
@@ -35,6 +36,7 @@ Iri = Annotated[
 
 
 @router.get("/parts", summary="The direct parts of a component")
+@scoped
 async def parts(request: Request, services: Use, page: Paged, iri: Iri) -> Response:
     """One level of the hierarchy: each part with its kind and how many parts it has."""
     node, host = _component(services, iri)
@@ -58,6 +60,7 @@ async def parts(request: Request, services: Use, page: Paged, iri: Iri) -> Respo
 
 
 @router.get("/telemetry", summary="Last values and recent charts of a component")
+@scoped
 async def telemetry(request: Request, services: Use, iri: Iri) -> Response:
     """Sampled series of a component: last values, ages, the last 15 minutes.
 

@@ -8,6 +8,7 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.negotiation import negotiate
 from api.paging import Paged
@@ -52,6 +53,7 @@ class HistoryResponse:
     response_class=Response,
     responses={404: {"description": "An unknown host, or no such state"}},
 )
+@scoped
 async def history(
     request: Request,
     services: Use,
@@ -80,6 +82,7 @@ async def history(
 
 
 @router.get("/open", summary="A host by any of its names", response_class=Response)
+@scoped
 async def open_host(
     request: Request,
     services: Use,

@@ -6,6 +6,7 @@ from api import formats
 from api.access import auth_errors
 from api.access.credentials import is_foreign
 from api.access.headers import MAX_BODY_BYTES
+from api.access.scoped import scoped
 from api.body import read_body
 from api.connection import ClientGoneError, while_connected
 from api.mcp.service import MOST_BYTES
@@ -38,6 +39,7 @@ _MESSAGE = {"type": "object", "description": "A JSON-RPC 2.0 request"}
         413: {"description": f"The request has more than {MOST_BYTES} bytes"},
     },
 )
+@scoped
 async def mcp(request: Request, services: Use) -> Response:
     """Streamable HTTP without sessions: saved queries and `sparql` are tools, hosts and
     modules of the ontology are resources. Reads only, with the access of `/sparql`.

@@ -8,6 +8,7 @@ from fastapi.responses import RedirectResponse
 from rdflib import RDF, Graph, Literal, URIRef
 
 from api import formats, nodes
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.extents import RunFrame
 from api.nodes import Node
@@ -23,6 +24,7 @@ router = APIRouter(tags=["Observations"])
 
 
 @router.get("/observation/{id}", summary="A recorded run", **OPTIONS)
+@scoped
 async def observation(
     request: Request, services: Use, id: Segment, frame: RunFrame = ""
 ) -> Response:
@@ -46,6 +48,7 @@ async def observation(
 @router.get(
     "/observation/{id}/{path:path}", summary="Part of a recorded run", **OPTIONS
 )
+@scoped
 async def part(
     request: Request,
     services: Use,
@@ -59,6 +62,7 @@ async def part(
 
 
 @router.get("/baseline/{name}", summary="Baseline runs", **OPTIONS)
+@scoped
 async def baseline(request: Request, services: Use, name: Segment) -> Response:
     """A baseline with its runs."""
     return await _part(request, services, services.iris.baseline(decoded(name)))

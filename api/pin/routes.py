@@ -6,6 +6,7 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.negotiation import negotiate
 from api.pin.page import form_page
@@ -42,6 +43,7 @@ Name = Annotated[str, Query(max_length=100, description="One of the names listed
         422: {"description": "A CPU, device or kind of core that the host lacks"},
     },
 )
+@scoped
 async def pin(
     request: Request,
     services: Use,

@@ -6,6 +6,7 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 
 from api import formats
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.negotiation import negotiate
 from api.paging import Paged
@@ -26,6 +27,7 @@ _WHAT = "plans are served as JSON and HTML"
     response_class=Response,
     responses={404: {"description": "An unknown host"}},
 )
+@scoped
 async def plans(
     request: Request,
     services: Use,

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api import formats
 from api.access import audit
 from api.access.roles import ANSWERS, requires
+from api.access.scoped import scoped
 from api.access.tokens import TokenRole
 from api.body import body_type, read_body, unsupported_type
 from api.connection import while_connected
@@ -27,6 +28,7 @@ from core.errors import ApiError
 from core.settings.setting_types import hours_of
 from core.stores.errors import DeletionError
 from core.stores.points import NO_POINTS
+from core.stores.scope import series_filter
 from core.stores.series import read_matching, series_reader
 from core.stores.series_writing import send_lines, series_lines, writing
 from core.stores.span_deletion import delete_span
@@ -84,6 +86,7 @@ _DELETION: dict[str, Any] = {
 
 
 @router.post(_PATH, summary="Import samples of a series", **_IMPORT)
+@scoped
 async def import_samples(
     request: Request, services: Use, host: Segment, metric: Segment, instance: Segment
 ) -> Response:
@@ -94,6 +97,7 @@ async def import_samples(
     """
     if body_type(request) != CSV:
         raise unsupported_type(request, CSV)
+    series_filter()  # refuses tokens that are limited to jobs or users
     content = await read_body(request, _MOST_BYTES, "file with samples")
     series = await while_connected(
         request, known_series(services, host, metric, instance)

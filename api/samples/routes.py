@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import formats
+from api.access.scoped import scoped
 from api.body import read_model, schema_of
 from api.samples.asked import SampleQuery
 from api.samples.media_types import sample_type
@@ -81,6 +82,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 @router.post("/samples", summary="The samples of many series", **_OPTIONS)
+@scoped
 async def samples(request: Request, services: Use) -> Response:
     """Samples of telemetry IRIs, or of the telemetry that a saved query finds.
 

@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 from rdflib import Graph
 
 from api import formats
+from api.access.scoped import scoped
 from api.services import Use
 from api.sparql import response
 from api.threads import computed
@@ -40,6 +41,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 @router.get("", summary="The ontology", **_OPTIONS)
+@scoped
 async def whole(request: Request, services: Use) -> Response:
     """All classes and properties; as HTML a page with every term as an anchor."""
     media_type = accepted(request)
@@ -50,6 +52,7 @@ async def whole(request: Request, services: Use) -> Response:
 
 
 @router.get("/{name}", summary="A module of the ontology", **_OPTIONS)
+@scoped
 async def module(
     request: Request,
     services: Use,
@@ -67,6 +70,7 @@ async def module(
 
 
 @router.get("/{version}/{name}", summary="A module in a version", **_OPTIONS)
+@scoped
 async def versioned(
     request: Request, services: Use, version: str, name: str
 ) -> Response:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, Response
 
+from api.access.scoped import scoped
 from api.conditional import tag_of
 from core.errors import NotFoundError, api_error
 from core.settings.tools import TOOLS, NotInstalledError
@@ -29,6 +30,7 @@ _TYPES = {
 
 
 @router.get("/lib/{name}", response_class=Response)
+@scoped
 async def library(name: str) -> Response:
     """One file of a library that was installed at set-up."""
     if name not in LIBRARIES:
@@ -41,6 +43,7 @@ async def library(name: str) -> Response:
 
 
 @router.get("/{path:path}", response_class=Response)
+@scoped
 async def own(path: str) -> Response:
     """One of the pages' own files; any other path is refused."""
     try:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from api import formats
+from api.access.scoped import scoped
 from api.negotiation import negotiate
 from api.services import Services, Use
 from api.sparql import response
@@ -29,6 +30,7 @@ _PICTURES = {".svg": "image/svg+xml", ".png": "image/png", ".json": formats.JSON
 
 @router.get("")
 @router.get("/")
+@scoped
 async def first(request: Request, services: Use) -> Response:
     """Redirect to the start page of the documentation."""
     root = pages.links(request, services.settings.base).root
@@ -36,6 +38,7 @@ async def first(request: Request, services: Use) -> Response:
 
 
 @router.get("/{path:path}", response_class=Response)
+@scoped
 async def page(request: Request, services: Use, path: str) -> Response:
     """One page, or a picture of one; whatever is not documentation is refused."""
     if path in BUILT:

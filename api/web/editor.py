@@ -10,6 +10,7 @@ from rdflib import URIRef
 from rdflib.namespace import OWL, RDF, RDFS, SKOS
 
 from api import formats
+from api.access.scoped import scoped
 from api.services import Use
 from api.sparql import response
 from api.web import pages
@@ -41,6 +42,7 @@ LIMIT 100
 
 
 @router.get("", summary="The SPARQL editor", response_class=Response)
+@scoped
 async def editor(
     request: Request,
     services: Use,
@@ -68,6 +70,7 @@ async def editor(
 @router.get(
     "/terms", summary="Prefixes, classes and properties", response_class=Response
 )
+@scoped
 async def terms() -> Response:
     """What the editor completes: the terms of the ontology and their namespaces."""
     return response(_terms(), formats.JSON)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
+from api.access.scoped import scoped
 from api.connection import while_connected
 from api.health import find_health
 from api.services import Services, Use
@@ -17,6 +18,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/", response_class=Response)
+@scoped
 async def index(
     request: Request, services: Use, view: Literal["cards", "table"] = "cards"
 ) -> Response:
@@ -39,6 +41,7 @@ async def index(
 
 
 @router.get("/state")
+@scoped
 async def state(request: Request, services: Use) -> JSONResponse:
     """Health and load of each host, which the page polls.
 

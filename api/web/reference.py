@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
+from api.access.scoped import scoped
 from api.query_paths import with_query_paths
 from api.services import Use
 from api.web import pages
@@ -59,6 +60,7 @@ class Operation:
 
 
 @router.get("/api", response_class=Response)
+@scoped
 async def reference(request: Request, services: Use) -> Response:
     """Every path with its parameters and answers, by subject."""
     about, subjects = _read(request.app)
@@ -73,6 +75,7 @@ async def reference(request: Request, services: Use) -> Response:
 
 
 @router.get("/api/docs", response_class=Response)
+@scoped
 async def swagger(request: Request, services: Use) -> Response:
     """The same as a page of Swagger UI, which also sends requests."""
     return pages.page(
@@ -81,6 +84,7 @@ async def swagger(request: Request, services: Use) -> Response:
 
 
 @router.get("/openapi.json")
+@scoped
 async def document(request: Request, services: Use) -> JSONResponse:
     """The OpenAPI document, whose paths are below those of a proxy."""
     root = request.scope.get("root_path", "").rstrip("/")

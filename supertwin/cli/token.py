@@ -8,14 +8,19 @@ import click
 from rdflib import Literal
 
 from api.access import tokens
+from api.access.token_scope import read_scope
 from api.access.tokens import AccessToken, TokenRole, as_utc
 from core.settings import audit
 from core.settings.settings import Settings
 from core.stores.results import Term, TermRows
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
 
-_COLUMNS = ["name", "role", "made", "expires", "used"]
+_COLUMNS = ["name", "role", "scope", "made", "expires", "used"]
 _LONGEST = 4096
+_OPEN = (
+    "everyone may read without a token now: the limit has an effect for changes, and "
+    "for reads with SUPERTWIN_READ_ACCESS=token"
+)
 
 
 @click.group("token")
@@ -37,20 +42,45 @@ def token_group() -> None:
     metavar="TIME",
     help="12h, 30d, 2w or 1y.  [default: never]",
 )
-def add_command(name: str, role: TokenRole, expires: str | None) -> None:
-    """Create a token and print it; only its hash is kept, so note it now."""
+@click.option(
+    "--host", "hosts", multiple=True, metavar="NAME", help="Limit it to this host."
+)
+@click.option(
+    "--job", "jobs", multiple=True, metavar="ID", help="Limit it to this job."
+)
+@click.option(
+    "--user", "users", multiple=True, metavar="NAME", help="Limit it to this user."
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Limit it to this metric, or to those below a prefix such as 'mem.*'.",
+)
+def add_command(
+    name: str, role: TokenRole, expires: str | None, **names: tuple[str, ...]
+) -> None:
+    """Create a token and print it; only its hash is kept, so note it now.
+
+    The options that limit it may be repeated. All kinds of limits must hold.
+    """
     until = None if expires is None else tokens.expiry(expires)
-    home = Settings().home
-    made = tokens.add_token(home, name, role, until)
-    audit.record(home, audit.local_user(), "token.added", f"{name} ({role})")
+    settings, scope = Settings(), read_scope(names)
+    home = settings.home
+    made = tokens.add_token(home, name, role, until, scope)
+    about = f"{role}, {scope}" if scope else str(role)
+    audit.record(home, audit.local_user(), "token.added", f"{name} ({about})")
     click.echo(made)
     click.echo(f"{name} is {role} {_end(until)}; it cannot be shown again", err=True)
+    if scope and settings.reads_are_open:
+        click.echo(_OPEN, err=True)
 
 
 @token_group.command("list")
 @FORMAT_OPTION
 def list_command(output: str) -> None:
-    """List the tokens with role, expiry and last use; never the secret."""
+    """List the tokens with role, scope, expiry and last use; never the secret."""
     home = Settings().home
     rows = [_row(home, token) for token in tokens.all_tokens(home)]
     click.echo(TABLES[output](TermRows(_COLUMNS, rows)), nl=False)
@@ -59,7 +89,8 @@ def list_command(output: str) -> None:
 def _row(home: Path, token: AccessToken) -> list[Term | None]:
     times = (token.made, token.expires, tokens.last_used(home, token))
     cells = [None if time is None else Literal(as_utc(time)) for time in times]
-    return [Literal(token.name), Literal(str(token.role)), *cells]
+    scope = Literal(str(token.scope)) if token.scope else None
+    return [Literal(token.name), Literal(str(token.role)), scope, *cells]
 
 
 @token_group.command("revoke")

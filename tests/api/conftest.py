@@ -13,6 +13,7 @@ from tests.api import graph
 from tests.api import watched as watching
 from tests.api.added_query import added, send
 from tests.api.servers import Api, Closed, own_api
+from tests.api.two_hosts import HOST, TwoHosts, two_hosts
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, VictoriaMetrics
 
@@ -182,3 +183,22 @@ def span(stored_at: float) -> dict[str, str]:
     """Return a range of two hours that ends with the newest samples."""
     end = int(stored_at * 1000) / 1000
     return {"from": f"{end - 7200:.3f}", "to": f"{end:.3f}"}
+
+
+@pytest.fixture(scope="session")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoHosts]:
+    """Start an API for two hosts, for tokens that are limited to one of them."""
+    with two_hosts(tmp_path_factory.mktemp("two")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def everything(two: TwoHosts) -> str:
+    """Return a token without a scope."""
+    return two.token()
+
+
+@pytest.fixture(scope="session")
+def limited(two: TwoHosts) -> str:
+    """Return a token that is limited to the first host."""
+    return two.token(hosts=[HOST])

@@ -10,7 +10,7 @@ from api.access.tokens import TokenRole
 from core.settings import audit
 from observations.session.repetition import SPEC
 from tests.api import watched as watching
-from tests.api.servers import Closed, bearer, own_api
+from tests.api.servers import Closed, bearer, code_of, own_api
 from tests.ports import LOOPBACK
 from tests.servers import Fuseki
 
@@ -76,6 +76,20 @@ def test_tokens_are_created_listed_and_revoked(managed: Closed) -> None:
     assert ask(managed, admin, "DELETE", "/tokens/new").status_code == 204
     assert ask(managed, token, "GET", "/tokens").status_code == 401
     assert ask(managed, admin, "DELETE", "/tokens/new").status_code == 404
+
+
+def test_tokens_are_created_with_a_scope(managed: Closed) -> None:
+    admin = managed.add("boss", TokenRole.ADMIN)
+    scope = {"hosts": ["n1"], "metrics": ["mem.*"]}
+    body = {"name": "part", "role": "reader", **scope}
+    assert ask(managed, admin, "POST", "/tokens", body).status_code == 201
+    listed = ask(managed, admin, "GET", "/tokens").json()
+    shown = {one["name"]: one["scope"] for one in listed}
+    assert (shown["part"], shown["boss"]) == (scope, {})
+    assert ask(managed, admin, "DELETE", "/tokens/part").status_code == 204
+    for bad in ({"metrics": ["*"]}, {"jobs": ["c/1"]}, {"role": "admin"}):
+        answer = ask(managed, admin, "POST", "/tokens", {**body, **bad})
+        assert (answer.status_code, code_of(answer)) == (400, "bad-scope")
 
 
 def test_host_is_removed(managed: Closed) -> None:
