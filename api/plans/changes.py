@@ -11,13 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import formats
 from api.access import audit
 from api.access.roles import ANSWERS, requires
+from api.access.scoped import scoped
 from api.access.tokens import TokenRole
 from api.body import read_model, schema_of
 from api.failures import answered
 from api.plans.named_locks import NamedLocks
 from api.plans.routes import find_plans
+from api.plans.scope import check_addition, check_removal
 from api.services import Services, Use
 from core.errors import ApiError, api_error
+from core.stores.scope import for_changes
 from ingest.errors import NoSuchPlanError, PlanExistsError
 from queries.hosts import check_host
 from sampling.plans.request import PlanRequest, check_plan_name, parse_period
@@ -131,6 +134,7 @@ _BODY = {
     dependencies=[_OPERATOR],
     openapi_extra={"requestBody": _BODY},
 )
+@scoped
 async def add(request: Request, services: Use) -> Response:
     """Takes effect at the first tick after some tenths of a second if a bridge was
     notified, else after some seconds. Other plans lose no tick. Role: operator.
@@ -141,6 +145,7 @@ async def add(request: Request, services: Use) -> Response:
         await _check_free(services, new.host, new.plan)
         with answered():
             asked = new.request()
+        await check_addition(services, asked)
         added = await _write(lambda: _add(services, asked, new.accept_cost))
     audit.record(request, "plan.added", f"{new.host} {added.name}")
     plans = await find_plans(services, new.host)
@@ -164,6 +169,7 @@ async def add(request: Request, services: Use) -> Response:
     },
     dependencies=[_OPERATOR],
 )
+@scoped
 async def remove(
     request: Request,
     services: Use,
@@ -174,6 +180,7 @@ async def remove(
     await check_host(services, host)
     async with _TURNS.take(host):
         await _check_exists(services, host, plan)
+        await check_removal(services, host, plan)
         await _write(lambda: _remove(services, host, plan))
     audit.record(request, "plan.removed", f"{host} {plan}")
     return Response(status_code=204)
@@ -201,8 +208,9 @@ async def _write(work: Callable[[], T]) -> T:
     """Run it in a thread to its end, even if the client disconnects.
 
     A request that is refused here is well-formed, but the host cannot have it: 409.
+    The plan was checked against the scope.
     """
-    with answered(conflict=409):
+    with for_changes(), answered(conflict=409):
         return await to_thread.run_sync(work, limiter=_AT_ONCE)
 
 
