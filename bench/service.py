@@ -10,13 +10,20 @@ from urllib.parse import urlsplit
 import httpx
 import uvloop
 
+from api.access.tokens import TokenRole, add_token
 from bench.table import Figure
+from core.stores.scope import Scope
 from tests.stack import Stack
 
 CLIENTS, SECONDS, WARM_UP_S = 32, 5.0, 3.0
 THREADS = 128
 ROUNDS, WARM_UP = 300, 300
 QUERY = "SELECT ?s { ?s a <https://w3id.org/supertwin/ns#ComputeNode> } LIMIT 1"
+
+# Threads with their caches: a query that reads a few thousand triples.
+CACHES = """PREFIX st: <https://w3id.org/supertwin/ns#>
+SELECT ?cpu ?cache ?size { ?thread a st:HardwareThread ; st:osIndex ?cpu ;
+  st:usesCache ?cache . ?cache st:cacheSize ?size }"""
 
 # The path and the Accept header of the next request.
 Next = Callable[[], tuple[str, str]]
@@ -25,6 +32,7 @@ Next = Callable[[], tuple[str, str]]
 def service_figures(stack: Stack) -> Iterator[Figure]:
     """Readers of components of the host of `twin`, and single queries."""
     yield _added_to_sparql(stack)
+    yield from _added_by_scope(stack)
     for name, following, goal in (
         ("kept", _same(), 2800),
         ("not kept", _different(), 600),
@@ -62,6 +70,39 @@ def _added_to_sparql(stack: Stack) -> Figure:
         "ms",
         1.5,
     )
+
+
+def _added_by_scope(stack: Stack) -> Iterator[Figure]:
+    """What the scope of a token adds to queries that find the same with and without."""
+    role, scope = TokenRole.READER, Scope(hosts=("big",))
+    whole = add_token(stack.home, "whole", role, None)
+    limited = add_token(stack.home, "limited", role, None, scope)
+    for name, query in (("one host", QUERY), ("caches of its threads", CACHES)):
+        pairs = _pairs(f"{stack.api}/sparql", query, (limited, whole))
+        usual = statistics.median(without for _, without in pairs)
+        yield Figure(
+            f"a scoped token adds to a query of {usual:.1f} ms ({name}), median",
+            statistics.median(with_it - without for with_it, without in pairs),
+            "ms",
+            2,
+        )
+
+
+def _pairs(url: str, query: str, tokens: tuple[str, str]) -> list[tuple[float, float]]:
+    """Return the milliseconds of a query with each of two tokens, in turns."""
+    accept = {"Accept": "application/sparql-results+json"}
+    with httpx.Client(timeout=60, headers=accept) as client:
+
+        def ms(token: str) -> float:
+            started = time.perf_counter()
+            headers = {"Authorization": f"Bearer {token}"}
+            answer = client.post(url, data={"query": query}, headers=headers)
+            answer.raise_for_status()
+            return (time.perf_counter() - started) * 1000
+
+        first, second = tokens
+        pairs = [(ms(first), ms(second)) for _ in range(WARM_UP + ROUNDS)]
+    return pairs[WARM_UP:]
 
 
 def _same() -> Next:
