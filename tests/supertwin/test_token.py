@@ -158,20 +158,6 @@ OF_VERSION_1 = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2Fs$" + "A" * 43
                 [ENTRY | {"hash": HASH}, ENTRY | {"hash": HASH, "name": "b"}],
             )
         ),
-        *(
-            json.dumps({"version": 3, "tokens": [ENTRY | {"hash": HASH} | scope]})
-            for scope in (
-                {},
-                {"scope": None},
-                {"scope": []},
-                {"scope": {"hosts": []}},
-                {"scope": {"hosts": "n1"}},
-                {"scope": {"hosts": [1]}},
-                {"scope": {"hosts": [""]}},
-                {"scope": {"racks": ["r1"]}},
-                {"scope": {"metrics": ["*"]}},
-            )
-        ),
     ],
 )
 def test_damaged_token_file_is_refused(run: Run, home: Path, text: str) -> None:
@@ -185,50 +171,6 @@ def test_damaged_token_file_is_refused(run: Run, home: Path, text: str) -> None:
         assert str(file) in done.stderr and "[tokens-unreadable]" in done.stderr
         assert done.stderr.count("\n") == 1
     assert file.read_text() == text
-
-
-def test_file_of_an_earlier_release_has_no_scopes(run: Run, home: Path) -> None:
-    file = tokens.file_of(home)
-    file.parent.mkdir(parents=True)
-    file.touch(mode=0o600)
-    file.write_text(json.dumps({"version": 2, "tokens": [ENTRY | {"hash": HASH}]}))
-    assert listed(run)["a"]["scope"] is None
-    assert run("add", "b", "--role", "reader", "--host", "n1").exit_code == 0
-    stored = json.loads(file.read_text())
-    scopes = [entry["scope"] for entry in stored["tokens"]]
-    assert (stored["version"], scopes) == (3, [{}, {"hosts": ["n1"]}])
-
-
-def test_scope_is_listed(run: Run, home: Path) -> None:
-    words = ("--host", "n1", "--host", "n2", "--job", "4711", "--metric", "mem.*")
-    made = run("add", "a", "--role", "operator", *words)
-    assert made.exit_code == 0, made.output
-    # Reads are open by default, so the limit would not apply to them.
-    assert "SUPERTWIN_READ_ACCESS=token" in made.stderr
-    assert listed(run)["a"]["scope"] == "hosts: n1, n2; jobs: 4711; metrics: mem.*"
-    assert "SUPERTWIN" not in run("add", "b", "--role", "reader").stderr
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--role", "admin", "--host", "n1"),
-        ("--role", "reader", "--host", ""),
-        ("--role", "reader", "--host", "n\n1"),
-        ("--role", "reader", "--user", " "),
-        ("--role", "reader", "--metric", "*"),
-        ("--role", "reader", "--metric", "mem*"),
-        ("--role", "reader", "--metric", "mem.*.free"),
-        ("--role", "reader", "--metric", "mem..free"),
-        ("--role", "reader", "--job", "c1/4711"),
-        ("--role", "reader", *("--host", "n1") * 101),
-    ],
-)
-def test_bad_scope_makes_no_token(run: Run, home: Path, words: tuple[str, ...]) -> None:
-    done = run("add", "a", *words)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert "[bad-scope]" in done.stderr and done.stderr.count("\n") == 1
-    assert not tokens.file_of(home).exists()
 
 
 def test_token_file_open_to_others_is_not_read(run: Run, home: Path) -> None:
