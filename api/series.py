@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from rdflib import URIRef
 
 from core.stores.fuseki import GraphStore, Row
-from ontology.iris import Iris, series_name
-from ontology.selectors import selector, series_labels
+from ontology.iris import Iris
+from ontology.selectors import selector, series_labels, series_name
 from ontology.terms import PREFIXES
 from queries.terms import iri_term, text_term
 

@@ -12,7 +12,8 @@ from ingest.triples import Triples, quads
 from observations.describe import describe_observation
 from observations.record import Observation, Run, RunSpec, Summary
 from observations.statistics import Span, Statistics
-from ontology.iris import Iris, series_name
+from ontology.iris import Iris
+from ontology.selectors import series_name
 from ontology.terms import ST
 
 KINDS, HOSTS_EACH, ROUNDS = 100, 100, 15

@@ -1,4 +1,4 @@
-"""Mints every IRI and series name; no other module of SuperTwin builds one.
+"""Mints every IRI; no other module of SuperTwin builds one.
 
 Ids keep ``[A-Za-z0-9_.-]`` and write every other byte of their UTF-8 form as ``~HH``;
 "no instance" is a lone ``~``, which cannot be an id.
@@ -14,7 +14,6 @@ NO_INSTANCE = "~"
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.-]+")
 _ESCAPED = re.compile(r"~([0-9A-F]{2})")
-_NOT_SERIES = re.compile(r"[^A-Za-z0-9_]")
 
 
 def stated(pattern: str, graph: str = "graph") -> str:
@@ -59,11 +58,6 @@ def decode_id(segment: str) -> str:
     except (UnicodeError, IdError):
         pass
     raise IdError(f"{segment!r} is not an id that SuperTwin wrote")
-
-
-def series_name(metric: str) -> str:
-    """The name of a PCP metric in VictoriaMetrics: ``.`` and the like become ``_``."""
-    return _NOT_SERIES.sub("_", metric)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from ontology.texts import writable
 
 SERIES_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+_NOT_SERIES = re.compile(r"[^A-Za-z0-9_]")
 TEXT_LABEL = "value"
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
@@ -14,6 +15,11 @@ _RE2_ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in r"\.+*?()|[]{}^$"})
 # An empty expression would match series that lack the label, and an empty character
 # class matches some values in VictoriaMetrics.
 _NOTHING = r"\b\B"
+
+
+def series_name(metric: str) -> str:
+    """The name of a PCP metric in VictoriaMetrics: ``.`` and the like become ``_``."""
+    return _NOT_SERIES.sub("_", metric)
 
 
 def escaped(value: str) -> str:

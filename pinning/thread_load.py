@@ -5,8 +5,7 @@ import time
 
 from core.stores.clients import Clients
 from core.stores.fuseki import Row
-from ontology.iris import series_name
-from ontology.selectors import selector
+from ontology.selectors import selector, series_name
 from queries.catalogue import saved_query
 
 # The monitor dashboard's query, so that its heat map and the drawing agree.

@@ -22,7 +22,8 @@ from ingest.triples import Triples
 from observations.describe import describe_observation
 from observations.record import Observation, Run, RunSpec
 from observations.statistics import Span as Milliseconds
-from ontology.iris import Iris, series_name
+from ontology.iris import Iris
+from ontology.selectors import series_name
 from ontology.terms import ST
 from tests.dashboards.synthetic_facts import topology
 

@@ -11,8 +11,7 @@ from contextvars import ContextVar
 from dataclasses import astuple, dataclass, fields
 
 from core.stores.errors import OutOfScopeError
-from ontology.iris import series_name
-from ontology.selectors import escaped, pattern
+from ontology.selectors import escaped, pattern, series_name
 
 WILDCARD = ".*"
 # Paths of control groups by host.

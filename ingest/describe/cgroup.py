@@ -12,7 +12,8 @@ from core.linux.cgroups.ledger import CgroupLife
 from core.linux.cgroups.schedulers import SchedulerJob, parse_job
 from ingest.describe.process import time_literal
 from ingest.triples import Triples
-from ontology.iris import Iris, series_name
+from ontology.iris import Iris
+from ontology.selectors import series_name
 from ontology.terms import ST
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdflib import RDFS, URIRef
 
 from ingest.triples import Triples
-from ontology.iris import Iris, series_name
+from ontology.iris import Iris
+from ontology.selectors import series_name
 from ontology.terms import QUDT, ST
 from ontology.units import qudt_unit
 

@@ -7,7 +7,8 @@ from rdflib import URIRef
 
 from ingest.describe.metrics import component_of
 from ingest.triples import Triples
-from ontology.iris import Iris, series_name
+from ontology.iris import Iris
+from ontology.selectors import series_name
 from ontology.terms import ST
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from core.settings.state import COUNTING, read_json
 from core.stores.datasets import dataset
 from ingest.describe.plan import describe_sampling
 from ingest.triples import Triples, insertion
-from ontology.iris import Iris, series_name
+from ontology.iris import Iris
+from ontology.selectors import series_name
 from ontology.terms import ST
 from sampling.account.status_lines import status_path
 from sampling.calibration.counters import CounterPmcd

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from core.stores.endpoint import Endpoint
-from ontology.iris import series_name
+from ontology.selectors import series_name
 from queries.run import saved_rows
 from sampling.cost.load import COUNTERS, UNKNOWN_AGENT, FetchSize, SamplingLoad, load_of
 from sampling.plan_file.plan import make_plan

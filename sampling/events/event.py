@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ontology.iris import series_name
+from ontology.selectors import series_name
 from sampling.errors import PerfeventError
 
 _EVENT = re.compile(

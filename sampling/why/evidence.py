@@ -9,8 +9,7 @@ from anyio import to_thread
 from core.stores.clients import Clients
 from core.stores.errors import StoreError
 from ingest.describe.process import time_literal
-from ontology.iris import series_name
-from ontology.selectors import selector, series_labels
+from ontology.selectors import selector, series_labels, series_name
 from queries.catalogue import saved_query
 from queries.errors import ParameterError
 from sampling.sources.cgroup_metrics import PREFIX as CGROUP_METRICS

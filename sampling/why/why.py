@@ -10,8 +10,7 @@ from core.errors import api_error
 from core.stores.clients import Clients
 from core.stores.errors import StoreError
 from core.stores.series_store import StoredSample
-from ontology.iris import series_name
-from ontology.selectors import escaped, pattern, selector, series_labels
+from ontology.selectors import escaped, pattern, selector, series_labels, series_name
 from queries.catalogue import saved_query
 from queries.diagnosis import Finding, MetricFacts, read_known
 from queries.errors import ParameterError

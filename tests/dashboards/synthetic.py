@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from core.stores.endpoint import Endpoint
 from ingest.load.catalogues import read_catalogues
 from ingest.load.publish import TwinStores, publish
-from ontology.iris import Iris, series_name
-from ontology.selectors import escaped
+from ontology.iris import Iris
+from ontology.selectors import escaped, series_name
 from sampling.plan_file.monitor import load_monitor, plan_names
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.ingest.documents import describe_json

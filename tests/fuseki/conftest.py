@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ontology.iris import series_name
+from ontology.selectors import series_name
 from sampling.sources.own_metrics import PREFIX
 from tests.api import graph
 from tests.fuseki.samples import Samples

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from rdflib import RDF, RDFS, Dataset, Graph, Literal, URIRef
 
-from ontology.iris import series_name
+from ontology.selectors import series_name
 from ontology.terms import QUDT, ST, UNIT
 from tests.queries.synthetic import IRIS, add
 

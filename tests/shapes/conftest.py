@@ -3,7 +3,8 @@
 import pytest
 from rdflib import RDF, RDFS, XSD, Graph, Literal, URIRef
 
-from ontology.iris import Iris, series_name
+from ontology.iris import Iris
+from ontology.selectors import series_name
 from ontology.terms import PROV, QUDT, ST, UNIT
 
 IRIS = Iris("http://localhost:8000")

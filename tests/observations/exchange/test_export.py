@@ -25,7 +25,8 @@ from observations.launch import program
 from observations.record import Observation, Run, RunSpec, Summary
 from observations.statistics import Span, Statistics
 from observations.store import keep_observation
-from ontology.iris import Iris, series_name
+from ontology.iris import Iris
+from ontology.selectors import series_name
 from ontology.terms import ST
 from queries.run import saved_rows
 from tests.command_line import run

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from core.settings.settings import Settings
-from ontology.iris import series_name
+from ontology.selectors import series_name
 from sampling.cost.estimate import estimate_all
 from sampling.cost.load import FetchSize, SamplingLoad, load_of
 from sampling.cost.model import BUSY, DEFAULT, default_model, save_model
