@@ -12,8 +12,6 @@ from core.errors import ApiError
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_UNSUPPORTED = ("unsupported-media-type", "Unsupported type of body")
-
 
 async def read_body(request: Request, most: int, what: str) -> bytes:
     """Return the body; ``what`` names it in the refusal (413) if it is too long."""
@@ -36,7 +34,7 @@ def _refuse_compressed(request: Request, what: str) -> None:
     if encoding.strip().lower() not in ("", "identity"):
         detail = f"Content-Encoding: {encoding[:40]}; send the {what} uncompressed"
         headers = {"Accept-Encoding": "identity"}
-        raise ApiError(415, *_UNSUPPORTED, detail, headers=headers)
+        raise _unsupported(detail, headers)
 
 
 def too_long(request: Request, most: int) -> bool:
@@ -89,11 +87,17 @@ def too_large(most: int, what: str) -> ApiError:
 def unsupported_type(request: Request, *accepted: str) -> ApiError:
     """Return the error for a body of another media type than the accepted ones."""
     sent = request.headers.get("content-type", "")
+    detail = f"{sent[:100]!r} sent; send {' or '.join(accepted)}, in UTF-8"
+    return _unsupported(detail, {"Accept-Post": ", ".join(accepted)})
+
+
+def _unsupported(detail: str, headers: dict[str, str]) -> ApiError:
     return ApiError(
         415,
-        *_UNSUPPORTED,
-        f"{sent[:100]!r} sent; send {' or '.join(accepted)}, in UTF-8",
-        headers={"Accept-Post": ", ".join(accepted)},
+        "unsupported-media-type",
+        "Unsupported type of body",
+        detail,
+        headers=headers,
     )
 
 
