@@ -6,6 +6,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
+from api.problems import RPC_PATH
 from tests.api.routing import ROUTES, app_without_stores
 from tests.api.test_problems import ask
 
@@ -35,7 +36,9 @@ def test_unknown_parameter_is_refused(
     app: FastAPI, route: APIRoute, method: str
 ) -> None:
     answer = ask(app, method, f"{address(route.path)}?colour=red")
-    problem = answer.json()
+    found = answer.json()
+    # The problem is within the error of JSON-RPC.
+    problem = found["error"]["data"] if route.path == RPC_PATH else found
     assert (answer.status_code, problem["title"]) == (400, "Unknown parameter")
     assert problem["detail"].startswith("no parameter 'colour' here; there are: ")
     assert "\n" not in problem["detail"]

@@ -1,6 +1,7 @@
 """All errors have one shape, including those of the framework and unexpected ones."""
 
 import asyncio
+from contextlib import aclosing
 from typing import Any
 
 import httpx
@@ -38,9 +39,12 @@ def app() -> FastAPI:
 def ask(app: FastAPI, method: str, path: str, **more: Any) -> httpx.Response:
     async def asked() -> httpx.Response:
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://localhost"
-        ) as client:
+        async with (
+            aclosing(app.state.services),
+            httpx.AsyncClient(
+                transport=transport, base_url="http://localhost"
+            ) as client,
+        ):
             return await client.request(method, path, **more)
 
     return asyncio.run(asked())
