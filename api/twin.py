@@ -24,7 +24,7 @@ from api.parameters import TIMES, declared
 from api.services import Services, Use
 from api.sparql import response
 from api.threads import computed
-from core.errors import ApiError, NotFoundError
+from core.errors import ApiError, NotFoundError, SuperTwinError, api_error
 from ontology.iris import IdError, decode_id, encode_id
 from ontology.load import context
 from queries.hosts import known_hosts, unknown_host
@@ -208,6 +208,17 @@ async def node_response(
     if media_type == formats.HTML:
         return await while_connected(request, node_page(request, services, node))
     return await written(services, node, media_type)
+
+
+async def described(
+    request: Request, services: Services, iri: URIRef, unknown: SuperTwinError
+) -> Response:
+    """Return the node with an IRI; raises ``unknown`` if nothing is stated of it."""
+    media_type = accepted(request)
+    node = await while_connected(request, nodes.describe(services.graph, iri))
+    if not node.known:
+        raise api_error(unknown)
+    return await node_response(request, services, node, media_type)
 
 
 async def framed(

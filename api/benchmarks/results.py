@@ -5,13 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 from rdflib import URIRef
 
-from api import nodes
 from api.access.scoped import scoped
-from api.connection import while_connected
 from api.services import Services, Use
-from api.twin import OPTIONS, Segment, accepted, decoded, node_response
+from api.twin import OPTIONS, Segment, decoded, described
 from benchmarks.errors import NoBenchmarkError
-from core.errors import api_error
 
 router = APIRouter(tags=["Benchmarks"])
 
@@ -40,9 +37,5 @@ async def result(
 
 
 async def _node(request: Request, services: Services, iri: URIRef) -> Response:
-    media_type = accepted(request)
-    node = await while_connected(request, nodes.describe(services.graph, iri))
-    if not node.known:
-        detail = f"nothing is known as {iri}; /queries/benchmarks/results lists all"
-        raise api_error(NoBenchmarkError(detail))
-    return await node_response(request, services, node, media_type)
+    unknown = f"nothing is known as {iri}; /queries/benchmarks/results lists all"
+    return await described(request, services, iri, NoBenchmarkError(unknown))

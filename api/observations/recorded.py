@@ -15,8 +15,15 @@ from api.nodes import Node
 from api.observations.measured import observation_of, runs_of_group, unknown
 from api.observations.record_page import record_page
 from api.services import Services, Use
-from api.twin import OPTIONS, Segment, accepted, decoded, framed, node_response
-from core.errors import api_error
+from api.twin import (
+    OPTIONS,
+    Segment,
+    accepted,
+    decoded,
+    described,
+    framed,
+    node_response,
+)
 from observations.errors import UnknownRunError
 from ontology.terms import ST
 
@@ -88,9 +95,5 @@ async def _group(
 
 
 async def _part(request: Request, services: Services, iri: URIRef) -> Response:
-    media_type = accepted(request)
-    node = await while_connected(request, nodes.describe(services.graph, iri))
-    if not node.known:
-        detail = f"nothing is recorded as {iri}; /observations lists the runs that are"
-        raise api_error(UnknownRunError(detail))
-    return await node_response(request, services, node, media_type)
+    unknown = f"nothing is recorded as {iri}; /observations lists the runs that are"
+    return await described(request, services, iri, UnknownRunError(unknown))
