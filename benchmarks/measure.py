@@ -10,13 +10,14 @@ from urllib.parse import urlencode
 from benchmarks.machine import Machine, ThreadSet, machine_of
 from benchmarks.programs import Program, compiled
 from benchmarks.record import Benchmark, BenchmarkRun, keep_benchmark
-from benchmarks.results import Result, noisy, read_results
+from benchmarks.results import noisy, read_results
 from benchmarks.suites import Effort, Suite
 from benchmarks.validation import earlier_results, processor_of, validated
 from core.linux.ssh.address import Address, parse_address
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.remote_hosts import address_of
+from observations.errors import BenchmarkError
 from observations.printed_runs import Api, printed_runs
 from ontology.iris import Iris
 
@@ -24,8 +25,6 @@ TAG = "benchmark"
 # Sampled during each run, so that its graph shows what the machine did.
 METRICS = ("kernel.percpu.cpu.user", "kernel.percpu.cpu.steal")
 _EVERY = "1s"
-# A result that others disturbed is measured this often before it is kept and marked.
-_ATTEMPTS = 2
 
 Progress = Callable[[str], None]
 
@@ -58,83 +57,80 @@ def measure(
     Results are in the graph as soon as their run is over, so an interrupt loses only
     those of the running one. Raises the errors of `compiled`, of the API and of runs.
     """
-    machine, iris = bench.machine(), Iris(bench.settings.base)
-    config = bench.settings.ssh_config
-    program = compiled(suite.name, suite.flags, bench.host, bench.address(), config)
+    task = _Task(bench, suite, effort, bench.machine(), _program(bench, suite))
     benchmark = Benchmark(
         f"{suite.name}-{bench.host}-{time.time_ns() // 1_000_000}",
-        *(suite.name, suite.title, bench.host, program, datetime.now(UTC)),
+        *(suite.name, suite.title, bench.host, task.program, datetime.now(UTC)),
     )
     processor, governor = processor_of(bench.twin, bench.host)
     earlier = earlier_results(bench.twin, bench.host, suite.name)
     for each in sets:
         say(f"{suite.title}: {each.count} of {bench.host}'s CPUs ({each.policy})")
-        run = _quiet_run(bench, suite, each, effort, machine, program, say)
-        cores = machine.cores_of(run.cpus)
+        run = task.quiet_run(each, say)
+        cores = task.machine.cores_of(run.cpus)
         found = validated(run.results, cores, processor, governor, earlier)
-        run = replace(run, results=found)
-        benchmark.runs.append(run)
-        keep_benchmark(benchmark, bench.twin, iris)
-        yield run
+        benchmark.runs.append(replace(run, results=found))
+        keep_benchmark(benchmark, bench.twin, Iris(bench.settings.base))
+        yield benchmark.runs[-1]
 
 
-def _quiet_run(
-    bench: Bench,
-    suite: Suite,
-    threads: ThreadSet,
-    effort: Effort,
-    machine: Machine,
-    program: Program,
-    say: Progress,
-) -> BenchmarkRun:
-    """Run a suite, and again if others disturb it; return the least disturbed run."""
-    runs: list[BenchmarkRun] = []
-    while len(runs) < _ATTEMPTS:
-        runs.append(_run(bench, suite, threads, effort, machine, program))
-        if not noisy(runs[-1].results):
-            return runs[-1]
+def _program(bench: Bench, suite: Suite) -> Program:
+    config = bench.settings.ssh_config
+    return compiled(suite.name, suite.flags, bench.host, bench.address(), config)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A suite that runs on some thread sets of a host."""
+
+    bench: Bench
+    suite: Suite
+    effort: Effort
+    machine: Machine
+    program: Program
+
+    def quiet_run(self, threads: ThreadSet, say: Progress) -> BenchmarkRun:
+        """Run the suite, and again if others disturb it; return the quieter run."""
+        first = self._run(threads)
+        if not noisy(first.results):
+            return first
         say("  other programs used the CPUs meanwhile: running it again")
-    return min(runs, key=_disturbance)
+        return min(first, self._run(threads), key=_disturbance)
+
+    def _run(self, threads: ThreadSet) -> BenchmarkRun:
+        chosen = self._placed(threads)
+        words = self.suite.arguments(self.machine, chosen["cpus"], self.effort)
+        runs = printed_runs(self.bench.api, self._body(threads, words))
+        if len(runs.output) != 1:
+            raise BenchmarkError(f"{self.suite.title} printed nothing: run it again")
+        ((id_, printed),) = runs.output.items()
+        queries = tuple(query["answer"] for query in chosen["queries"])
+        found = tuple(read_results(printed))
+        return BenchmarkRun(id_, threads.policy, tuple(runs.cpus), queries, found)
+
+    def _body(self, threads: ThreadSet, words: Sequence[str]) -> dict[str, Any]:
+        bench = self.bench
+        return {
+            "argv": [self.program.path, *words],
+            "host": bench.host if bench.host != bench.settings.host else "",
+            "pin": threads.policy,
+            "threads": str(threads.count),
+            "metrics": [*METRICS],
+            "every": _EVERY,
+            # The run before may still be recorded.
+            "wait": True,
+            "tags": [TAG, self.suite.name],
+        }
+
+    def _placed(self, threads: ThreadSet) -> Any:
+        """Ask which CPUs a policy chooses, as the sizes of memory depend on them."""
+        asked = {
+            "host": self.bench.host,
+            "policy": threads.policy,
+            "threads": threads.count,
+        }
+        return self.bench.api.ask("GET", f"/pin?{urlencode(asked)}")
 
 
 def _disturbance(run: BenchmarkRun) -> float:
     return sum(result.other + result.stolen for result in run.results)
-
-
-def _run(
-    bench: Bench,
-    suite: Suite,
-    threads: ThreadSet,
-    effort: Effort,
-    machine: Machine,
-    program: Program,
-) -> BenchmarkRun:
-    chosen = _placed(bench, threads)
-    cpus = tuple(chosen["cpus"])
-    body = {
-        "argv": [program.path, *suite.arguments(machine, cpus, effort)],
-        "host": bench.host if bench.host != bench.settings.host else "",
-        "pin": threads.policy,
-        "threads": str(threads.count),
-        "metrics": [*METRICS],
-        "every": _EVERY,
-        # The run before may still be recorded.
-        "wait": True,
-        "tags": [TAG, suite.name],
-    }
-    runs = printed_runs(bench.api, body)
-    ((id_, printed),) = runs.output.items()
-    queries = tuple(query["answer"] for query in chosen["queries"])
-    found = tuple(read_results(printed))
-    return BenchmarkRun(id_, threads.policy, tuple(runs.cpus), queries, found)
-
-
-def _placed(bench: Bench, threads: ThreadSet) -> Any:
-    """Ask which CPUs a policy chooses, as the sizes of memory depend on them."""
-    asked = {"host": bench.host, "policy": threads.policy, "threads": threads.count}
-    return bench.api.ask("GET", f"/pin?{urlencode(asked)}")
-
-
-def all_results(runs: Sequence[BenchmarkRun]) -> list[Result]:
-    """Return the results of some runs, in their order."""
-    return [result for run in runs for result in run.results]

@@ -5,14 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.errors import NoBenchmarkError
+from benchmarks.machine import MAIN_MEMORY
 from core.stores.endpoint import Endpoint
 from queries.catalogue import saved_query
 
-MAIN_MEMORY = "DRAM"
 _FLOPS, _BYTES, _HZ = "FLOPS", "BYTE-PER-SEC", "HZ"
 # Streaming stores avoid a level instead of measuring it.
 _NOT_A_ROOF = "streaming-store"
-_WIDTH = {"scalar": 0, "sse": 1, "neon": 1, "avx": 2, "avx512": 3, "sve": 3}
 
 # The saved queries that the model is built from.
 QUERIES = ("benchmarks/roofs", "benchmarks/points")

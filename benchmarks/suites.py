@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.machine import STREAM_ELEMENTS, TIMES_CACHES, Machine
+from benchmarks.machine import MAIN_MEMORY, STREAM_ELEMENTS, TIMES_CACHES, Machine
 
 _DOUBLE = 8
 _FLAGS = ("-O2", "-std=gnu11", "-pthread")
@@ -58,7 +58,7 @@ def _stream(machine: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
 
 
 def _latency(machine: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
-    largest = machine.levels(cpus)["DRAM"]
+    largest = machine.levels(cpus)[MAIN_MEMORY]
     sizes, size = [], _SMALLEST
     while size < largest:
         sizes.append(size)

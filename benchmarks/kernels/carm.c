@@ -25,6 +25,8 @@ struct memory_kernel {
 };
 
 #define TWELVE(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+/* Two loads for each store, the mixture of the cache-aware roofline model. */
+#define MIXED(L, S) L(0) L(1) S(2) L(3) L(4) S(5) L(6) L(7) S(8) L(9) L(10) S(11)
 #define UNUSED (void)memory, (void)bytes
 
 #if defined(__x86_64__)
@@ -94,10 +96,10 @@ static const struct flop_kernel flop_kernels[] = {
 };
 
 /* `end` starts from `memory` in each pass. */
-#define MEMORY_KERNEL(name, X, step, end) \
+#define MEMORY_KERNEL(name, body, step, end) \
   static void name(char *memory, long bytes, long iterations) { \
     char *at; \
-    __asm__ volatile(CLEAR_ALL "1:\nmov %2,%1\n2:\n" TWELVE(X) "add $" #step \
+    __asm__ volatile(CLEAR_ALL "1:\nmov %2,%1\n2:\n" body "add $" #step \
                      ",%1\ncmp %3,%1\njb 2b\nsub $1,%0\njnz 1b\n" end \
                      : "+r"(iterations), "=&r"(at) \
                      : "r"(memory), "r"(memory + bytes) \
@@ -118,37 +120,22 @@ static const struct flop_kernel flop_kernels[] = {
 #define STREAM_Y(i) STORE("vmovntpd", "32", "ymm", i)
 #define STREAM_Z(i) STORE("vmovntpd", "64", "zmm", i)
 
-MEMORY_KERNEL(load_s, LOAD_S, 96, "")
-MEMORY_KERNEL(load_x, LOAD_X, 192, "")
-MEMORY_KERNEL(load_y, LOAD_Y, 384, VEX)
-MEMORY_KERNEL(load_z, LOAD_Z, 768, VEX)
-MEMORY_KERNEL(store_s, STORE_S, 96, "")
-MEMORY_KERNEL(store_x, STORE_X, 192, "")
-MEMORY_KERNEL(store_y, STORE_Y, 384, VEX)
-MEMORY_KERNEL(store_z, STORE_Z, 768, VEX)
-MEMORY_KERNEL(stream_x, STREAM_X, 192, "sfence\n")
-MEMORY_KERNEL(stream_y, STREAM_Y, 384, "sfence\n" VEX)
-MEMORY_KERNEL(stream_z, STREAM_Z, 768, "sfence\n" VEX)
+MEMORY_KERNEL(load_s, TWELVE(LOAD_S), 96, "")
+MEMORY_KERNEL(load_x, TWELVE(LOAD_X), 192, "")
+MEMORY_KERNEL(load_y, TWELVE(LOAD_Y), 384, VEX)
+MEMORY_KERNEL(load_z, TWELVE(LOAD_Z), 768, VEX)
+MEMORY_KERNEL(store_s, TWELVE(STORE_S), 96, "")
+MEMORY_KERNEL(store_x, TWELVE(STORE_X), 192, "")
+MEMORY_KERNEL(store_y, TWELVE(STORE_Y), 384, VEX)
+MEMORY_KERNEL(store_z, TWELVE(STORE_Z), 768, VEX)
+MEMORY_KERNEL(stream_x, TWELVE(STREAM_X), 192, "sfence\n")
+MEMORY_KERNEL(stream_y, TWELVE(STREAM_Y), 384, "sfence\n" VEX)
+MEMORY_KERNEL(stream_z, TWELVE(STREAM_Z), 768, "sfence\n" VEX)
 
-/* Two loads for each store, the mixture of the cache-aware roofline model. */
-#undef TWELVE
-#define TWELVE(X) \
-  X##L(0) X##L(1) X##S(2) X##L(3) X##L(4) X##S(5) X##L(6) X##L(7) X##S(8) X##L(9) \
-      X##L(10) X##S(11)
-#undef CLEAR_ALL
-#define CLEAR_ALL
-#define MIX_SL LOAD_S
-#define MIX_SS STORE_S
-#define MIX_XL LOAD_X
-#define MIX_XS STORE_X
-#define MIX_YL LOAD_Y
-#define MIX_YS STORE_Y
-#define MIX_ZL LOAD_Z
-#define MIX_ZS STORE_Z
-MEMORY_KERNEL(mix_s, MIX_S, 96, "")
-MEMORY_KERNEL(mix_x, MIX_X, 192, "")
-MEMORY_KERNEL(mix_y, MIX_Y, 384, VEX)
-MEMORY_KERNEL(mix_z, MIX_Z, 768, VEX)
+MEMORY_KERNEL(mix_s, MIXED(LOAD_S, STORE_S), 96, "")
+MEMORY_KERNEL(mix_x, MIXED(LOAD_X, STORE_X), 192, "")
+MEMORY_KERNEL(mix_y, MIXED(LOAD_Y, STORE_Y), 384, VEX)
+MEMORY_KERNEL(mix_z, MIXED(LOAD_Z, STORE_Z), 768, VEX)
 
 static const struct memory_kernel memory_kernels[] = {
     {"scalar", "load", load_s, 96},         {"scalar", "store", store_s, 96},
@@ -217,10 +204,10 @@ static const struct flop_kernel flop_kernels[] = {
     {"neon", "single", "fma", nfma_ps, 48 * 4}, {"neon", "double", "fma", nfma_pd, 48 * 2},
 };
 
-#define MEMORY_KERNEL(name, X, step) \
+#define MEMORY_KERNEL(name, body, step) \
   static void name(char *memory, long bytes, long iterations) { \
     char *at; \
-    __asm__ volatile(CLEAR_ALL "1:\nmov %1,%2\n2:\n" TWELVE(X) "add %1,%1,#" #step \
+    __asm__ volatile(CLEAR_ALL "1:\nmov %1,%2\n2:\n" body "add %1,%1,#" #step \
                      "\ncmp %1,%3\nb.lo 2b\nsubs %0,%0,#1\nb.ne 1b\n" \
                      : "+r"(iterations), "=&r"(at) \
                      : "r"(memory), "r"(memory + bytes) \
@@ -230,22 +217,12 @@ static const struct flop_kernel flop_kernels[] = {
 #define LOAD_N(i) "ldr q" #i ",[%1,#" #i "*16]\n"
 #define STORE_S(i) "str d" #i ",[%1,#" #i "*8]\n"
 #define STORE_N(i) "str q" #i ",[%1,#" #i "*16]\n"
-MEMORY_KERNEL(load_s, LOAD_S, 96)
-MEMORY_KERNEL(load_n, LOAD_N, 192)
-MEMORY_KERNEL(store_s, STORE_S, 96)
-MEMORY_KERNEL(store_n, STORE_N, 192)
-#undef TWELVE
-#define TWELVE(X) \
-  X##L(0) X##L(1) X##S(2) X##L(3) X##L(4) X##S(5) X##L(6) X##L(7) X##S(8) X##L(9) \
-      X##L(10) X##S(11)
-#undef CLEAR_ALL
-#define CLEAR_ALL
-#define MIX_SL LOAD_S
-#define MIX_SS STORE_S
-#define MIX_NL LOAD_N
-#define MIX_NS STORE_N
-MEMORY_KERNEL(mix_s, MIX_S, 96)
-MEMORY_KERNEL(mix_n, MIX_N, 192)
+MEMORY_KERNEL(load_s, TWELVE(LOAD_S), 96)
+MEMORY_KERNEL(load_n, TWELVE(LOAD_N), 192)
+MEMORY_KERNEL(store_s, TWELVE(STORE_S), 96)
+MEMORY_KERNEL(store_n, TWELVE(STORE_N), 192)
+MEMORY_KERNEL(mix_s, MIXED(LOAD_S, STORE_S), 96)
+MEMORY_KERNEL(mix_n, MIXED(LOAD_N, STORE_N), 192)
 
 static const struct memory_kernel memory_kernels[] = {
     {"scalar", "load", load_s, 96}, {"scalar", "store", store_s, 96},
