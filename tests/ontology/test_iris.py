@@ -12,7 +12,6 @@ from ontology.iris import (
     Iris,
     decode_id,
     encode_id,
-    series_name,
 )
 
 BASE = "http://localhost:8000"
@@ -151,24 +150,6 @@ def test_metric_variant_is_not_a_metric(name: str, other: str) -> None:
 
 def test_slash_after_the_base_changes_nothing() -> None:
     assert Iris(f"{BASE}/").host("n1") == IRIS.host("n1")
-
-
-@pytest.mark.parametrize(
-    ("metric", "series"),
-    [
-        ("kernel.percpu.cpu.user", "kernel_percpu_cpu_user"),
-        ("mem.util.used", "mem_util_used"),
-        ("a-b:c d", "a_b_c_d"),
-        ("é", "_"),
-    ],
-)
-def test_metrics_have_their_series_names(metric: str, series: str) -> None:
-    assert series_name(metric) == series
-
-
-@given(st.text())
-def test_series_names_contain_no_selector_syntax(metric: str) -> None:
-    assert re.fullmatch(r"[A-Za-z0-9_]*", series_name(metric))
 
 
 def test_each_graph_has_another_graph_for_what_follows() -> None:

@@ -1,5 +1,6 @@
 """Selectors find the right series in a real store, whatever its name is."""
 
+import re
 import time
 from collections.abc import Iterator
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ontology.selectors import escaped, pattern, selector, series_labels
+from ontology.selectors import escaped, pattern, selector, series_labels, series_name
 from tests.servers import VictoriaMetrics
 
 HOSTILE = [
@@ -135,3 +136,21 @@ def test_selector_has_quoted_labels() -> None:
     assert selector("a-b", {"x": "y"}) == '{__name__="a-b",x="y"}'
     assert selector("", {"x": "y"}) == '{__name__=~"\\\\b\\\\B",x="y"}'
     assert pattern(["cpu0", "a.b"]) == "cpu0|a\\.b"
+
+
+@pytest.mark.parametrize(
+    ("metric", "series"),
+    [
+        ("kernel.percpu.cpu.user", "kernel_percpu_cpu_user"),
+        ("mem.util.used", "mem_util_used"),
+        ("a-b:c d", "a_b_c_d"),
+        ("é", "_"),
+    ],
+)
+def test_metrics_have_their_series_names(metric: str, series: str) -> None:
+    assert series_name(metric) == series
+
+
+@given(st.text())
+def test_series_names_contain_no_selector_syntax(metric: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_]*", series_name(metric))
