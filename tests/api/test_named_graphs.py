@@ -50,6 +50,7 @@ def test_graph_is_served_as_triples(
     api: httpx.Client, base: str, media_type: str
 ) -> None:
     answer = get(api, "/graph/metrics", media_type)
+    assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"].startswith(media_type)
     found = Graph().parse(data=answer.text, format=TYPES[media_type])
     assert isomorphic(found, triples(api, f"{base}/graph/metrics"))

@@ -35,7 +35,7 @@ def error_of(fuseki: Fuseki, query: str, name: str = "twin") -> EndpointError:
 
 
 def rows(fuseki: Fuseki, query: str) -> list[str]:
-    with Endpoint(f"{fuseki.url}/twin", timeout=60) as dataset:
+    with Endpoint(f"{fuseki.url}/twin", timeout=240) as dataset:
         answer = dataset.answer(PREFIXES + query, "text/csv").decode()
     return answer.split("\r\n")[1:-1]
 

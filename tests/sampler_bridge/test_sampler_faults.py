@@ -74,5 +74,8 @@ def test_fault_is_a_counted_gap_and_sampling_goes_on(
     if first > 1:
         assert figures["missing"]["sampling broke off"][REASON] >= 2
         assert figures["losing"]["reasons"][GapReason.BROKE_OFF] >= 2
-        assert ticks == figures["expected"]
+        # Before the first and after the last stamp, a busy machine may miss ticks.
+        reasons = figures["reasons"]
+        missed = reasons.get(GapReason.LATE, 0) + reasons.get(GapReason.SLOW, 0)
+        assert 0 <= figures["expected"] - ticks <= missed
     assert stamps == sorted(set(stamps))

@@ -33,23 +33,28 @@ def test_child_that_cannot_start_stops_the_stack(env: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_up_stops_the_stack(
-    env: dict[str, str], number: signal.Signals
+    env: dict[str, str], tmp_path: Path, number: signal.Signals
 ) -> None:
-    up = subprocess.Popen(
-        [sys.executable, "-m", "supertwin", "up"],
-        cwd=ROOT,
-        env=env,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Tests that run in the background inherit an ignored SIGINT.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    home = Path(env["SUPERTWIN_HOME"])
-    wait_until(lambda: lock.holder(home) is not None, what="a supervisor")
-    up.send_signal(number)
-    _, output = up.communicate(timeout=120)
-    assert up.returncode == 130
-    assert output.splitlines()[-1] == "supertwin: interrupted"
+    log, home = tmp_path / "stderr", Path(env["SUPERTWIN_HOME"])
+    with (
+        log.open("wb") as stderr,
+        subprocess.Popen(
+            [sys.executable, "-m", "supertwin", "up"],
+            cwd=ROOT,
+            env=env,
+            stderr=stderr,
+            # Tests that run in the background inherit an ignored SIGINT.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ) as up,
+    ):
+        wait_until(lambda: lock.holder(home) is not None, what="a supervisor")
+        up.send_signal(number)
+        try:
+            assert up.wait(300) == 130, log.read_text()
+        except subprocess.TimeoutExpired:
+            up.kill()
+            pytest.fail(f"still running: {log.read_text()}")
+    assert log.read_text().splitlines()[-1] == "supertwin: interrupted"
     nothing_left(env)
 
 
