@@ -3,7 +3,9 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
+from secrets import token_hex
 from typing import Any
 
 import orjson
@@ -26,6 +28,10 @@ from core.stores.sparql_dataset import (
     SparqlDataset,
 )
 from core.stores.spool import Spool
+
+# Our extension of Fuseki cancels a query by the id that it was given.
+_ID, _CANCEL = "SuperTwin-Query", "SuperTwin-Cancel"
+_CANCEL_WITHIN_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -140,10 +146,13 @@ class GraphStore(SparqlDataset):
     async def _send(
         self, form: bytes, headers: Mapping[str, str], deadline: float, sink: "_Sink"
     ) -> Answer:
-        url = f"{self.url}/sparql"
+        query_id = token_hex(8)
         try:
-            async with self.client.request("POST", url, form, headers) as response:
+            async with self._request(form, {**headers, _ID: query_id}) as response:
                 end = await self._content(response, deadline, sink)
+        except asyncio.CancelledError:
+            await self._cancel(query_id)
+            raise
         except NoneFreeError:
             raise NoFreeConnectionError(
                 "no connection to Fuseki was free within 5 s; ask again"
@@ -162,6 +171,20 @@ class GraphStore(SparqlDataset):
             warning=response.headers.get(WARNING, ""),
             version=response.headers.get(VERSION, ""),
         )
+
+    def _request(
+        self, form: bytes, headers: Mapping[str, str], **limits: float
+    ) -> AbstractAsyncContextManager[ClientResponse]:
+        url = f"{self.url}/sparql"
+        return self.client.request("POST", url, form, headers, **limits)
+
+    async def _cancel(self, query_id: str) -> None:
+        """Cancel a query: Fuseki does not notice that its client has disconnected."""
+        form, headers = self.query_form("ASK {}", JSON_RESULTS)
+        limits = {"wait_s": _CANCEL_WITHIN_S, "read_s": _CANCEL_WITHIN_S}
+        with suppress(NoneFreeError, ClientError, OSError):
+            async with self._request(form, {**headers, _CANCEL: query_id}, **limits):
+                pass
 
     async def _content(
         self, response: ClientResponse, deadline: float, sink: "_Sink"

@@ -1,15 +1,21 @@
 """What a query may call, and how long its literals may be."""
 
+import asyncio
 import os
+import re
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
+from core.stores.connections import Connections
 from core.stores.endpoint import Endpoint
 from core.stores.errors import EndpointError
+from core.stores.fuseki import GraphStore
+from core.stores.sparql_dataset import JSON_RESULTS
 from tests.fuseki.samples import CPU0
-from tests.servers import Fuseki
+from tests.servers import Fuseki, wait_until
 
 PREFIXES = """PREFIX st: <https://w3id.org/supertwin/ns#>
 PREFIX afn: <http://jena.apache.org/ARQ/function#>
@@ -147,6 +153,28 @@ GROWTH = [
 @pytest.mark.parametrize("pattern", GROWTH)
 def test_literals_are_limited(server: Fuseki, pattern: str) -> None:
     assert error_of(server, f"SELECT * {{ {pattern} }}").code == "literal-too-long"
+
+
+def test_query_is_cancelled_when_nobody_waits_for_it(server: Fuseki) -> None:
+    numbers = " ".join(map(str, range(100)))
+    values = " ".join(f"VALUES ?x{n} {{ {numbers} }}" for n in range(8))
+    query = f"SELECT (COUNT(*) AS ?cancelled) {{ {values} }}"
+    began = re.compile(r"\[(\d+)\] Query = .*AS \?cancelled\)")
+
+    async def leave() -> None:
+        async with Connections() as client:
+            store = GraphStore(client, f"{server.url}/twin", 3600, 1000)
+            asked = asyncio.create_task(store.query(query, JSON_RESULTS))
+            await asyncio.to_thread(wait_until, lambda: began.search(server.output()))
+            asked.cancel()
+            with suppress(asyncio.CancelledError):
+                await asked
+
+    asyncio.run(leave())
+    found = began.search(server.output())
+    assert found
+    ended = re.compile(rf"\[{found[1]}\] \d\d\d ")
+    wait_until(lambda: ended.search(server.output()), what="the end of the query")
 
 
 @pytest.mark.parametrize(

@@ -16,17 +16,28 @@ final class RunningQuery implements AutoCloseable {
     private static final ThreadMXBean THREADS =
             (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
+    private final String id;
     private final Thread thread = Thread.currentThread();
     private final long allocatedBefore = THREADS.getThreadAllocatedBytes(thread.getId());
     private AtomicBoolean cancelled = new AtomicBoolean();
     private QueryError error;
 
-    private RunningQuery() {}
+    private RunningQuery(String id) {
+        this.id = id;
+    }
 
-    static RunningQuery start() {
-        RunningQuery query = new RunningQuery();
+    /** Register the query of this thread; {@code id} may be null. */
+    static RunningQuery start(String id) {
+        RunningQuery query = new RunningQuery(id);
         ALL.put(query.thread, query);
         return query;
+    }
+
+    /** Cancel the query with an id, if it still runs; {@code id} may be null. */
+    static void cancel(String id) {
+        for (RunningQuery query : ALL.values())
+            if (id != null && id.equals(query.id))
+                query.cancel();
     }
 
     static Collection<RunningQuery> all() {
@@ -71,6 +82,10 @@ final class RunningQuery implements AutoCloseable {
      */
     synchronized void abort(QueryError reason) {
         error = error == null ? reason : error;
+        cancel();
+    }
+
+    private synchronized void cancel() {
         cancelled.set(true);
     }
 
