@@ -17,6 +17,7 @@ from supertwin.backup.snapshot import copy_snapshot
 from supertwin.stack import children
 from tests.own_store import OwnStore
 from tests.ports import LOOPBACK, free_port
+from tests.servers import wait_until
 
 DELETES = "/api/v1/admin/tsdb/delete_series?match[]=kept"
 POINT = 'forged{hostname="n1"} 1'
@@ -145,7 +146,7 @@ def test_snapshot_holds_all_series(
     other = OwnStore(tmp_path)
     other.settings, other.url = settings, settings.store_read
     with other:
-        assert "kept" in _export(other, "kept")
+        wait_until(lambda: "kept" in _export(other, "kept"), what="the series")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
