@@ -64,7 +64,7 @@ _CHANGED: dict[int | str, dict[str, Any]] = {
     **ANSWERS,
     400: {"description": "A bad name"},
     409: {"description": "A built-in query"},
-    412: {"description": "The query is in another state than If-Match says"},
+    412: {"description": "If-Match is not the ETag of the query"},
 }
 _PUT: dict[int | str, dict[str, Any]] = {
     **_CHANGED,
@@ -95,8 +95,9 @@ _BODY = {
 async def put_query(
     request: Request, services: Use, group: Group, name: Name
 ) -> Response:
-    """The body is the text with its header, checked as built-in queries are.
+    """Add or replace a saved query: its text with the header.
 
+    It must pass the checks of built-in queries.
     To replace a query, send its ETag, or `*`, as `If-Match`. Earlier texts stay
     readable as versions. Role: operator.
     """
@@ -108,7 +109,7 @@ async def put_query(
     change = partial(_store(services).put, full, text, _condition(request))
     version, is_new = await _in_thread(change)
     audit.record(request, "query.added" if is_new else "query.changed", full)
-    body = orjson.dumps(_shown(services, full, version))
+    body = orjson.dumps(_described(services, full, version))
     headers = {"ETag": version.tag}
     if is_new:
         headers["Location"] = f"/queries/{quote(full)}"
@@ -127,9 +128,10 @@ async def put_query(
 async def delete_query(
     request: Request, services: Use, group: Group, name: Name
 ) -> Response:
-    """Its versions stay readable, and a query of that name continues them.
+    """Remove an added query. Role: operator.
 
-    Role: operator.
+    Its versions stay readable, and a later query with this name continues their
+    numbering.
     """
     full = f"{group}/{name}"
     await _in_thread(partial(_store(services).delete, full, _condition(request)))
@@ -151,7 +153,7 @@ async def query_versions(services: Use, group: Group, name: Name) -> Response:
     """Number, ETag, time and address of the text of each version, oldest first."""
     full = f"{group}/{name}"
     found = await _in_thread(partial(_store(services).versions, full))
-    listed = [_shown(services, full, version) for version in found]
+    listed = [_described(services, full, version) for version in found]
     return Response(orjson.dumps(listed), media_type=formats.JSON)
 
 
@@ -176,15 +178,15 @@ async def _read_text(request: Request) -> str:
 
 
 async def _check(request: Request, services: Services, name: str, text: str) -> None:
-    """Raise ApiError unless the text is a query that our own could be."""
-    with answered(), _naming(name):
+    """Raise ApiError unless the text passes the checks of built-in queries."""
+    with answered(), _prefixing(name):
         query = added_query(name, text)
-        await _run_on_nothing(request, services, query)
-        await to_thread.run_sync(_check_all, query, limiter=_CHECKS)
+        await _run_on_empty_graph(request, services, query)
+        await to_thread.run_sync(_check_header_and_panels, query, limiter=_CHECKS)
 
 
 @contextmanager
-def _naming(name: str) -> Iterator[None]:
+def _prefixing(name: str) -> Iterator[None]:
     """Put the name of the query before what is wrong with it."""
     try:
         yield
@@ -192,7 +194,7 @@ def _naming(name: str) -> Iterator[None]:
         raise type(error)(f"{name}: {error}") from None
 
 
-async def _run_on_nothing(
+async def _run_on_empty_graph(
     request: Request, services: Services, query: SavedQuery
 ) -> None:
     """Run the query on an empty graph: the graph store refuses what it cannot run."""
@@ -205,7 +207,7 @@ async def _run_on_nothing(
         raise CatalogueError(f"is not SPARQL: {error.detail}") from None
 
 
-def _check_all(query: SavedQuery) -> None:
+def _check_header_and_panels(query: SavedQuery) -> None:
     check_query(query)
     for panel in read_panels(query):
         if panel.problem:
@@ -222,7 +224,7 @@ def _tags(request: Request, header: str) -> list[str] | None:
     return _TAGS.findall(",".join(sent)) if sent else None
 
 
-def _shown(services: Services, name: str, version: QueryVersion) -> dict[str, Any]:
+def _described(services: Services, name: str, version: QueryVersion) -> dict[str, Any]:
     base = services.settings.base.rstrip("/")
     return {
         "name": name,

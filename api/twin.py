@@ -133,9 +133,9 @@ async def metric_instance(
 @scoped
 async def metric(request: Request, services: Use, name: Segment) -> Response:
     """A metric of the shared catalogue: semantics, unit, instance domain."""
-    plain, _, variant = name.partition("~~")
+    plain, marker, variant = name.partition("~~")
     iri = services.iris.metric(decoded(plain))
-    if variant or "~~" in name:
+    if marker:
         iri = services.iris.metric(decoded(plain), encode_id(decoded(variant)))
     return await _answer(request, services, iri)
 

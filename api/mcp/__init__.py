@@ -1,5 +1,5 @@
 """A server of the Model Context Protocol: saved queries as tools, hosts as resources.
 
-It translates every request into one of our own HTTP interface, over HTTP and over
-stdio alike. So access, limits, turns and errors are those of the interface.
+Every request, over HTTP or stdio, becomes a request to SuperTwin's own HTTP API. So
+access, limits, queueing and errors are the same.
 """

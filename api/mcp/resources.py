@@ -8,7 +8,7 @@ import httpx
 import orjson
 from mcp_types import Resource, ResourceTemplate, TextResourceContents
 
-from api.mcp.interface import InterfaceRefusalError, get
+from api.mcp.api_client import ApiResponseError, get
 from api.mcp.results import MOST_BYTES
 from ontology.published import module_files
 
@@ -33,7 +33,8 @@ def list_templates(base: str) -> list[ResourceTemplate]:
             name="component",
             title="A component of a host",
             uri_template=f"{base}{_TWIN}{{host}}/{{kind}}/{{id}}",
-            description="Such as thread/0, core-0 or numa/1; a host links to its own",
+            description="Such as thread/0, core/core-0 or numa/1; the description of a "
+            "host lists its components",
             mime_type=_JSON_LD,
         ),
         ResourceTemplate(
@@ -49,7 +50,7 @@ def list_templates(base: str) -> list[ResourceTemplate]:
 async def read_resource(
     client: httpx.AsyncClient, base: str, uri: str
 ) -> TextResourceContents:
-    """Return a resource as JSON-LD or Turtle; raises InterfaceRefusalError."""
+    """Return a resource as JSON-LD or Turtle; raises ApiResponseError."""
     path = _path(base, uri)
     accept = _TURTLE if path.startswith(_ONTOLOGY) else _JSON_LD
     answer = await get(client, path, accept)
@@ -58,19 +59,25 @@ async def read_resource(
             f"{uri[:200]} has {len(answer.body)} bytes, at most {MOST_BYTES} fit; "
             "ask for a part of it, or by sparql"
         )
-        raise InterfaceRefusalError("answer-too-large", 413, detail)
+        raise ApiResponseError("answer-too-large", 413, detail)
     text = answer.body.decode()
     return TextResourceContents(uri=uri, mime_type=answer.media_type, text=text)
 
 
 def _path(base: str, uri: str) -> str:
-    """Return the path of a resource; the client would resolve dots in others."""
+    """Return the path of a resource.
+
+    Refuses ``.`` and ``..``: httpx would resolve them, and leave both folders.
+    """
     path = uri.removeprefix(base)
     segments = unquote(path).split("/")
     is_ours = path != uri and path.startswith((_TWIN, _ONTOLOGY))
     if not is_ours or {".", ".."} & {*segments} or {"?", "#"} & {*path}:
-        detail = f"no resource {uri[:200]!r}: {base}{_TWIN}… and {base}{_ONTOLOGY}…"
-        raise InterfaceRefusalError("unknown-path", 404, detail)
+        detail = (
+            f"no resource {uri[:200]!r}: URIs begin with {base}{_TWIN} or "
+            f"{base}{_ONTOLOGY}"
+        )
+        raise ApiResponseError("unknown-path", 404, detail)
     return path
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import orjson
 from mcp_types import CallToolResult, TextContent
 
-from api.mcp.interface import InterfaceAnswer, InterfaceRefusalError
+from api.mcp.api_client import ApiResponse, ApiResponseError
 
 # Rows of an answer: by default, and at most; and bytes of any answer.
 USUAL_ROWS: Final = 100
@@ -44,8 +44,8 @@ ANY: Final[dict[str, Any]] = {
 }
 
 
-def result(answer: InterfaceAnswer, most_rows: int) -> CallToolResult:
-    """Return an answer with at most so many rows; raises InterfaceRefusalError."""
+def result(answer: ApiResponse, most_rows: int) -> CallToolResult:
+    """Return an answer with at most ``most_rows`` rows; raises ApiResponseError."""
     content = _content(answer, most_rows)
     if answer.warning:
         content["warning"] = answer.warning
@@ -53,16 +53,16 @@ def result(answer: InterfaceAnswer, most_rows: int) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], structured_content=content)
 
 
-def error_result(refusal: InterfaceRefusalError) -> CallToolResult:
-    """Return a refusal: in words with its code, and its members."""
+def error_result(error: ApiResponseError) -> CallToolResult:
+    """Return an error: the text with its code, and code, status and detail."""
     return CallToolResult(
-        content=[TextContent(text=str(refusal))],
-        structured_content=refusal.members(),
+        content=[TextContent(text=str(error))],
+        structured_content=error.members(),
         is_error=True,
     )
 
 
-def _content(answer: InterfaceAnswer, most_rows: int) -> dict[str, Any]:
+def _content(answer: ApiResponse, most_rows: int) -> dict[str, Any]:
     if answer.media_type != _JSON:
         return {"turtle": _within(answer.body, MOST_BYTES).decode()}
     document = orjson.loads(_within(answer.body, _MOST_COUNTED))
@@ -86,7 +86,7 @@ def _within(body: bytes, most: int) -> bytes:
             f"the answer has {len(body)} bytes, at most {most} fit; add a LIMIT, or "
             "select less"
         )
-        raise InterfaceRefusalError("answer-too-large", 413, detail)
+        raise ApiResponseError("answer-too-large", 413, detail)
     return body
 
 

@@ -20,7 +20,7 @@ from mcp_types import (
     ReadResourceResult,
 )
 
-from api.mcp.interface import InterfaceRefusalError
+from api.mcp.api_client import ApiResponseError
 from api.mcp.resources import list_resources, list_templates, read_resource
 from api.mcp.results import error_result
 from api.mcp.tools import call_tool, list_tools
@@ -28,7 +28,7 @@ from api.version import supertwin_version
 
 T = TypeVar("T")
 Context: TypeAlias = ServerRequestContext[Any, Any]
-# Gives a client of our HTTP interface, with the access of the caller.
+# Gives a client of our HTTP API, with the access of the caller.
 Connect: TypeAlias = Callable[[Context], AbstractAsyncContextManager[httpx.AsyncClient]]
 
 _PAGE: Final = 500
@@ -58,7 +58,7 @@ def make_server(connect: Connect, base: str) -> Server[Any]:
         on_list_resource_templates=handlers.list_templates,
         on_read_resource=handlers.read_resource,
     )
-    server.middleware.clear()  # traces, which the API does not have
+    server.middleware.clear()  # OpenTelemetry traces; the API has none
     return server
 
 
@@ -82,8 +82,8 @@ class _Handlers:
         async with self._connect(context) as client:
             try:
                 return await call_tool(client, params.name, params.arguments or {})
-            except InterfaceRefusalError as refusal:
-                return error_result(refusal)
+            except ApiResponseError as error:
+                return error_result(error)
 
     async def list_resources(
         self, context: Context, params: PaginatedRequestParams | None
@@ -108,13 +108,13 @@ class _Handlers:
 
     @asynccontextmanager
     async def _client(self, context: Context) -> AsyncIterator[httpx.AsyncClient]:
-        """A client whose refusals become errors of the protocol."""
+        """A client whose errors become errors of the protocol."""
         async with self._connect(context) as client:
             try:
                 yield client
-            except InterfaceRefusalError as refusal:
-                members = refusal.members()
-                raise MCPError(INVALID_PARAMS, str(refusal), members) from None
+            except ApiResponseError as error:
+                members = error.members()
+                raise MCPError(INVALID_PARAMS, str(error), members) from None
 
 
 def _page(

@@ -1,4 +1,4 @@
-"""The SDK's side of `/mcp`, which starts with the first request."""
+"""Runs the MCP SDK for `/mcp`; the SDK is imported at the first request."""
 
 import asyncio
 from collections.abc import MutableMapping
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-# A SPARQL query of the greatest length, with its escapes.
+# Room for the longest SPARQL query, escaped as JSON.
 MOST_BYTES = 2 * 1024 * 1024
-# Headers that tell who asks, and by which name of this service.
+# Headers that identify the caller, and the host name that the caller used.
 _FORWARDED = ("authorization", "cookie", "host", "user-agent")
 
 
@@ -95,7 +95,6 @@ def _own_client(context: "ServerRequestContext[Any, Any]") -> httpx.AsyncClient:
 async def _answer(
     manager: "StreamableHTTPSessionManager", scope: Scope, body: bytes
 ) -> Response:
-    """Return what the SDK answers to a request with this body."""
     asked = asyncio.Event()
     start: MutableMapping[str, Any] = {}
     content = bytearray()

@@ -7,7 +7,7 @@ import httpx
 import orjson
 from mcp_types import CallToolResult, Tool, ToolAnnotations
 
-from api.mcp.interface import InterfaceAnswer, InterfaceRefusalError, get, post
+from api.mcp.api_client import ApiResponse, ApiResponseError, get, post
 from api.mcp.results import ANY, MOST_ROWS, TABLE, USUAL_ROWS, result
 from queries.added import is_name
 from queries.errors import UnknownQueryError
@@ -53,7 +53,7 @@ _SPARQL_TOOL: Final = Tool(
 
 
 async def list_tools(client: httpx.AsyncClient) -> list[Tool]:
-    """Return all tools; raises InterfaceRefusalError."""
+    """Return all tools; raises ApiResponseError."""
     listed = orjson.loads((await get(client, "/queries", _JSON)).body)
     return [_SPARQL_TOOL, *map(_tool, listed)]
 
@@ -61,13 +61,15 @@ async def list_tools(client: httpx.AsyncClient) -> list[Tool]:
 async def call_tool(
     client: httpx.AsyncClient, name: str, arguments: Mapping[str, Any]
 ) -> CallToolResult:
-    """Return the answer of a tool; raises InterfaceRefusalError."""
+    """Return the answer of a tool; raises ApiResponseError."""
     most = _most_rows(arguments.get(ROWS, USUAL_ROWS))
     given = {key: value for key, value in arguments.items() if key != ROWS}
     texts = {key: _text(key, one) for key, one in given.items() if one is not None}
     if sum(map(len, texts.values())) > _LONGEST:
-        detail = f"the arguments may have {_LONGEST} characters; send shorter ones"
-        raise InterfaceRefusalError("body-too-large", 413, detail)
+        detail = (
+            f"the arguments have more than {_LONGEST} characters: send shorter ones"
+        )
+        raise ApiResponseError("body-too-large", 413, detail)
     if name == SPARQL:
         return result(await _sparql(client, texts), most)
     return result(await _saved(client, name, texts), most)
@@ -80,28 +82,26 @@ def tool_name(query: str) -> str:
 
 async def _saved(
     client: httpx.AsyncClient, tool: str, texts: Mapping[str, str]
-) -> InterfaceAnswer:
+) -> ApiResponse:
     query = tool.replace("_", "/", 1)
-    unknown = InterfaceRefusalError(
+    unknown = ApiResponseError(
         _UNKNOWN, 404, f"no tool {tool[:100]!r}: list the tools again"
     )
     if not is_name(query):
         raise unknown
     try:
         return await get(client, f"/queries/{query}", _ACCEPT, texts)
-    except InterfaceRefusalError as refusal:
-        raise unknown if refusal.code == _UNKNOWN else refusal from None
+    except ApiResponseError as error:
+        raise unknown if error.code == _UNKNOWN else error from None
 
 
-async def _sparql(
-    client: httpx.AsyncClient, texts: Mapping[str, str]
-) -> InterfaceAnswer:
+async def _sparql(client: httpx.AsyncClient, texts: Mapping[str, str]) -> ApiResponse:
     if unknown := [name for name in texts if name != "query"]:
         detail = f"sparql has no parameter {unknown[0][:60]!r}; it has: query, {ROWS}"
-        raise InterfaceRefusalError("bad-parameter", 400, detail)
+        raise ApiResponseError("bad-parameter", 400, detail)
     if "query" not in texts:
         detail = "parameter query: none given, expected a SPARQL query"
-        raise InterfaceRefusalError("bad-parameter", 400, detail)
+        raise ApiResponseError("bad-parameter", 400, detail)
     return await post(client, "/sparql", _ACCEPT, _QUERY_TYPE, texts["query"])
 
 
@@ -141,13 +141,13 @@ def _text(name: str, value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
-    detail = f"parameter {name[:100]}: one value is expected, not a list or an object"
-    raise InterfaceRefusalError("bad-parameter", 400, detail)
+    detail = f"parameter {name[:100]}: expected a single value, not a list or object"
+    raise ApiResponseError("bad-parameter", 400, detail)
 
 
 def _most_rows(value: Any) -> int:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if is_whole and 1 <= value <= MOST_ROWS:
         return int(value)
-    detail = f"{ROWS} is a whole number from 1 to {MOST_ROWS}"
-    raise InterfaceRefusalError("bad-parameter", 400, detail)
+    detail = f"{ROWS} must be a whole number from 1 to {MOST_ROWS}"
+    raise ApiResponseError("bad-parameter", 400, detail)

@@ -60,11 +60,11 @@ _IMPORT: dict[str, Any] = {
         **ANSWERS,
         **_NO_SERIES,
         201: {"description": "All were imported", "content": {formats.JSON: {}}},
-        400: {"description": "A line that is wrong, another unit, or a text metric"},
+        400: {"description": "An invalid line, the wrong unit, or a text metric"},
         409: {"description": "The series has another value at the time of a sample"},
         413: {"description": "The file is too large"},
         415: {"description": "The body is not text/csv"},
-        502: {"description": "The series store takes or returns no points"},
+        502: {"description": "The series store cannot be read or written"},
     },
     "openapi_extra": {"requestBody": {"required": True, "content": {CSV: _CSV_SCHEMA}}},
 }
@@ -102,12 +102,12 @@ async def import_samples(
     series = await while_connected(
         request, known_series(services, host, metric, instance)
     )
-    file = await _done(lambda: _import(services, series, content))
+    file = await _run_exclusively(lambda: _import(services, series, content))
     stamps = file.points.stamps.tolist()
-    made = _about(services, series, len(stamps), stamps[0], stamps[-1])
-    thing = _thing(series, f"{len(stamps)} samples", stamps[0], stamps[-1])
-    audit.record(request, "samples.imported", thing)
-    return Response(orjson.dumps(made), 201, media_type=formats.JSON)
+    body = _summary(services, series, len(stamps), stamps[0], stamps[-1])
+    subject = _audit_subject(series, f"{len(stamps)} samples", stamps[0], stamps[-1])
+    audit.record(request, "samples.imported", subject)
+    return Response(orjson.dumps(body), 201, media_type=formats.JSON)
 
 
 @router.delete(_PATH, summary="Delete a span of a series", **_DELETION)
@@ -117,29 +117,31 @@ async def delete_samples(
     host: Segment,
     metric: Segment,
     instance: Segment,
-    from_: Annotated[str, Query(alias="from", description="Start, which stays")],
-    to: Annotated[str, Query(description="End, which is deleted")],
+    from_: Annotated[
+        str, Query(alias="from", description="Start of the span (exclusive)")
+    ],
+    to: Annotated[str, Query(description="End of the span (inclusive)")],
 ) -> Response:
     """Delete the samples after `from`, up to `to`. Role: admin.
 
-    Times are those of `GET`. Sending of samples waits meanwhile, and until all other
-    samples of the series are back in the store, reading may miss some of them.
+    Times are written as for `GET`. VictoriaMetrics can only delete whole series, so
+    the samples to keep are exported and written back. Until then, no samples are sent
+    to the store, and reads may miss some.
     """
     series = await known_series(services, host, metric, instance)
     start, end = range_ms(from_, to)
-    settings, match = services.settings, _exact(series)
+    settings, match = services.settings, _exact_selector(series)
     try:
-        count = await _done(lambda: delete_span(settings, match, start, end))
+        count = await _run_exclusively(lambda: delete_span(settings, match, start, end))
     except ApiError as error:
         if error.code == DeletionError.code:
-            thing = _thing(series, "a span", start, end)
-            audit.record(request, "samples.deleted", thing, error.code)
+            subject = _audit_subject(series, "a span", start, end)
+            audit.record(request, "samples.deleted", subject, error.code)
         raise
-    made = _about(services, series, count, start, end)
-    audit.record(
-        request, "samples.deleted", _thing(series, f"{count} samples", start, end)
-    )
-    return Response(orjson.dumps(made), media_type=formats.JSON)
+    subject = _audit_subject(series, f"{count} samples", start, end)
+    audit.record(request, "samples.deleted", subject)
+    body = _summary(services, series, count, start, end)
+    return Response(orjson.dumps(body), media_type=formats.JSON)
 
 
 def _import(services: Services, series: SeriesInfo, content: bytes) -> SampleFile:
@@ -153,9 +155,12 @@ def _import(services: Services, series: SeriesInfo, content: bytes) -> SampleFil
     unit = MetricUnit(series.known.unit, series.known.pcp_units)
     file = read_samples(content, unit, oldest, now)
     stamps = file.points.stamps
+    # During a deletion, the store lacks samples that are written back later; without
+    # the lock, `check_new` would miss conflicts with them.
     with writing(settings), closing(series_reader(settings)) as store:
-        # During a deletion, the store would lack samples that are written back.
-        found = read_matching(store, _exact(series), int(stamps[0]), int(stamps[-1]))
+        found = read_matching(
+            store, _exact_selector(series), int(stamps[0]), int(stamps[-1])
+        )
         check_new(file, next(iter(found.values()), NO_POINTS))
         labels = {"__name__": series.series_name} | series_labels(
             series.host, series.instance
@@ -165,14 +170,14 @@ def _import(services: Services, series: SeriesInfo, content: bytes) -> SampleFil
     return file
 
 
-def _exact(series: SeriesInfo) -> str:
+def _exact_selector(series: SeriesInfo) -> str:
     """Return a selector that matches this series only, also without an instance."""
     if series.instance is not None:
         return series.selector
     return f'{series.selector.removesuffix("}")},instname=""}}'
 
 
-def _about(
+def _summary(
     services: Services, series: SeriesInfo, count: int, start: int, end: int
 ) -> dict[str, Any]:
     iri = services.iris.telemetry(series.host, series.metric, series.instance)
@@ -184,13 +189,13 @@ def _about(
     }
 
 
-def _thing(series: SeriesInfo, what: str, start: int, end: int) -> str:
+def _audit_subject(series: SeriesInfo, what: str, start: int, end: int) -> str:
     instance = "" if series.instance is None else f" {series.instance}"
     name = f"{series.host} {series.metric}{instance}"
     return f"{name}: {what}, {utc_text(start)} to {utc_text(end)}"
 
 
-async def _done(work: Callable[[], T]) -> T:
+async def _run_exclusively(work: Callable[[], T]) -> T:
     """Run it in a thread when it is its turn; its exceptions become ApiErrors."""
     with answered():
         return await to_thread.run_sync(work, limiter=ONE_CHANGE)

@@ -15,8 +15,8 @@ _TIME = (
     "an xsd:dateTime (UTC without a zone), Unix seconds, `now` or `now-1h`. With HTML "
     "it is the range of the page's charts"
 )
-FROM = declared("from", f"Start of a range, which excludes it: {_TIME}", _TEXT)
-TO = declared("to", f"End of a range, which includes it; default `now`: {_TIME}", _TEXT)
+FROM = declared("from", f"Start of a range (exclusive): {_TIME}", _TEXT)
+TO = declared("to", f"End of a range (inclusive); default `now`: {_TIME}", _TEXT)
 ARGUMENTS = (
     declared(
         "step",

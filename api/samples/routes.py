@@ -41,10 +41,10 @@ class SamplesRequest(BaseModel):
         default={}, description="Parameters of the saved query"
     )
     from_: _Text | float = Field(
-        default="", alias="from", description="Start of the range, which excludes it"
+        default="", alias="from", description="Start of the range (exclusive)"
     )
     to: _Text | float = Field(
-        default="", description="End of the range, which includes it; default: now"
+        default="", description="End of the range (inclusive); default: now"
     )
     step: _Text | float = Field(default="", description="Length of a window")
     fn: _Text = Field(

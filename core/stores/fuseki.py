@@ -101,8 +101,8 @@ class GraphStore(SparqlDataset):
     ) -> Answer:
         """Write the complete answer of `query` into a spool.
 
-        Only the end of it is in what is returned. Raises DiskFullError and FileError,
-        too.
+        The answer that is returned has only the last REASON_BYTES of it. Also raises
+        DiskFullError and FileError.
         """
         sink = _Sink(spool.write, spool.clear)
         return await self._within_time(sparql, media_type, graphs, sink)
@@ -149,13 +149,13 @@ class GraphStore(SparqlDataset):
         query_id = token_hex(8)
         try:
             async with self._request(form, {**headers, _ID: query_id}) as response:
-                end = await self._content(response, deadline, sink)
+                excerpt = await self._content(response, deadline, sink)
         except asyncio.CancelledError:
             await self._cancel(query_id)
             raise
         except NoneFreeError:
             raise NoFreeConnectionError(
-                "no connection to Fuseki was free within 5 s; ask again"
+                f"no connection to Fuseki was free within {CONNECT_S:g} s; ask again"
             ) from None
         except ClientConnectorError as error:
             raise self.unreachable(error.strerror) from None
@@ -165,7 +165,7 @@ class GraphStore(SparqlDataset):
         except (ClientError, ConnectionError):
             raise self.cut_short() from None
         content_type = response.headers.get("content-type", "")
-        answer = self.received(response.status, content_type, end)
+        answer = self.received(response.status, content_type, excerpt)
         return replace(
             answer,
             warning=response.headers.get(WARNING, ""),
@@ -189,21 +189,21 @@ class GraphStore(SparqlDataset):
     async def _content(
         self, response: ClientResponse, deadline: float, sink: "_Sink"
     ) -> bytes:
-        """Write the body of a success into the sink, and return its end.
+        """Write the body of a success into the sink, and return its last REASON_BYTES.
 
-        The reason of an error is returned from its start.
+        Of an error, return the first REASON_BYTES, which have the reason.
         """
-        end, size, is_error = bytearray(), 0, not response.ok
+        excerpt, size, is_error = bytearray(), 0, not response.ok
         async for chunk in response.content.iter_any():
-            end += chunk
+            excerpt += chunk
             if is_error:
-                del end[REASON_BYTES:]
+                del excerpt[REASON_BYTES:]
             else:
-                del end[:-REASON_BYTES]
+                del excerpt[:-REASON_BYTES]
                 size += len(chunk)
                 await sink.write(chunk)
             self.check_limits(size, deadline)
-        return bytes(end)
+        return bytes(excerpt)
 
 
 @dataclass(frozen=True)

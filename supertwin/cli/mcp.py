@@ -89,15 +89,15 @@ async def _serve(address: str, auth: _Auth | None) -> None:
 
 async def _base(client: httpx.AsyncClient) -> str:
     """Return the start of IRIs, and find out whether the access works."""
-    from api.mcp.interface import InterfaceRefusalError, get
+    from api.mcp.api_client import ApiResponseError, get
 
     try:
         answer = await get(client, "/queries", "application/json", {"limit": "1"})
         first, *_ = json.loads(answer.body)
         return str(first["url"]).partition("/queries/")[0]
-    except InterfaceRefusalError as refusal:
-        kind = ApiAnswerError if 400 <= refusal.status < 500 else ApiUnavailableError
-        raise kind(refusal.detail, code=refusal.code) from None
+    except ApiResponseError as error:
+        kind = ApiAnswerError if 400 <= error.status < 500 else ApiUnavailableError
+        raise kind(error.detail, code=error.code) from None
     except (ValueError, TypeError, KeyError):
         raise ApiUnavailableError(
             f"{client.base_url} does not answer as SuperTwin does: check --url"

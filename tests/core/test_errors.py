@@ -41,7 +41,7 @@ from tests.test_layout import SOURCES
 OTHER_ROOTS = {
     "CountingError",
     "IdError",
-    "InterfaceRefusalError",
+    "ApiResponseError",
     "NoConnectionError",
     "NoneFreeError",
     "OntologyError",

@@ -110,7 +110,7 @@ def test_triples_are_turtle(api_url: str) -> None:
     [
         ("cache_sharing", {"host": "n9"}, "unknown-host", "known: n1, n2"),
         ("cache_sharing", {"cpu": "x"}, "bad-parameter", "a whole number"),
-        ("cache_sharing", {"cpu": [1]}, "bad-parameter", "one value is expected"),
+        ("cache_sharing", {"cpu": [1]}, "bad-parameter", "expected a single value"),
         ("cache_sharing", {"colour": "red"}, "bad-parameter", "'colour'"),
         ("cache_sharing", {"host": "x" * 70_000}, "bad-parameter", "shorter"),
         ("cache_sharing", {"max_rows": 10**6}, "bad-parameter", "from 1 to 1000"),

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from api.mcp.interface import InterfaceAnswer, InterfaceRefusalError
+from api.mcp.api_client import ApiResponse, ApiResponseError
 from api.mcp.results import MOST_BYTES, result
 
 JSON = "application/sparql-results+json"
@@ -12,7 +12,7 @@ JSON = "application/sparql-results+json"
 def test_rows_end_before_they_are_too_long() -> None:
     cell = {"x": {"type": "literal", "value": "x" * 100_000}}
     document = {"head": {"vars": ["x"]}, "results": {"bindings": [cell] * 4}}
-    found = result(InterfaceAnswer(JSON, orjson.dumps(document)), 100)
+    found = result(ApiResponse(JSON, orjson.dumps(document)), 100)
     content = found.structured_content
     assert (len(content["rows"]), content["total"], content["truncated"]) == (
         2,
@@ -25,7 +25,7 @@ def test_rows_end_before_they_are_too_long() -> None:
     ("media_type", "size"), [(JSON, 9_000_000), ("text/turtle", MOST_BYTES + 1)]
 )
 def test_long_answer_is_refused(media_type: str, size: int) -> None:
-    with pytest.raises(InterfaceRefusalError) as caught:
-        result(InterfaceAnswer(media_type, b" " * size), 100)
+    with pytest.raises(ApiResponseError) as caught:
+        result(ApiResponse(media_type, b" " * size), 100)
     assert (caught.value.code, caught.value.status) == ("answer-too-large", 413)
     assert str(size) in str(caught.value)

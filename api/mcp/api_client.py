@@ -1,4 +1,4 @@
-"""Requests to our own HTTP interface, and its refusals."""
+"""Requests to SuperTwin's own HTTP API, and its errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _UNREACHABLE = "api-away"
 
 
 @dataclass(frozen=True)
-class InterfaceAnswer:
+class ApiResponse:
     """The body of an answer; ``warning`` is what a query warns of."""
 
     media_type: str
@@ -21,8 +21,8 @@ class InterfaceAnswer:
     warning: str = ""
 
 
-class InterfaceRefusalError(Exception):
-    """The interface refuses a request; ``status`` is 0 if it does not answer."""
+class ApiResponseError(Exception):
+    """The API answers with an error; ``status`` is 0 if it does not answer."""
 
     def __init__(self, code: str, status: int, detail: str) -> None:
         super().__init__(f"{detail} [{code}]")
@@ -38,47 +38,47 @@ async def get(
     path: str,
     accept: str,
     parameters: Mapping[str, str] | None = None,
-) -> InterfaceAnswer:
-    """Read a path; raises InterfaceRefusalError."""
+) -> ApiResponse:
+    """Read a path; raises ApiResponseError."""
     try:
         request = client.build_request(
             "GET", path, params=parameters or None, headers={"Accept": accept}
         )
     except httpx.InvalidURL as error:
         detail = f"the parameters do not fit into a URL ({error}); send shorter ones"
-        raise InterfaceRefusalError("bad-parameter", 400, detail) from None
+        raise ApiResponseError("bad-parameter", 400, detail) from None
     return await _send(client, request)
 
 
 async def post(
     client: httpx.AsyncClient, path: str, accept: str, media_type: str, body: str
-) -> InterfaceAnswer:
-    """Send a text; raises InterfaceRefusalError."""
+) -> ApiResponse:
+    """Send a text; raises ApiResponseError."""
     headers = {"Accept": accept, "Content-Type": media_type}
     request = client.build_request("POST", path, content=body, headers=headers)
     return await _send(client, request)
 
 
-async def _send(client: httpx.AsyncClient, request: httpx.Request) -> InterfaceAnswer:
+async def _send(client: httpx.AsyncClient, request: httpx.Request) -> ApiResponse:
     try:
         answer = await client.send(request)
     except UserError as error:  # the token cannot be read
-        raise InterfaceRefusalError(error.code, error.status, str(error)) from None
+        raise ApiResponseError(error.code, error.status, str(error)) from None
     except httpx.TransportError as error:
         detail = f"SuperTwin at {client.base_url} does not answer ({error})"
-        raise InterfaceRefusalError(_UNREACHABLE, 0, detail) from None
+        raise ApiResponseError(_UNREACHABLE, 0, detail) from None
     if not answer.is_success:
-        raise _refusal(answer)
+        raise _error(answer)
     media_type = answer.headers.get("content-type", "").partition(";")[0]
     warning = answer.headers.get("supertwin-warning", "")
-    return InterfaceAnswer(media_type, answer.content, warning)
+    return ApiResponse(media_type, answer.content, warning)
 
 
-def _refusal(answer: httpx.Response) -> InterfaceRefusalError:
+def _error(answer: httpx.Response) -> ApiResponseError:
     try:
         problem = orjson.loads(answer.content)
         code = problem["type"].removeprefix(PROBLEM_TYPES)
-        return InterfaceRefusalError(code, answer.status_code, problem["detail"])
+        return ApiResponseError(code, answer.status_code, problem["detail"])
     except (ValueError, TypeError, KeyError, AttributeError):
         detail = f"SuperTwin answered with {answer.status_code}"
-        return InterfaceRefusalError("api-refused", answer.status_code, detail)
+        return ApiResponseError("api-refused", answer.status_code, detail)
