@@ -55,6 +55,7 @@ class GraphStore(SparqlDataset):
     ) -> None:
         super().__init__(url, timeout, max_bytes)
         self.client = client
+        self._cancellations: set[asyncio.Task[None]] = set()
 
     async def rows(self, sparql: str) -> list[Row]:
         """Return the rows of a SELECT; an unbound column is absent from its row."""
@@ -180,6 +181,14 @@ class GraphStore(SparqlDataset):
 
     async def _cancel(self, query_id: str) -> None:
         """Cancel a query: Fuseki does not notice that its client has disconnected."""
+        task = asyncio.create_task(self._send_cancellation(query_id))
+        self._cancellations.add(task)
+        task.add_done_callback(self._cancellations.discard)
+        # A cancelled scope of anyio cancels every wait in it again.
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+
+    async def _send_cancellation(self, query_id: str) -> None:
         form, headers = self.query_form("ASK {}", JSON_RESULTS)
         limits = {"wait_s": _CANCEL_WITHIN_S, "read_s": _CANCEL_WITHIN_S}
         with suppress(NoneFreeError, ClientError, OSError):

@@ -155,26 +155,32 @@ def test_literals_are_limited(server: Fuseki, pattern: str) -> None:
     assert error_of(server, f"SELECT * {{ {pattern} }}").code == "literal-too-long"
 
 
-def test_query_is_cancelled_when_nobody_waits_for_it(server: Fuseki) -> None:
+@pytest.mark.parametrize("times", [1, 3])
+def test_query_is_cancelled_when_nobody_waits_for_it(
+    server: Fuseki, times: int
+) -> None:
     numbers = " ".join(map(str, range(100)))
     values = " ".join(f"VALUES ?x{n} {{ {numbers} }}" for n in range(8))
-    query = f"SELECT (COUNT(*) AS ?cancelled) {{ {values} }}"
-    began = re.compile(r"\[(\d+)\] Query = .*AS \?cancelled\)")
+    query = f"SELECT (COUNT(*) AS ?cancelled{times}) {{ {values} }}"
+    began = re.compile(rf"\[(\d+)\] Query = .*AS \?cancelled{times}\)")
+
+    def has_ended() -> bool:
+        found = began.search(server.output())
+        return bool(found and re.search(rf"\[{found[1]}\] \d\d\d ", server.output()))
 
     async def leave() -> None:
         async with Connections() as client:
             store = GraphStore(client, f"{server.url}/twin", 3600, 1000)
             asked = asyncio.create_task(store.query(query, JSON_RESULTS))
             await asyncio.to_thread(wait_until, lambda: began.search(server.output()))
-            asked.cancel()
+            for _ in range(times):
+                asked.cancel()
+                await asyncio.sleep(0)
             with suppress(asyncio.CancelledError):
                 await asked
+            await asyncio.to_thread(wait_until, has_ended, what="the end of the query")
 
     asyncio.run(leave())
-    found = began.search(server.output())
-    assert found
-    ended = re.compile(rf"\[{found[1]}\] \d\d\d ")
-    wait_until(lambda: ended.search(server.output()), what="the end of the query")
 
 
 @pytest.mark.parametrize(
