@@ -44,6 +44,14 @@ missing_for_tests() {
     # Hosts compile the programs of benchmarks/.
     command -v gcc >/dev/null || echo gcc
     [ -e /usr/include/stdio.h ] || echo libc6-dev
+    [ "$(uname -m)" != x86_64 ] || missing_for_arm
+}
+
+# The kernels for AArch64 are tested in an emulator.
+missing_for_arm() {
+    command -v aarch64-linux-gnu-gcc >/dev/null || echo gcc-aarch64-linux-gnu
+    [ -e /usr/aarch64-linux-gnu/include/stdio.h ] || echo libc6-dev-arm64-cross
+    command -v qemu-aarch64 >/dev/null || echo qemu-user
 }
 
 # Applications that are timed during sampling.

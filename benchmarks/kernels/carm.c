@@ -24,6 +24,8 @@ struct memory_kernel {
   int step; /* bytes of one pass through the unrolled loop */
 };
 
+enum { LONGEST_VECTOR = 256 }; /* bytes: those of SVE */
+
 #define TWELVE(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 /* Two loads for each store, the mixture of the cache-aware roofline model. */
 #define MIXED(L, S) L(0) L(1) S(2) L(3) L(4) S(5) L(6) L(7) S(8) L(9) L(10) S(11)
@@ -156,6 +158,11 @@ static int can_run(const char *isa, int fused) {
   return 1;
 }
 
+static int times_as_long(const char *isa) {
+  (void)isa;
+  return 1;
+}
+
 /* One hundred dependent additions of registers, each of one cycle. */
 #define ADD_2 "add %1,%0\nadd %1,%0\n"
 #define ADD_10 ADD_2 ADD_2 ADD_2 ADD_2 ADD_2
@@ -168,6 +175,8 @@ static void add_chain(char *memory, long bytes, long iterations) {
 }
 
 #elif defined(__aarch64__)
+
+#include <sys/auxv.h>
 
 #define REGISTERS \
   "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v30", \
@@ -197,11 +206,30 @@ FLOP_KERNEL(fma_sd, FMASD)
 FLOP_KERNEL(nfma_ps, NFMAPS)
 FLOP_KERNEL(nfma_pd, NFMAPD)
 
+/* The compiler need not know SVE: these kernels run only where the CPU has it. */
+#define SVE ".arch armv8-a+sve\n"
+#define VADDPS(i) "fadd z" #i ".s,z" #i ".s,z31.s\n"
+#define VADDPD(i) "fadd z" #i ".d,z" #i ".d,z31.d\n"
+#define VFMAPS(i) "fmla z" #i ".s,p0/m,z30.s,z31.s\n"
+#define VFMAPD(i) "fmla z" #i ".d,p0/m,z30.d,z31.d\n"
+#define SVE_FLOP_KERNEL(name, X) \
+  static void name(char *memory, long bytes, long iterations) { \
+    UNUSED; \
+    __asm__ volatile(SVE CLEAR_ALL "ptrue p0.b\n1:\n" TWELVE(X) TWELVE(X) \
+                     "subs %0,%0,#1\nb.ne 1b\n" : "+r"(iterations)::REGISTERS, "p0"); \
+  }
+SVE_FLOP_KERNEL(vadd_ps, VADDPS)
+SVE_FLOP_KERNEL(vadd_pd, VADDPD)
+SVE_FLOP_KERNEL(vfma_ps, VFMAPS)
+SVE_FLOP_KERNEL(vfma_pd, VFMAPD)
+
 static const struct flop_kernel flop_kernels[] = {
     {"scalar", "single", "add", add_ss, 24},   {"scalar", "double", "add", add_sd, 24},
     {"neon", "single", "add", nadd_ps, 24 * 4}, {"neon", "double", "add", nadd_pd, 24 * 2},
+    {"sve", "single", "add", vadd_ps, 24 * 4}, {"sve", "double", "add", vadd_pd, 24 * 2},
     {"scalar", "single", "fma", fma_ss, 48},   {"scalar", "double", "fma", fma_sd, 48},
     {"neon", "single", "fma", nfma_ps, 48 * 4}, {"neon", "double", "fma", nfma_pd, 48 * 2},
+    {"sve", "single", "fma", vfma_ps, 48 * 4}, {"sve", "double", "fma", vfma_pd, 48 * 2},
 };
 
 #define MEMORY_KERNEL(name, body, step) \
@@ -224,16 +252,40 @@ MEMORY_KERNEL(store_n, TWELVE(STORE_N), 192)
 MEMORY_KERNEL(mix_s, MIXED(LOAD_S, STORE_S), 96)
 MEMORY_KERNEL(mix_n, MIXED(LOAD_N, STORE_N), 192)
 
+#define SVE_MEMORY_KERNEL(name, body) \
+  static void name(char *memory, long bytes, long iterations) { \
+    char *at; \
+    __asm__ volatile(SVE CLEAR_ALL "1:\nmov %1,%2\n2:\n" body \
+                     "addvl %1,%1,#12\ncmp %1,%3\nb.lo 2b\nsubs %0,%0,#1\nb.ne 1b\n" \
+                     : "+r"(iterations), "=&r"(at) \
+                     : "r"(memory), "r"(memory + bytes) \
+                     : REGISTERS); \
+  }
+#define LOAD_V(i) "ldr z" #i ",[%1,#" #i ",mul vl]\n"
+#define STORE_V(i) "str z" #i ",[%1,#" #i ",mul vl]\n"
+SVE_MEMORY_KERNEL(load_v, TWELVE(LOAD_V))
+SVE_MEMORY_KERNEL(store_v, TWELVE(STORE_V))
+SVE_MEMORY_KERNEL(mix_v, MIXED(LOAD_V, STORE_V))
+
 static const struct memory_kernel memory_kernels[] = {
     {"scalar", "load", load_s, 96}, {"scalar", "store", store_s, 96},
     {"scalar", "2-loads-1-store", mix_s, 96},
     {"neon", "load", load_n, 192},  {"neon", "store", store_n, 192},
     {"neon", "2-loads-1-store", mix_n, 192},
+    {"sve", "load", load_v, 192},   {"sve", "store", store_v, 192},
+    {"sve", "2-loads-1-store", mix_v, 192},
 };
 
 static int can_run(const char *isa, int fused) {
-  (void)isa, (void)fused;
-  return 1;
+  (void)fused;
+  return strcmp(isa, "sve") || getauxval(AT_HWCAP) & HWCAP_SVE;
+}
+
+/* How many times as long as in the tables the vectors of an instruction set are. */
+static int times_as_long(const char *isa) {
+  unsigned long bytes = 16;
+  if (!strcmp(isa, "sve")) __asm__ volatile(SVE "cntb %0\n" : "=r"(bytes));
+  return (int)(bytes / 16);
 }
 
 #define ADD_2 "add %0,%0,%1\nadd %0,%0,%1\n"
@@ -281,7 +333,8 @@ static void measure_flops(int repeats, double least) {
     snprintf(labels, sizeof labels,
              "\"kernel\": \"%s\", \"isa\": \"%s\", \"precision\": \"%s\"",
              kernel->operation, kernel->isa, kernel->precision);
-    measure(kernel->run, 0, kernel->flops, labels, "FLOP", repeats, least);
+    double flops = kernel->flops * times_as_long(kernel->isa);
+    measure(kernel->run, 0, flops, labels, "FLOP", repeats, least);
   }
 }
 
@@ -293,7 +346,7 @@ static void measure_level(const char *level, int repeats, double least, int all)
     fprintf(stderr, "'%.60s': write LEVEL:BYTES, such as L1:16384\n", level);
     exit(2);
   }
-  double wanted = number(colon + 1, 768, 1e12, "bytes of a level");
+  double wanted = number(colon + 1, 12 * LONGEST_VECTOR, 1e12, "bytes of a level");
   need_memory(wanted * cpu_count);
   const char *widest = "";
   for (int i = 0; i < MEMORY_KERNELS; i++)
@@ -303,7 +356,8 @@ static void measure_level(const char *level, int repeats, double least, int all)
     if (!can_run(kernel->isa, 0) || (!all && strcmp(kernel->isa, widest))) continue;
     /* Streaming stores pass by the caches. */
     if (!strcmp(kernel->access, "streaming-store") && strncmp(level, "DRAM", 4)) continue;
-    size_t bytes = (size_t)wanted / kernel->step * kernel->step;
+    size_t step = (size_t)kernel->step * times_as_long(kernel->isa);
+    size_t bytes = (size_t)wanted / step * step;
     snprintf(labels, sizeof labels,
              "\"kernel\": \"%s\", \"isa\": \"%s\", \"level\": \"%.*s\", \"bytes\": %zu",
              kernel->access, kernel->isa, (int)(colon - level), level, bytes);

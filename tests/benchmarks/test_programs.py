@@ -2,6 +2,8 @@
 
 import json
 import os
+import platform
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +15,13 @@ from benchmarks.errors import CompileError, NoCompilerError
 from benchmarks.programs import Program, compiled
 from benchmarks.results import read_results
 from benchmarks.suites import SUITES
+from tests.servers import ROOT
+
+# The cross compiler and the emulator are installed there.
+on_x86 = pytest.mark.skipif(
+    platform.machine() != "x86_64",
+    reason="kernels of the host's own are measured above",
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -129,3 +138,67 @@ def test_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
         compiled("latency", ["--no-such-flag"], "n1", None, None)
     assert caught.value.code == "compile-failed"
     assert not [*Path(os.environ["XDG_CACHE_HOME"]).rglob("latency.*")]
+
+
+@pytest.fixture(scope="module")
+def carm_for_arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the roofline's program for AArch64, with all libraries."""
+    built = tmp_path_factory.mktemp("arm") / "carm"
+    source = ROOT / "benchmarks/kernels/carm.c"
+    flags = ("-O2", "-std=gnu11", "-pthread", "-static", "-Wall", "-Wextra", "-Werror")
+    subprocess.run(["aarch64-linux-gnu-gcc", *flags, source, "-o", built], check=True)
+    return built
+
+
+@on_x86
+@pytest.mark.parametrize(
+    ("function", "instruction", "count"),
+    [
+        ("nadd_ps", r"fadd\s+v\d+\.4s", 24),
+        ("nfma_pd", r"fmla\s+v\d+\.2d", 24),
+        ("vadd_pd", r"fadd\s+z\d+\.d", 24),
+        ("vfma_ps", r"fmla\s+z\d+\.s", 24),
+        ("load_n", r"ldr\s+q\d+", 12),
+        ("store_v", r"str\s+z\d+", 12),
+        ("mix_v", r"ldr\s+z\d+", 8),
+    ],
+)
+def test_kernels_for_arm_have_the_instructions_that_are_counted(
+    carm_for_arm: Path, function: str, instruction: str, count: int
+) -> None:
+    command = ["aarch64-linux-gnu-objdump", "-d", f"--disassemble={function}"]
+    done = subprocess.run(
+        [*command, carm_for_arm], capture_output=True, text=True, check=True
+    )
+    assert len(re.findall(instruction, done.stdout)) == count
+
+
+def run_for_arm(program: Path, cpu: str) -> list[dict[str, Any]]:
+    command = ["qemu-aarch64", "-cpu", cpu, program, "1", "0.0001", "all", "L1:16384"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@on_x86
+@pytest.mark.parametrize(("bits", "flops"), [(128, 48 * 4), (512, 48 * 16)])
+def test_kernels_for_sve_run_with_any_length_of_vectors(
+    carm_for_arm: Path, bits: int, flops: int
+) -> None:
+    cpu = f"max,sve{bits}=on,sve-max-vq={bits // 128}"
+    found = run_for_arm(carm_for_arm, cpu)
+    sve = [one for one in found if one["isa"] == "sve"]
+    kernels = {"add", "fma", "load", "store", "2-loads-1-store"}
+    assert {one["kernel"] for one in sve} == kernels
+    fused = next(one for one in sve if one["kernel"] == "fma")
+    assert fused["precision"] == "single"
+    assert fused["work"] % (flops * fused["threads"]) == 0
+    lengths = {one["bytes"] for one in sve if "bytes" in one}
+    step = 12 * bits // 8
+    assert lengths == {16384 // step * step}
+
+
+@on_x86
+def test_processor_without_sve_runs_the_other_kernels(carm_for_arm: Path) -> None:
+    found = run_for_arm(carm_for_arm, "cortex-a72")
+    assert {one["isa"] for one in found} == {"scalar", "neon"}
