@@ -33,8 +33,14 @@ class CgroupLife:
     ended: int | None = None
 
     def is_of(self, group: Cgroup) -> bool:
-        """Whether this life is the group's, not that of another at the same path."""
-        return bool(self.numbers.items() & group.numbers.items())
+        """Whether this life is the group's, not that of another at the same path.
+
+        A scan may see some folders of a group before the others exist, and the next
+        one those that are not removed yet.
+        """
+        common = self.numbers.keys() & group.numbers.keys()
+        same = self.numbers.items() & group.numbers.items()
+        return bool(same) or not common
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from core.linux.cgroups.groups import (
     read_allowed,
     telling_mounts,
 )
+from core.linux.cgroups.ledger import CgroupLife
 from core.linux.cgroups.mounts import parse_mounts
 from core.linux.cgroups.schedulers import SchedulerJob, parse_job
 from tests.ingest.tree import plant
@@ -152,3 +153,20 @@ def test_parent_is_the_nearest_known_group() -> None:
     assert parent_of("/a/b/c/d", known) == "/a/b/c"
     assert parent_of("/a/b", known) == "/a"
     assert parent_of("/ab", known) is None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "same"),
+    [
+        ({"/cpu": 1}, True),
+        ({"/cpu": 1, "/pids": 2}, True),
+        ({"/pids": 2}, True),  # its folders come and go one after another
+        ({"/cpu": 3}, False),
+        ({"/cpu": 3, "/pids": 2}, False),
+    ],
+)
+def test_group_with_other_folder_numbers_is_another_group(
+    numbers: dict[str, int], same: bool
+) -> None:
+    life = CgroupLife("/jobs/1", 0, (1,), {"/cpu": 1})
+    assert life.is_of(Cgroup("/jobs/1", {}, numbers, (1,))) == same
