@@ -10,6 +10,8 @@ from rdflib import PROV, XSD, Literal, URIRef
 
 from ingest.triples import Triples, Value
 from observations.origin import describe_origin
+from observations.pop.analysis import analyse, not_recorded
+from observations.pop.describe import describe_analysis
 from observations.record import (
     DerivedFigure,
     Observation,
@@ -71,6 +73,10 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
         _summarise(triples, iris, observation, node, summary)
     for figure in observation.derived:
         _derive(triples, iris, observation.id, node, figure)
+    if observation.spec.pop:
+        recorded = observation.run.pop
+        analysis = analyse(recorded) if recorded else not_recorded()
+        describe_analysis(triples, iris, observation.id, node, analysis)
     return triples
 
 

@@ -140,6 +140,13 @@ class SampleExistsError(UserError):
     status = 409
 
 
+class NoSeriesError(UserError):
+    """No runs with parallel efficiencies have this tag."""
+
+    code = "no-series"
+    status = 404
+
+
 class TextMetricError(UserError):
     """The values of the metric are texts, and only numbers can be imported."""
 

@@ -125,6 +125,23 @@ class _Streams(_Said):
     stderr: _Kept
 
 
+class _ProcessTimes(_Said):
+    rank: Annotated[int, Field(ge=-1, lt=2**31)]
+    size: _Pid
+    openmp: Literal["recorded", "none", "libgomp", "other-tool"]
+    ns: _Time
+    threads: Annotated[
+        list[Annotated[list[_Time], Field(min_length=7, max_length=7)]],
+        Field(min_length=1, max_length=100_000),
+    ]
+
+
+class _Pop(_Said):
+    event: Literal["pop"]
+    reason: _Line
+    processes: Annotated[list[_ProcessTimes], Field(max_length=100_000)]
+
+
 class _Ended(_Said):
     event: Literal["ended"]
     end_ns: _Time
@@ -144,7 +161,7 @@ class _Refused(_Said):
 
 _EVENT: TypeAdapter[_Said] = TypeAdapter(
     Annotated[
-        _Started | _Output | _Alive | _About | _Ended | _Refused,
+        _Started | _Output | _Alive | _About | _Pop | _Ended | _Refused,
         Field(discriminator="event"),
     ]
 )

@@ -25,7 +25,7 @@ _COMPLAINT_BYTES = 4096
 _LAST_SECONDS = 10.0
 _FUTURE = "from __future__ import annotations\n"
 # Read as text, so that callers need not import these modules.
-_PARTS = ("environment.py", "runner.py")
+_PARTS = ("environment.py", "pop/recording.py", "runner.py")
 # Arguments of the runner, as in runner.py. HELD: the end of its input cancels the run.
 # INPUT: the number of the descriptor that the command reads.
 HELD, INPUT = "held", "input="
@@ -46,7 +46,8 @@ def program(request: Mapping[str, object]) -> bytes:
     """
     text = json.dumps(dict(request), sort_keys=True)
     # All output is written by then and the caller waits for the exit: skip cleanup.
-    end = f"\n\nos._exit(run(json.loads({text!r}), CommandEnvironment))\n"
+    run = f"run(json.loads({text!r}), CommandEnvironment, TimeRecording)"
+    end = f"\n\nos._exit({run})\n"
     return program_start() + end.encode()
 
 
@@ -60,7 +61,7 @@ def program_start() -> bytes:
 
 
 def _source(name: str) -> str:
-    text = Path(__file__).with_name(name).read_text("utf-8")
+    text = (Path(__file__).parent / name).read_text("utf-8")
     return text.replace(_FUTURE, "")
 
 

@@ -12,6 +12,7 @@ from rdflib import XSD, Literal
 
 from observations.environment import is_secret
 from observations.launch import RunnerEvent
+from observations.pop.times import sources
 from observations.statistics import Span, Statistics
 
 
@@ -32,7 +33,8 @@ class RunSpec:
 
     ``pinning_queries`` are the addresses of the saved queries that chose the CPUs, and
     ``by`` is the user who asked. ``environment`` is added to the host's own,
-    ``timeout`` is in seconds, and ``repeat`` is the number of runs.
+    ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
+    its threads spend their time; ``libomp``: see `TimeRecording`.
     """
 
     host: str
@@ -52,6 +54,8 @@ class RunSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     repeat: int = 1
     timeout: float | None = None
+    pop: bool = False
+    libomp: bool = False
 
     @property
     def command(self) -> str:
@@ -108,7 +112,13 @@ class RunRequest:
             "timeout": spec.timeout,
             "look": self.samples,
             "show_all": self.attended,
+            **self._recording(),
         }
+
+    def _recording(self) -> dict[str, object]:
+        if not self.spec.pop:
+            return {}
+        return {"pop": {"sources": sources(), "libomp": self.spec.libomp}}
 
 
 @dataclass(frozen=True)
@@ -147,13 +157,15 @@ class DerivedFigure:
 class Run:
     """What happened to a command, according to its runner's events.
 
-    If the end is missing, the span ends at the last sign of life.
+    If the end is missing, the span ends at the last sign of life. ``pop`` is what was
+    recorded of its threads, if that was requested.
     """
 
     started: RunnerEvent
     span: Span
     ended: RunnerEvent | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    pop: Mapping[str, Any] | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -193,7 +205,7 @@ def run_of(events: Sequence[RunnerEvent]) -> Run:
     last = ended["end_ns"] if ended else named.get("alive", {}).get("ns")
     span = Span(started["start_ns"] / 1e6, (last or started["exec_ns"]) / 1e6)
     about = {k: v for k, v in named.get("about", {}).items() if k != "event"}
-    return Run(started, span, ended, about)
+    return Run(started, span, ended, about, named.get("pop"))
 
 
 def plan_of(id_: str) -> str:

@@ -72,6 +72,19 @@ About = Callable[
 ]
 
 
+class Recording(Protocol):
+    """Records what a command does while it runs."""
+
+    variables: dict[str, str]
+
+    def times(self) -> dict[str, Any]:
+        """Return what was recorded, once the command has ended."""
+
+
+# Takes what is requested, the argument vector and the environment of a command.
+Record = Callable[[Dict[str, Any], List[str], Dict[str, str]], Recording]
+
+
 class Refused(Exception):
     """The command cannot be started; nothing has run."""
 
@@ -115,8 +128,14 @@ class TruncatedStream:
 class CommandRun:
     """One command, from its start to the end of every process that it started."""
 
-    def __init__(self, request: dict[str, Any], about: About | None) -> None:
+    def __init__(
+        self, request: dict[str, Any], about: About | None, record: Record | None
+    ) -> None:
         self._request = request
+        self._recording: Recording | None = None
+        if record and request.get("pop"):
+            environment = self._environment()
+            self._recording = record(request["pop"], request["argv"], environment)
         self._setup = about and self._collect_setup(about)
         self._cancelled = ""
         self._held = HELD in sys.argv
@@ -157,6 +176,8 @@ class CommandRun:
         self._read_remaining()
         if self._setup:
             self._say("about", **self._setup.whole())
+        if self._recording:
+            self._say("pop", **self._recording.times())
         _tell(
             "ended",
             end_ns=ended_ns,
@@ -176,7 +197,8 @@ class CommandRun:
         return about(request["argv"], self._environment(), request.get("cwd"), cpus)
 
     def _environment(self) -> dict[str, str]:
-        return {**os.environ, **self._request.get("env", {})}
+        added = self._recording.variables if self._recording else {}
+        return {**os.environ, **self._request.get("env", {}), **added}
 
     def _started(self) -> subprocess.Popen[bytes]:
         request = self._request
@@ -350,7 +372,9 @@ class CommandRun:
             self._read(0.05)
 
 
-def run(request: dict[str, Any], about: About | None = None) -> int:
+def run(
+    request: dict[str, Any], about: About | None = None, record: Record | None = None
+) -> int:
     """Run what the request asks for; 0 if it ran, whatever the outcome, 2 if not.
 
     The request holds ``argv`` and optionally ``cwd``, which must be in one of
@@ -358,14 +382,15 @@ def run(request: dict[str, Any], about: About | None = None) -> int:
     first and the last ``keep_bytes`` of each stream are kept; the first, or with
     ``show_all`` all bytes, are reported immediately. With ``look``, the ended command
     stays a zombie until a line comes, at most two seconds. ``private`` are variables
-    that must be set. ``about`` collects facts about the command.
+    that must be set. ``about`` collects facts about the command, and ``record`` records
+    what ``pop`` asks for.
     """
     try:
         if missing := [n for n in request.get("private", ()) if n not in os.environ]:
             raise Refused(
                 f"set {', '.join(missing)}: the run had it, and its value is private"
             )
-        CommandRun(request, about).follow()
+        CommandRun(request, about, record).follow()
     except Refused as error:
         _tell("refused", reason=str(error))
         return 2

@@ -25,6 +25,7 @@ class StoredRequest(BaseModel):
     timeout: FiniteFloat | None = None
     look: bool = False
     show_all: bool = False
+    pop: dict[str, Any] | None = None
 
 
 def without_values(stored: bytes, hides: Callable[[str, str], bool]) -> dict[str, Any]:

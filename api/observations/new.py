@@ -90,6 +90,14 @@ class NewObservation(BaseModel):
     timeout: float | None = Field(
         default=None, gt=0, le=31_536_000, description="Seconds after which it is ended"
     )
+    pop: bool = Field(
+        default=False,
+        description="Record how its threads spend their time, for the POP metrics",
+    )
+    libomp: bool = Field(
+        default=False,
+        description="With `pop`: run programs for GCC's libgomp on LLVM's libomp",
+    )
     wait: bool = Field(
         default=False, description="Wait until these CPUs are free; else 409"
     )
@@ -122,6 +130,8 @@ class NewObservation(BaseModel):
             environment=self.env,
             repeat=self.repeat,
             timeout=self.timeout,
+            pop=self.pop or self.libomp,
+            libomp=self.libomp,
         )
         return RunRequest(spec, self.attended, launch.user, launch.within)
 

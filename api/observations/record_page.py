@@ -14,6 +14,7 @@ from api import nodes
 from api.explorer.facts import Fact, find_facts
 from api.nodes import Node
 from api.observations.derived import find_derived
+from api.observations.efficiency import find_efficiency
 from api.observations.figures import duration
 from api.observations.measured import FIGURES, MeasuredSeries, find_measured
 from api.observations.permissions import view_refusal
@@ -49,6 +50,7 @@ _ELSEWHERE = frozenset(
         ST.observesHardware,
         ST.hasSummary,
         ST.hasFigure,
+        ST.hasParallelAnalysis,
         ST.ranIn,
     )
 )
@@ -85,10 +87,11 @@ async def record_page(
     """Return a run as HTML: the request, the outcome and the measurements."""
     links = pages.links(request, services.settings.base)
     host = _text(node.graph, node.iri, ST.ofHost)
-    about, measured, derived, pinned, may_not = await asyncio.gather(
+    about, measured, derived, efficiency, pinned, may_not = await asyncio.gather(
         _surroundings(services, node, links),
         find_measured(services, node.iri),
         find_derived(services, str(node.iri)),
+        find_efficiency(services, str(node.iri)),
         find_pinned(services, node, links),
         view_refusal(request, services),
     )
@@ -112,6 +115,7 @@ async def record_page(
         pinned=pinned,
         measured=measured,
         derived=derived,
+        efficiency=efficiency,
         figures=FIGURES,
         spec=spec,
         may_not=may_not,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import ApiError, api_error, error_code
 from observations.errors import UnknownRunError
+from observations.pop.analysis import analyse
+from observations.pop.table import table
 from ontology.iris import Iris
 
 if TYPE_CHECKING:
@@ -62,4 +64,11 @@ def not_running(id_: str) -> ApiError:
 def _run(node: str, run: "Run") -> dict[str, Any]:
     left = [one["name"] for one in (run.ended or {}).get("left_behind", [])]
     seconds = run.span.seconds
-    return {"node": node, "outcome": run.outcome, "seconds": seconds, "left": left}
+    efficiencies = table(analyse(run.pop)) if run.pop else []
+    return {
+        "node": node,
+        "outcome": run.outcome,
+        "seconds": seconds,
+        "left": left,
+        "pop": efficiencies,
+    }

@@ -19,8 +19,8 @@ from supertwin.cli.run_streams import (
     status_of,
 )
 
-_REPORTED = ("started", "alive", "over", "about", "ended", "refused")
-_SENT_WITH_NEXT = "about"  # sent together with the next event
+_REPORTED = ("started", "alive", "over", "about", "pop", "ended", "refused")
+_SENT_WITH_NEXT = ("about", "pop")  # sent together with the next event
 _HEARTBEAT_SECONDS = 5.0
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5
 _ELSEWHERE = (
@@ -95,7 +95,7 @@ class Reporter:
         """Send an event now or with the next one; output is not sent."""
         if event["event"] in _REPORTED:
             self._unsent.append(event)
-            if event["event"] != _SENT_WITH_NEXT:
+            if event["event"] not in _SENT_WITH_NEXT:
                 self._send()
 
     @contextmanager

@@ -47,6 +47,7 @@ _COMMANDS = {
     "perfevent": "supertwin.cli.perfevent:perfevent_command",
     "remove": "supertwin.cli.fleet:remove_command",
     "roofline": "supertwin.cli.roofline:roofline_command",
+    "scaling": "supertwin.cli.scaling:scaling_command",
     "sample": "supertwin.cli.sample:sample_group",
     "token": "supertwin.cli.token:token_group",
     "compact": "supertwin.cli.services:compact_command",

@@ -76,6 +76,12 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
     default=None,
     help="End the command after this time.",
 )
+@click.option("--pop", is_flag=True, help="Record the POP metrics of OpenMP and MPI.")
+@click.option(
+    "--libomp",
+    is_flag=True,
+    help="Record GCC's OpenMP, too, by running it on LLVM's libomp; implies --pop.",
+)
 @click.option("--wait", is_flag=True, help="Wait until these CPUs are free.")
 @click.option(
     "--srun",

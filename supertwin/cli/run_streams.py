@@ -162,6 +162,8 @@ class RunMessages:
             if run["left"]:
                 left = ", ".join(run["left"])
                 say(f"it left {left} behind, which was ended")
+            for line in run["pop"]:
+                say(line)
         self._printed = len(runs)
         problem = answer["problem"]
         if problem:

@@ -1,0 +1,1 @@
+"""How parallel programs spend their time, and the efficiencies that POP defines."""

@@ -1,0 +1,125 @@
+"""Laws of scaling fitted to the times of a series of runs.
+
+Each law is linear in some coefficients, which a least-squares fit of relative errors
+finds. Its parameters are ratios of coefficients, with intervals by Fieller's theorem.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+_CONFIDENCE = 0.95
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law of the time T with n threads; it is fitted to n/T if it ``fits_rate``.
+
+    ``terms`` are the columns of the fit. A parameter is the coefficient of a term, by
+    its position, divided by the sum of those ``over`` it; ``most`` is its greatest
+    possible value.
+    """
+
+    name: str
+    formula: str
+    terms: tuple[Callable[[Vector], Vector], ...]
+    parameters: Mapping[str, int]
+    over: tuple[int, ...]
+    most: float = math.inf
+    fits_rate: bool = False
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A fitted parameter and its 95 % confidence interval, or why there is none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A law fitted to a series, or the reason why it could not be.
+
+    ``error`` is the mean relative error of the times.
+    """
+
+    law: Law
+    parameters: Mapping[str, Interval] = field(default_factory=dict)
+    error: float = 0.0
+    reason: str = ""
+
+
+AMDAHL = Law(
+    "Amdahl",
+    "T = T1 (serial + (1 - serial)/n)",
+    (np.ones_like, lambda n: 1 / n),
+    {"serial": 0},
+    (0, 1),
+    1.0,
+)
+GUSTAFSON = Law(
+    "Gustafson",
+    "n T1/T = serial + (1 - serial) n",
+    (np.ones_like, lambda n: n),
+    {"serial": 0},
+    (0, 1),
+    1.0,
+    fits_rate=True,
+)
+USL = Law(
+    "USL",
+    "T = T1 (1/n + contention (n - 1)/n + coherency (n - 1))",
+    (lambda n: 1 / n, lambda n: (n - 1) / n, lambda n: n - 1),
+    {"contention": 1, "coherency": 2},
+    (0,),
+)
+STRONG, WEAK = (AMDAHL, USL), (GUSTAFSON,)
+
+
+def fit(law: Law, threads: Sequence[int], seconds: Sequence[float]) -> Fit:
+    """Fit a law to the times of runs with some numbers of threads."""
+    n, times = np.array(threads, float), np.array(seconds, float)
+    if len(set(threads)) < len(law.terms):
+        needed = len(law.terms)
+        return Fit(law, reason=f"it needs runs with {needed} numbers of threads")
+    measured = n / times if law.fits_rate else times
+    columns = np.column_stack([term(n) for term in law.terms]) / measured[:, None]
+    found, *_ = np.linalg.lstsq(columns, np.ones_like(n), rcond=None)
+    left = columns @ found - 1
+    free = len(n) - len(found)
+    covariance = np.linalg.inv(columns.T @ columns) * (left @ left) / max(free, 1)
+    parameters = {
+        name: _ratio(law, at, found, covariance, free)
+        for name, at in law.parameters.items()
+    }
+    return Fit(law, parameters, float(np.abs(left).mean()))
+
+
+def _ratio(law: Law, at: int, found: Vector, covariance: Vector, free: int) -> Interval:
+    """Return a parameter with Fieller's interval, within what is possible."""
+    over, under = np.zeros_like(found), np.zeros_like(found)
+    over[at], under[[*law.over]] = 1.0, 1.0
+    value = _possible(float(over @ found / (under @ found)), law)
+    if free < 1:
+        return Interval(value, reason="there are too few runs for an interval")
+    quantile = float(student.ppf((1 + _CONFIDENCE) / 2, free)) ** 2
+    a = (under @ found) ** 2 - quantile * under @ covariance @ under
+    b = (over @ found) * (under @ found) - quantile * over @ covariance @ under
+    c = (over @ found) ** 2 - quantile * over @ covariance @ over
+    if a <= 0:
+        return Interval(value, reason="the times vary too much for an interval")
+    half = math.sqrt(max(float(b * b - a * c), 0.0))
+    low, high = (_possible(float((b + sign * half) / a), law) for sign in (-1, 1))
+    return Interval(value, low, high)
+
+
+def _possible(value: float, law: Law) -> float:
+    return min(max(value, 0.0), law.most)
