@@ -15,6 +15,7 @@ from bench.explosions import explosion_figures
 from bench.fleet import fleet_figures, local_probe_figures, zen4_figures
 from bench.observe import accuracy_figures, overhead_figures
 from bench.pinning import pinning_figures
+from bench.pop import pop_figures
 from bench.queries import query_figures
 from bench.questions.run import word_figures
 from bench.questions.speed import question_figures
@@ -56,6 +57,7 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "words": word_figures,
     "shacl": shacl_figures,
     "sampling-cost": cost_figures,
+    "pop": pop_figures,
 }
 
 

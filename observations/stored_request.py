@@ -11,6 +11,17 @@ from observations.events import first_error
 _Cpu = Annotated[int, Field(ge=0, lt=2**31)]
 
 
+# Names become those of files.
+_Sources = dict[Annotated[str, Field(pattern=r"^[a-z]{1,40}$")], str]
+
+
+class _Recorder(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    sources: _Sources
+    libomp: bool = False
+
+
 class StoredRequest(BaseModel):
     """The members of a request that a runner reads; others are dropped."""
 
@@ -25,7 +36,7 @@ class StoredRequest(BaseModel):
     timeout: FiniteFloat | None = None
     look: bool = False
     show_all: bool = False
-    pop: dict[str, Any] | None = None
+    pop: _Recorder | None = None
 
 
 def without_values(stored: bytes, hides: Callable[[str, str], bool]) -> dict[str, Any]:

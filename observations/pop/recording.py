@@ -27,6 +27,7 @@ _NO_LIBOMP = "LLVM's libomp is not installed: `apt install libomp5`"
 _KILLED = "a process ended before it wrote its times: it was killed, or called _exit"
 _NOTHING = "no process used OpenMP or MPI that can be recorded"
 _STATIC = "the program is static, so it loads no recorder: link it dynamically"
+_SEPARATORS = " :"
 _INTERPRETER = 3
 
 
@@ -68,6 +69,9 @@ class TimeRecording:
         before = [str(built / f"{_RECORDER}.so")]
         if request.get("libomp"):
             before += self._libomp(compiler)
+        if set(str(built)) & set(_SEPARATORS):
+            self._reason = f"LD_PRELOAD allows no space or colon in the path {built}"
+            return {}
         self._folder = mkdtemp(prefix="supertwin-pop-")
         return {
             _FOLDER: self._folder,

@@ -25,6 +25,10 @@ ENDED = {
 }
 
 
+PROCESS = {"rank": 0, "size": 1, "openmp": "none", "ns": 5, "threads": [[1] * 7]}
+POP = {"event": "pop", "reason": "", "processes": [PROCESS]}
+
+
 def line(event: Any, **other: Any) -> bytes:
     return json.dumps({**event, **other}).encode()
 
@@ -36,6 +40,7 @@ def test_all_events_of_a_runner_are_accepted() -> None:
     names = {event["event"] for event in found}
     assert names == {"started", "output", "alive", "about", "ended"}
     assert [event_of(line(event)) for event in found] == found
+    assert event_of(line(POP)) == POP
     (refused,) = launched(argv=["/no/such/command"])
     assert event_of(line(refused)) == refused
 
@@ -62,6 +67,10 @@ def test_all_events_of_a_runner_are_accepted() -> None:
         (line(ENDED, exit=256), "ended.exit: "),
         (line(ENDED, left_behind=[{"name": "n" * 400}]), "ended.left_behind.0.name: "),
         (line({"event": "alive", "ns": 1, "pids": [-1]}), "alive.pids.0: "),
+        (line(POP, processes=[{**PROCESS, "rank": -2}]), "pop.processes.0.rank: "),
+        (line(POP, processes=[{**PROCESS, "openmp": "x"}]), "0.openmp: "),
+        (line(POP, processes=[{**PROCESS, "threads": []}]), "0.threads: "),
+        (line(POP, processes=[{**PROCESS, "threads": [[1] * 6]}]), "0.threads.0: "),
         (line({"event": "output", "stream": "../x", "data": ""}), "output.stream: "),
     ],
 )

@@ -1,8 +1,11 @@
 """Stored requests that are refused, wherever they are read."""
 
+import json
+
 import pytest
 
 from observations.environment import is_secret
+from observations.record import RunRequest, RunSpec
 from observations.stored_request import without_values
 from tests.bad_requests import BAD_REQUESTS
 
@@ -18,3 +21,15 @@ def test_unknown_members_are_dropped() -> None:
     request = b'{"argv": ["true"], "timeout": null, "more": [1]}'
     found = without_values(request, is_secret)
     assert found == {"argv": ["true"], "timeout": None}
+
+
+def test_recorder_is_kept() -> None:
+    request = RunRequest(RunSpec("n1", ("true",), pop=True)).request()
+    found = without_values(json.dumps(request).encode(), is_secret)
+    assert found["pop"] == request["pop"]
+    assert {*found["pop"]["sources"]} == {"ompt", "recorder"}
+    assert "pop" not in RunRequest(RunSpec("n1", ("true",))).request()
+    for pop in ({}, {"sources": {"../x": ""}}, {"sources": {"x": 1}}):
+        text = json.dumps({"argv": ["true"], "pop": pop}).encode()
+        with pytest.raises(ValueError, match="pop.sources"):
+            without_values(text, is_secret)

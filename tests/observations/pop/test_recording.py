@@ -119,6 +119,14 @@ def test_broken_compiler_is_a_reason(
     assert "cannot be compiled: error: no space left" in reason_of(analyse(found))
 
 
+def test_folder_that_cannot_be_preloaded_is_a_reason(
+    built: Callable[[str], str], tmp_path: Path
+) -> None:
+    cache_ = {"XDG_CACHE_HOME": str(tmp_path / "a b")}
+    found = recorded(built("llvm"), "0", "0.01", "0.01", env=cache_)
+    assert "no space or colon" in reason_of(analyse(found))
+
+
 def test_killed_program_has_no_times(built: Callable[[str], str]) -> None:
     wait = "until ls $SUPERTWIN_POP_FOLDER/*.part 2> /dev/null; do sleep 0.05; done"
     script = f"{built('llvm')} 0 99 99 & {wait}; kill -9 $!"
