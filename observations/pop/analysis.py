@@ -67,8 +67,7 @@ WHOLE, MPI, OPENMP = "parallel efficiency", "MPI", "OpenMP"
 
 def analyse(event: Mapping[str, Any]) -> Analysis:
     """Return the analysis of what a runner recorded."""
-    processes = processes_of(event)
-    ranks = [one for one in processes if one.rank >= 0] or processes
+    ranks = _analysable(processes_of(event))
     if reason := _whole_reason(event["reason"], ranks):
         return Analysis(missing={WHOLE: reason})
     is_mpi = ranks[0].rank >= 0
@@ -80,6 +79,15 @@ def analyse(event: Mapping[str, Any]) -> Analysis:
     if unrecorded and not is_mpi:
         return Analysis(missing={WHOLE: f"it has no times of OpenMP: {unrecorded}"})
     return _analysed(ranks, is_mpi=is_mpi, unrecorded=unrecorded)
+
+
+def _analysable(processes: Sequence[ProcessTimes]) -> Sequence[ProcessTimes]:
+    """Return the ranks, otherwise the processes whose OpenMP was recorded.
+
+    Without any, return one of the others, which has the reason.
+    """
+    ranks = [one for one in processes if one.rank >= 0]
+    return ranks or [p for p in processes if p.openmp == "recorded"] or processes[:1]
 
 
 def not_recorded() -> Analysis:

@@ -126,6 +126,13 @@ def test_reason_is_given_without_times(
     assert any(reason in line for line in table(found))
 
 
+def test_program_that_only_links_openmp_does_not_count() -> None:
+    other = process(1, (1,), openmp="libgomp")
+    found = analyse(event(other, process(10, (8, 2), (4, 1, 5)), other))
+    equal(found.whole, 0.6, 0.75, 0.8)
+    assert "--libomp" in analyse(event(other, other)).missing["parallel efficiency"]
+
+
 def test_run_that_broke_off_has_a_reason() -> None:
     (line,) = table(not_recorded())
     assert "broke off" in line
