@@ -15,7 +15,8 @@ from tests.stack import HOST, Stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.serial]
 
-LATE = 0.08
+# On a busy machine sleeps end late, and the start of a program takes useful time.
+LATE = 0.25
 TAG = "pop-series"
 
 
@@ -94,11 +95,11 @@ def test_series_scales_as_its_serial_part_allows(
     assert (first["threads"], second["threads"]) == (1, 2)
     assert second["computation"] == pytest.approx(1.0, abs=LATE)
     assert second["efficiency"] == pytest.approx(1.2 / 1.6, abs=LATE)
-    assert second["whole"] == pytest.approx(1.2 / 1.6, abs=2 * LATE)
+    assert second["whole"] == pytest.approx(1.2 / 1.6, abs=LATE)
     amdahl, usl = found["fits"]
     # 0.4 of 1.2 s.
     serial = amdahl["parameters"]["serial"]["value"]
-    assert serial == pytest.approx(1 / 3, abs=2 * LATE)
+    assert serial == pytest.approx(1 / 3, abs=LATE)
     assert "3 numbers of threads" in usl["reason"]
     assert "Amdahl" in stack.run("scaling", TAG).stdout
     assert "Gustafson" in stack.run("scaling", TAG, "--weak").stdout
