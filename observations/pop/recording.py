@@ -59,7 +59,7 @@ class TimeRecording:
         return {"reason": self._reason, "processes": processes}
 
     def _prepared(self, request: Mapping[str, Any]) -> dict[str, str]:
-        from tempfile import mkdtemp  # most runs need it not
+        from tempfile import mkdtemp  # most runs do not need it
 
         compiler = shutil.which(self._env.get("CC") or "cc", path=self._env.get("PATH"))
         if compiler is None:
