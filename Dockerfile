@@ -36,7 +36,7 @@ ENV PATH=/opt/supertwin/.venv/bin:/usr/local/bin:/usr/bin:/bin \
     SUPERTWIN_HOME=/var/lib/supertwin
 WORKDIR /opt/supertwin
 RUN python -m compileall -q api benchmarks core dashboards dtdl ingest observations ontology \
-    pinning queries sampler_bridge sampling shapes supertwin \
+    pinning queries sampler_bridge sampling shapes supertwin virtual_telemetry \
     && python -m supertwin.stack.fuseki_extension \
     && python -m supertwin.stack.fuseki_classes
 USER supertwin

@@ -196,6 +196,13 @@ class Iris:
         """A person who requests something, or a program that does it."""
         return self._iri("agent", name)
 
+    def virtual(self, name: str) -> URIRef:
+        """Telemetry that is computed from other telemetry."""
+        return self._iri("virtual", name)
+
+    def virtual_graph(self, name: str) -> URIRef:
+        return self._iri("graph", "virtual", name)
+
     def baseline(self, name: str) -> URIRef:
         """Runs with which others are compared."""
         return self._iri("baseline", name)

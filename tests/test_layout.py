@@ -18,6 +18,7 @@ ORDER = (
     "dashboards",
     "ingest",
     "dtdl",
+    "virtual_telemetry",
     "sampling",
     "sampler_bridge",
     "observations",

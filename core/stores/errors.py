@@ -17,6 +17,8 @@ QueriesError                     also the root of the errors of saved queries
     └── SamplesError             400: a function of samples is used wrongly
         ├── UnknownTelemetryError
         ├── TooManySamplesError  413
+        ├── UnitMismatchError    400: values in two units cannot be combined
+        ├── VirtualCycleError    400: virtual telemetry is an input of itself
         ├── SeriesRefusedError   502: the series store refuses a request
         └── SeriesAwayError      503: the series store is away
 StoreError                       503: the series store gave no usable answer
@@ -183,6 +185,18 @@ class TooManySamplesError(SamplesError):
     status, code = 413, "too-many-samples"
 
 
+class UnitMismatchError(SamplesError):
+    """Values in two units cannot be combined, or converted."""
+
+    code = "unit-mismatch"
+
+
+class VirtualCycleError(SamplesError):
+    """Virtual telemetry is an input of itself."""
+
+    code = "virtual-cycle"
+
+
 class SeriesRefusedError(SamplesError):
     """The series store refuses a request that a query needs."""
 
@@ -211,6 +225,7 @@ EXTENSION_ERRORS = {
         *(FunctionRefusedError, ServiceRefusedError),
         *(LiteralTooLongError, TooMuchMemoryError),
         *(SamplesError, UnknownTelemetryError, TooManySamplesError),
+        *(UnitMismatchError, VirtualCycleError),
         *(SeriesRefusedError, SeriesAwayError),
     )
 }

@@ -18,6 +18,7 @@ WRITERS = (
     "api/processes",
     "sampling/plans",
     "sampling/cgroup_twins.py",
+    "virtual_telemetry",
 )
 _IN_PYTHON = re.compile(r"\bST\.([A-Za-z]\w*)|\bST\[\"(\w+)\"\]")
 _IN_DATA = re.compile(r"(?<![\w:])st:([A-Za-z]\w*)")

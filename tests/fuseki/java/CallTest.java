@@ -118,7 +118,7 @@ class CallTest {
 
     @Test
     void expectedSamplesAreTheTicksAfterTheStart() {
-        Telemetry telemetry = new Telemetry(new Telemetry.Key("m", "n", null), false, false, 10);
+        Telemetry telemetry = new Telemetry(new Telemetry.Key("m", "n", null), false, false, 10, "", null);
         assertEquals(3, telemetry.expected(20, 50));
         assertEquals(3, telemetry.expected(25, 55));
     }

@@ -5,6 +5,8 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * Why points are missing in each window, according to the account of each host.
@@ -42,8 +44,16 @@ final class Account {
                     Math.round(points));
     }
 
+    /** The reasons in a window for some hosts; with several, each after the name of its host. */
+    String why(Set<String> hosts, int step) {
+        if (hosts.size() == 1)
+            return why(hosts.iterator().next(), step);
+        return new TreeSet<>(hosts).stream().map(host -> host + ": " + why(host, step))
+                .collect(Collectors.joining("; "));
+    }
+
     /** The reasons in a window, each with the number of points that the host lacks for it. */
-    String why(String host, int step) {
+    private String why(String host, int step) {
         Window window = new Window(host, step);
         if (!kept.contains(window))
             return NO_ACCOUNT;

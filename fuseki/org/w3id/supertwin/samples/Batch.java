@@ -17,9 +17,12 @@ import org.w3id.supertwin.samples.Telemetry.Key;
 
 /** Rows of a query that one request serves: the same metric and range, or last values. */
 final class Batch {
-    /** What the rows of a batch have in common; {@code series} is null for last values. */
+    /**
+     * What the rows of a batch have in common; {@code series} is null for last values, and
+     * {@code computed} for all telemetry that is not virtual.
+     */
     record Common(String series, boolean isText, Call.Range range, int coverage,
-            List<Threshold> thresholds) {
+            List<Threshold> thresholds, Telemetry.Computed computed) {
         boolean hasCoverage() {
             return coverage > 0;
         }
@@ -74,6 +77,7 @@ final class Batch {
 
     /** The hosts of its series. */
     Set<String> hosts() {
-        return rows.keySet().stream().map(Key::host).collect(Collectors.toSet());
+        return rows.values().stream().flatMap(some -> some.get(0).telemetry().hosts().stream())
+                .collect(Collectors.toSet());
     }
 }

@@ -28,17 +28,19 @@ final class Catalogue {
             Pattern.compile("(.+/twin/[^/]+)/telemetry/([^/]+)/([^/]+)");
     private static final String NO_INSTANCE = "~";
 
-    private record Metric(String series, boolean isCounter, boolean isText) {}
+    private record Metric(String series, boolean isCounter, boolean isText, String unit) {}
 
     private final ExecutionContext context;
     private final DatasetGraph dataset;
     private final Map<Node, Metric> metrics = new HashMap<>();
     private final Map<Node, String> hosts = new HashMap<>();
     private final Map<Node, Long> periods = new HashMap<>();
+    private final Virtuals virtuals;
 
-    Catalogue(ExecutionContext context) {
+    Catalogue(ExecutionContext context, InputSource inputs) {
         this.context = context;
         dataset = context.getDataset();
+        virtuals = new Virtuals(inputs.in(this), new Units(dataset));
     }
 
     /** The telemetry with an IRI; what the scope of the query hides is unknown. */
@@ -58,6 +60,9 @@ final class Catalogue {
         Map<Node, List<Node>> facts = facts(iri);
         Node metric = first(facts.get(Terms.OF_METRIC));
         Node host = first(facts.get(Terms.OF_HOST));
+        Node tree = first(facts.get(Terms.EXPRESSION_TREE));
+        if (tree != null)
+            return virtuals.telemetry(iri, text(tree), unit(first(facts.get(Terms.HAS_UNIT))));
         if (metric == null || host == null || !facts.containsKey(Terms.SAMPLER_NAME))
             return findByParts(iri);
         return telemetry(host, metric, text(first(facts.get(Terms.INSTNAME))),
@@ -92,13 +97,14 @@ final class Catalogue {
             throw SampleError.badCall("<" + host + "> has no st:hostname, or <" + metric
                     + "> no st:dbName: their series have no name");
         return new Telemetry(new Telemetry.Key(found.series, name, instance), found.isCounter,
-                found.isText, period);
+                found.isText, period, found.unit, null);
     }
 
     private Metric describe(Node metric) {
         return new Metric(text(metric, Terms.DB_NAME),
                 Terms.COUNTER.equals(object(metric, Terms.SEMANTICS)),
-                "string".equals(text(metric, Terms.VALUE_TYPE)));
+                "string".equals(text(metric, Terms.VALUE_TYPE)),
+                unit(object(metric, Terms.HAS_UNIT)));
     }
 
     private Node exposed(Node host, String name) {
@@ -144,6 +150,20 @@ final class Catalogue {
 
     private String text(Node subject, Node link) {
         return text(object(subject, link));
+    }
+
+    private static String unit(Node unit) {
+        return unit == null ? "" : unit.toString();
+    }
+
+    /** Virtual telemetry; null if the node is anything else. */
+    Telemetry findIfVirtual(Node iri) {
+        return object(iri, Terms.EXPRESSION_TREE) == null ? null : find(iri);
+    }
+
+    /** The telemetry that a tree of an expression computes, before it is in the graph. */
+    Telemetry compiled(Node tree) {
+        return virtuals.telemetry(tree, tree.getLiteralLexicalForm(), "");
     }
 
     private static String text(Node literal) {

@@ -29,6 +29,7 @@ public final class Extension implements JenaSubsystemLifecycle {
         PropertyFunctionRegistry functions = PropertyFunctionRegistry.get();
         for (Function function : Function.values())
             functions.put(function.iri(), iri -> new SampleFunction(function, store));
+        VirtualFunction.register(store);
         PlacementFunction.register();
         OperationRegistry.get().register(Operation.Query, new QueryHandler());
         CsvRows.register();

@@ -64,7 +64,11 @@ enum Function {
 
     /** The expression of a window of a selector; {@code quantile} is used by QUANTILE only. */
     String expression(String selector, long windowMs, double quantile) {
-        String window = selector + "[" + windowMs + "ms]";
+        return expression(selector + "[" + windowMs + "ms]", quantile);
+    }
+
+    /** The expression of a window, which is written in brackets after its selector. */
+    String expression(String window, double quantile) {
         String phi = this == QUANTILE ? String.format(Locale.ROOT, "%s,", quantile) : "";
         String value = rollup + "(" + phi + window + ")";
         // Without samples, VictoriaMetrics gives a rate of 0 for a while.

@@ -25,8 +25,9 @@ final class Reader {
     // VictoriaMetrics on two CPUs answers this many requests at once; others wait.
     private static final int MOST_AT_ONCE = 4;
     // This label tells the parts of an answer apart; no series has it.
-    private static final String PART = "supertwin_part";
-    private static final String VALUE = "value", TIME = "time", COUNT = "count";
+    static final String PART = "supertwin_part";
+    static final String VALUE = "value", TIME = "time";
+    private static final String COUNT = "count";
 
     /** The last point of a series; {@code text} is its value if the metric has texts. */
     private record Last(double seconds, String value, String text) {}
@@ -34,9 +35,9 @@ final class Reader {
     private final Function function;
     private final SeriesStore store;
     final Requests requests;
-    private final long now;
+    final long now;
     private final boolean readsAccount;
-    private final TimeLiterals times = new TimeLiterals();
+    final TimeLiterals times = new TimeLiterals();
 
     /** {@code readsAccount} is false if the scope of the query hides why points are missing. */
     Reader(Function function, SeriesStore store, Requests requests, long now,
@@ -64,9 +65,11 @@ final class Reader {
     }
 
     Rows read(Batch batch) {
+        VirtualReader virtual =
+                batch.common.computed() == null ? null : new VirtualReader(this, batch);
         return switch (function) {
-            case LAST -> last(batch);
-            case RAW -> raw(batch);
+            case LAST -> virtual == null ? last(batch) : virtual.last();
+            case RAW -> virtual == null ? raw(batch) : virtual.raw();
             default -> windows(batch);
         };
     }
@@ -94,7 +97,7 @@ final class Reader {
             String query = "union(" + part(VALUE, "last_over_time(" + window + ")") + ","
                     + part(TIME, "tlast_over_time(" + window + ") keep_metric_names") + ")";
             query("/api/v1/query", Map.of("query", query, "time", Times.seconds(now + AHEAD_MS)),
-                    (labels, ms, value) -> {
+                    false, (labels, ms, value) -> {
                         if (TIME.equals(labels.remove(PART)))
                             times.put(labels, Double.parseDouble(value));
                         else
@@ -134,6 +137,8 @@ final class Reader {
     /** How many samples the plans of a batch ask for. */
     private long expected(Batch batch) {
         Call.Range range = batch.common.range();
+        if (batch.common.computed() != null)
+            return new VirtualReader(this, batch).count(range);
         long end = Math.min(range.to(), now + AHEAD_MS);
         return batch.rows.values().stream().map(rows -> rows.get(0).telemetry())
                 .filter(one -> one.periodMs() > 0)
@@ -144,28 +149,47 @@ final class Reader {
 
     private Rows windows(Batch batch) {
         Map<Key, double[]> values = new HashMap<>(), counts = new HashMap<>();
-        int steps = batch.common.range().steps();
-        for (String selector : batch.selectors())
-            windows(batch.common.range(), expression(batch, selector), (labels, step, value) -> {
-                Key key = QueryAnswer.key(batch.common.series(), labels);
-                boolean isCount = COUNT.equals(labels.get(PART));
-                if (batch.rows.containsKey(key))
-                    (isCount ? counts : values).computeIfAbsent(key, any -> empty(steps))[step] =
-                            value;
-            });
+        Call.Range range = batch.common.range();
+        Telemetry.Computed computed = batch.common.computed();
+        WindowSink sink = (labels, step, value) -> {
+            Key key = computed == null ? QueryAnswer.key(batch.common.series(), labels)
+                    : batch.rows.keySet().iterator().next();
+            boolean isCount = COUNT.equals(labels.get(PART));
+            if (batch.rows.containsKey(key))
+                (isCount ? counts : values)
+                        .computeIfAbsent(key, any -> empty(range.steps()))[step] = value;
+        };
+        if (computed == null)
+            for (String selector : batch.selectors())
+                windows(range, expression(batch, selector + "[" + range.windowMs() + "ms]"), false,
+                        sink);
+        else if (!computed.isEmpty())
+            windows(batch, sink);
         Account account = new Account();
         if (batch.common.hasReason() && readsAccount)
-            windows(batch.common.range(), Account.query(batch), account::add);
+            windows(range, Account.query(batch), false, account::add);
         return Rows.of(new WindowRows(batch, values, counts, account));
     }
 
-    private String expression(Batch batch, String selector) {
+    /** The windows of virtual telemetry. */
+    private void windows(Batch batch, WindowSink sink) {
+        VirtualReader virtual = new VirtualReader(this, batch);
         Call.Range range = batch.common.range();
-        String query = function.expression(selector, range.windowMs(), range.quantile());
+        String query = expression(batch, virtual.window(range.windowMs()));
+        for (Call.Range part : virtual.portions(range)) {
+            int first = (int) ((part.from() - range.from()) / range.windowMs());
+            windows(part, query, virtual.mayCache(part),
+                    (labels, step, value) -> sink.take(labels, first + step, value));
+        }
+    }
+
+    private String expression(Batch batch, String window) {
+        Call.Range range = batch.common.range();
+        String query = function.expression(window, range.quantile());
         for (Threshold threshold : batch.common.thresholds())
             query = threshold.of(query);
         return !batch.common.hasCoverage() ? query : "union(" + part(VALUE, query) + ","
-                + part(COUNT, Function.COUNT.expression(selector, range.windowMs(), 0)) + ")";
+                + part(COUNT, Function.COUNT.expression(window, 0)) + ")";
     }
 
     /** Takes one window of a series. */
@@ -173,14 +197,14 @@ final class Reader {
         void take(Map<String, String> labels, int step, double value);
     }
 
-    private void windows(Call.Range range, String query, WindowSink sink) {
+    private void windows(Call.Range range, String query, boolean mayCache, WindowSink sink) {
         boolean isOne = range.stepMs() == 0;
         Map<String, String> parameters = isOne
                 ? Map.of("query", query, "time", Times.seconds(range.to()))
                 : Map.of("query", query, "start", Times.seconds(range.end(0)), "end",
                         Times.seconds(range.end(range.steps() - 1)), "step",
                         range.stepMs() + "ms");
-        query(isOne ? "/api/v1/query" : "/api/v1/query_range", parameters,
+        query(isOne ? "/api/v1/query" : "/api/v1/query_range", parameters, mayCache,
                 (labels, ms, value) -> {
                     int step = (int) ((ms - range.from()) / range.windowMs()) - 1;
                     if (step >= 0 && step < range.steps())
@@ -196,14 +220,16 @@ final class Reader {
 
     // ---- requests ----------------------------------------------------------------
 
-    private static String part(String name, String expression) {
+    static String part(String name, String expression) {
         return "label_set(" + expression + ",\"" + PART + "\",\"" + name + "\")";
     }
 
-    private void query(String path, Map<String, String> parameters, QueryAnswer.Sink sink) {
+    void query(String path, Map<String, String> parameters, boolean mayCache,
+            QueryAnswer.Sink sink) {
         Map<String, String> form = new HashMap<>(parameters);
         // With its cache, the store would move the times to multiples of the step.
-        form.put("nocache", "1");
+        if (!mayCache)
+            form.put("nocache", "1");
         QueryAnswer.read(store, post(path, form), sink);
     }
 

@@ -9,6 +9,8 @@ final class SampleError extends QueryError {
         BAD_CALL("bad-samples-call", 400),
         UNKNOWN_TELEMETRY("unknown-telemetry", 400),
         TOO_MANY("too-many-samples", 413),
+        UNITS("unit-mismatch", 400),
+        CYCLE("virtual-cycle", 400),
         UNREADABLE("series-unreadable", 502),
         AWAY("store-away", 503);
 

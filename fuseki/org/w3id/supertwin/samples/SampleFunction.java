@@ -63,7 +63,9 @@ final class SampleFunction implements PropertyFunction {
         List<Node> list = new ArrayList<>(object.getArgList());
         List<Threshold> thresholds = Threshold.removeFrom(list);
         PropFuncArg arguments = new PropFuncArg(list);
-        Catalogue catalogue = new Catalogue(context);
+        InputSource.refuseIn(context, function.toString());
+        InputSource inputs = new InputSource(context, store, requests);
+        Catalogue catalogue = new Catalogue(context, inputs);
         Map<Node, Telemetry> known = new HashMap<>();
         Map<Batch.Common, Batch> batches = new LinkedHashMap<>();
         Map<List<Node>, Call> calls = new HashMap<>();
@@ -75,6 +77,7 @@ final class SampleFunction implements PropertyFunction {
             Call call = calls.computeIfAbsent(
                     Substitute.substitute(arguments, row).getArgList(),
                     values -> Call.read(function, subjectNode, values, now)).of(subjectNode);
+            inputs.periodsIn(call.range());
             Telemetry telemetry = known.computeIfAbsent(call.telemetry(), catalogue::find);
             check(telemetry, call.telemetry());
             batches.computeIfAbsent(common(call, telemetry, thresholds), Batch::new)
@@ -86,13 +89,18 @@ final class SampleFunction implements PropertyFunction {
 
     private Batch.Common common(Call call, Telemetry telemetry, List<Threshold> thresholds) {
         // One request reads the last values of all metrics.
-        String series = function == Function.LAST ? null : telemetry.key().series();
+        boolean isAny = function == Function.LAST && telemetry.computed() == null;
+        String series = isAny ? null : telemetry.key().series();
         return new Batch.Common(series, series != null && telemetry.isText(), call.range(),
                 call.coverage(), thresholds.stream()
-                        .filter(one -> one.value().equals(call.value())).toList());
+                        .filter(one -> one.value().equals(call.value())).toList(),
+                telemetry.computed());
     }
 
     private void check(Telemetry telemetry, Node iri) {
+        if (function.needsCounter() && telemetry.computed() != null)
+            throw SampleError.badCall(function + " of <" + iri + ">, which is virtual telemetry:"
+                    + " use st:avg, and write rate() in its expression");
         if (function.needsCounter() && !telemetry.isCounter())
             throw SampleError.badCall(function + " of <" + iri + ">, whose metric is not a counter:"
                     + " add ?telemetry st:ofMetric/st:semantics st:Counter, or use st:avg");

@@ -67,6 +67,15 @@ final class Selector {
         return series + "{" + label("hostname", new TreeSet<>(hosts)) + "}";
     }
 
+    /** The selector of a metric for each of some hosts with each of some instances. */
+    static String ofProduct(String series, Set<String> hosts, Set<String> instances) {
+        Selector one = new Selector();
+        one.names.add(series);
+        one.hosts.addAll(hosts);
+        one.instances.addAll(instances);
+        return one.text();
+    }
+
     /** The value of the label {@code instname}; an empty value also matches an absent label. */
     private static String text(Key key) {
         return key.instance() == null ? "" : key.instance();

@@ -23,6 +23,10 @@ final class Terms {
     static final Node DOMAIN_ID = term("domainId");
     static final Node RESOLVES_AT_FETCH = term("resolvesAtFetch");
 
+    static final Node VIRTUAL_TELEMETRY = term("VirtualTelemetry");
+    static final Node EXPRESSION_TREE = term("expressionTree");
+    static final Node HAS_UNIT = NodeFactory.createURI("http://qudt.org/schema/qudt/hasUnit");
+
     static final Node STATE_NUMBER = term("stateNumber");
     static final Node SPECIALIZATION_OF = prov("specializationOf");
     static final Node GENERATED_AT = prov("generatedAtTime");

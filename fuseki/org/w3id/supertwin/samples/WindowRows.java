@@ -98,8 +98,8 @@ final class WindowRows implements Iterator<Binding> {
         made[place] = Numbers.whole(present);
         made[place + 1] = expected < 0 ? null : Numbers.whole(expected);
         if (batch.common.hasReason() && present < expected)
-            made[place + 2] = NodeFactory
-                    .createLiteralString(account.why(telemetry.key().host(), at));
+            made[place + 2] =
+                    NodeFactory.createLiteralString(account.why(telemetry.hosts(), at));
     }
 
     @Override

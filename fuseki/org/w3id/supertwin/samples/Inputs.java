@@ -1,0 +1,58 @@
+package org.w3id.supertwin.samples;
+
+import java.util.List;
+import java.util.stream.LongStream;
+
+/**
+ * Inputs of an expression, aligned to a grid: those with a longer period than that of the grid are
+ * interpolated between two values that are one such period apart.
+ *
+ * @param isOne whether it is one input, and not a set
+ */
+record Inputs(List<Group> groups, boolean isOne) implements Part {
+    /**
+     * Inputs that differ only in their labels.
+     *
+     * @param window the values of a period, as {@code m{...}[1000ms]}
+     * @param rollup the function of the window that gives the value of the period
+     * @param toGrid a factor: the seconds of the grid for what grew in each of its periods
+     */
+    record Group(String window, String rollup, boolean toGrid, int count, long periodMs,
+            Units.Change change) {
+        private String text(long gridMs) {
+            String text = aligned(gridMs);
+            if (toGrid)
+                text = "(" + text + " * " + Part.seconds(gridMs) + ")";
+            return change.of(text);
+        }
+
+        /** The value at each time of the grid. A longer window would carry it over a gap. */
+        private String aligned(long gridMs) {
+            long own = periodMs == 0 ? gridMs : periodMs;
+            String at = window + "[" + own + "ms" + step(own) + "]";
+            String value = rollup + "(" + at + ")";
+            if (own <= gridMs)
+                return value;
+            // The value at this time, or the next one; it is then at most a period ahead.
+            String next = rollup + "(" + at + " offset -" + (own - 1) + "ms)";
+            String share = "time() % " + Part.seconds(own) + " / " + Part.seconds(own);
+            return "(" + value + " * (1 - " + share + ") + " + next + " * (" + share + "))";
+        }
+
+        private String step(long own) {
+            return window.endsWith(")") ? ":" + own + "ms" : "";
+        }
+    }
+
+    @Override
+    public LongStream periods() {
+        return groups.stream().mapToLong(Group::periodMs);
+    }
+
+    @Override
+    public List<Vector> vectors(long gridMs) {
+        return groups.stream()
+                .map(one -> new Vector(one.text(gridMs), one.count))
+                .map(one -> isOne ? one.map(text -> "sum(" + text + ")") : one).toList();
+    }
+}

@@ -1,0 +1,41 @@
+package org.w3id.supertwin.samples;
+
+import java.util.List;
+import java.util.function.UnaryOperator;
+import java.util.stream.LongStream;
+
+/** A part of an expression of virtual telemetry, which can be written in MetricsQL. */
+interface Part {
+    /**
+     * A vector in MetricsQL.
+     *
+     * @param count how many series it has where none lacks a value; one series has no labels
+     */
+    record Vector(String text, int count) {
+        Vector map(UnaryOperator<String> change) {
+            return new Vector(change.apply(text), count);
+        }
+    }
+
+    /** The milliseconds between two values of each input; 0 where they are not known. */
+    LongStream periods();
+
+    /** The values of this part on a grid of time; several vectors if it is a set. */
+    List<Vector> vectors(long gridMs);
+
+    /** The text of a part that is one series, or a number. */
+    default String text(long gridMs) {
+        return vectors(gridMs).get(0).text();
+    }
+
+    /** A number as MetricsQL writes it. */
+    static String number(double value) {
+        return value == Math.rint(value) && Math.abs(value) < 1e15 ? Long.toString((long) value)
+                : Double.toString(value);
+    }
+
+    /** Milliseconds as a number of seconds. */
+    static String seconds(long ms) {
+        return number(ms / 1000.0);
+    }
+}

@@ -1,0 +1,1 @@
+"""Telemetry that is computed from other telemetry by an expression."""
