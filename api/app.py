@@ -20,6 +20,7 @@ from api import (
     sparql,
     telemetry,
     twin,
+    virtual,
     why,
 )
 from api.access import login
@@ -88,6 +89,7 @@ _PARTS = (
     telemetry,
     samples,
     sample_changes,
+    virtual,
     drawing,
     drawing_load,
     editor,

@@ -15,6 +15,7 @@ _CHARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "metric": ("telemetry/metric-series", ("metric",)),
     "series": ("telemetry/metric-series", ("metric", "instname")),
     "plan": ("telemetry/plan-series", ("plan",)),
+    "virtual": ("telemetry/virtual", ("name",)),
 }
 _LOOK: dict[str, Any] = {
     "dashboard": "series",
@@ -73,10 +74,10 @@ def definition(
 
 
 def chart_name(kind: str, *values: str) -> str:
-    """The name of the dashboard of a metric, of one of its series, or of a plan.
+    """The name of the dashboard of a metric, a series, a plan or virtual telemetry.
 
     ``metric`` takes the PCP name, ``series`` the PCP name and the instance, ``plan``
-    the plan's name.
+    the plan's name, ``virtual`` that of virtual telemetry.
     """
     return ":".join((kind, *map(encode_id, values)))
 
@@ -92,7 +93,8 @@ def _chart(name: str) -> Definition | None:
     except IdError:
         return None
     metric = given.get("metric")
-    keys = _LOOK | {"metrics": [metric], "width": GRID} if metric else _LOOK
+    own = {"metrics": [metric]} if metric else {}
+    keys = _LOOK if kind == "plan" else _LOOK | own | {"width": GRID}
     panel = read_panel(saved_query(query), keys)
     return Definition(name, " ".join(given.values()), (panel,), given)
 

@@ -4,6 +4,7 @@
 between two samples if that is longer.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -13,6 +14,11 @@ from ontology.selectors import escaped, pattern, selector
 # VictoriaMetrics refuses queries over 16 KiB (-search.maxQueryLen). The margin is for
 # callers that embed an expression in a longer one.
 LONGEST = 16 * 1024 - 512
+
+# As Fuseki's extension writes virtual telemetry: st:metricsQl.
+_COMPUTED = re.compile(r"avg_over_time\(\(.*\)\[:(\d+)ms\]\)")
+# In a text: Grafana would take a dollar sign for the start of a variable.
+DOLLAR = r"\x24"
 
 Instances = Sequence[str | None]
 
@@ -39,6 +45,17 @@ def series_expression(
     return plain.replace(SERIES, series)
 
 
+def computed_expression(metricsql: str, scale: Fraction) -> str:
+    """The expression for virtual telemetry, with its values multiplied by ``scale``."""
+    return series_expression(metricsql.replace("$", DOLLAR), counter=False, scale=scale)
+
+
+def computed_period(expression: str) -> float | None:
+    """The seconds between two values of virtual telemetry; None for anything else."""
+    found = _COMPUTED.match(expression)
+    return int(found[1]) / 1000 if found else None
+
+
 def series_selector(
     db_name: str, host: str, instances: Instances, *, narrows: bool = False
 ) -> str:
@@ -53,7 +70,7 @@ def series_selector(
         found += f',instname="{escaped(names[0])}"'
     elif names:
         found += f',instname=~"{escaped(pattern(names))}"'
-    found = found.replace("$", r"\x24")
+    found = found.replace("$", DOLLAR)
     if narrows:
         found += f',instname=~"{COMPONENT}"'
     return found + "}"

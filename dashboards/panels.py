@@ -9,6 +9,7 @@ from core.stores.results import TermRows
 from dashboards.errors import RowError, UnitError
 from dashboards.expressions import (
     Instances,
+    computed_expression,
     portions,
     series_expression,
     series_selector,
@@ -213,10 +214,11 @@ def _metrics(
     rows: Sequence[SeriesRow], scales: Sequence[Fraction]
 ) -> Iterator[tuple[list[SeriesRow], Fraction]]:
     """Group the rows that one expression can return, with its factor."""
-    found: dict[tuple[str, bool, Fraction], list[SeriesRow]] = {}
+    found: dict[tuple[str, str, bool, Fraction], list[SeriesRow]] = {}
     for row, scale in zip(rows, scales, strict=True):
-        found.setdefault((row.db_name, row.counter, scale), []).append(row)
-    for (_, _, scale), members in found.items():
+        key = row.db_name, row.computed, row.counter, scale
+        found.setdefault(key, []).append(row)
+    for (*_, scale), members in found.items():
         yield members, scale
 
 
@@ -229,6 +231,10 @@ def _targets(
 ) -> Iterator[tuple[Target, list[SeriesRow]]]:
     """The expressions of one metric with their rows; one unless it is too long."""
     first = rows[0]
+    if first.computed:
+        text = computed_expression(first.computed, scale)
+        yield Target(text, first.metric), list(rows)
+        return
 
     def written(instances: Instances) -> str:
         series = series_selector(first.db_name, around.host, instances, narrows=narrows)

@@ -21,6 +21,7 @@ _LARGEST_WHOLE = 2**63 - 1
 class SeriesRow:
     """One series of the store, and where its query places it.
 
+    ``computed`` is the MetricsQL of virtual telemetry, which has no name in the store.
     ``unit`` is the QUDT name of its values. ``total`` is the value that they are shares
     of, ``cpus`` the number of CPUs that they are summed over (None if unknown).
     """
@@ -38,6 +39,7 @@ class SeriesRow:
     group: str
     total: Fraction
     cpus: int | None = None
+    computed: str = ""
 
 
 def read_series(rows: TermRows) -> list[SeriesRow]:
@@ -45,8 +47,12 @@ def read_series(rows: TermRows) -> list[SeriesRow]:
 
     Raises RowError.
     """
-    found = (_series(row) for row in rows.records() if row["metric"] and row["dbName"])
+    found = (_series(row) for row in rows.records() if _is_series(row))
     return list(dict.fromkeys(found))
+
+
+def _is_series(row: dict[str, Any]) -> bool:
+    return bool(row["metric"] and (row["dbName"] or row.get("metricsql")))
 
 
 def cells(rows: TermRows) -> tuple[tuple[Cell, ...], ...]:
@@ -91,6 +97,7 @@ def _series(row: dict[str, Any]) -> SeriesRow:
         group=text("group"),
         total=_total(row.get("total")),
         cpus=_whole(row.get("cpus")),
+        computed=text("metricsql"),
     )
 
 

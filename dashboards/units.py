@@ -62,7 +62,12 @@ _UNITS: dict[str, tuple[Unit, Fraction]] = {
     "MegaHZ": (_HERTZ, Fraction(10**6)),
     "GigaHZ": (_HERTZ, Fraction(10**9)),
     "MicroJ": (_JOULE, Fraction(1, 10**6)),
+    "MegaJ": (_JOULE, Fraction(10**6)),
+    "KiloW-HR": (_JOULE, Fraction(3_600_000)),
     "MilliW": (_WATT, Fraction(1, 10**3)),
+    "KiloW": (_WATT, Fraction(10**3)),
+    "MegaW": (_WATT, Fraction(10**6)),
+    "MebiBYTE-PER-SEC": (_BYTES_PER_SECOND, Fraction(2**20)),
 }
 
 # The unit of a rate per second: seconds per second are a share.

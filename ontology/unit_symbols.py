@@ -10,7 +10,9 @@ _SYMBOLS = {
     **{"NanoSEC": "ns", "MicroSEC": "µs", "MilliSEC": "ms", "SEC": "s"},
     **{"MIN": "min", "HR": "h", "NUM-PER-SEC": "1/s", "REV-PER-MIN": "rpm"},
     **{"HZ": "Hz", "KiloHZ": "kHz", "MegaHZ": "MHz", "GigaHZ": "GHz"},
-    **{"J": "J", "MicroJ": "µJ", "W": "W", "MilliW": "mW", "V": "V", "A": "A"},
+    **{"J": "J", "MicroJ": "µJ", "MegaJ": "MJ", "KiloW-HR": "kW·h"},
+    **{"W": "W", "MilliW": "mW", "KiloW": "kW", "MegaW": "MW", "V": "V", "A": "A"},
+    **{"MebiBYTE-PER-SEC": "MiB/s"},
     **{"DEG_C": "°C", "FLOPS": "FLOPS"},
     **{"PERCENT": "%", "PPTH": "‰", "PPM": "ppm", "PPB": "ppb"},
 }

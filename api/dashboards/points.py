@@ -10,6 +10,7 @@ from api.dashboards.ranges import Column, PanelReader
 from api.dashboards.settled import lead, settled
 from api.dashboards.specs import CachedDashboard
 from api.dashboards.steps import TimeGrid
+from dashboards.expressions import computed_period
 from dashboards.spec import Component, Panel
 
 
@@ -26,7 +27,10 @@ class PanelRequest:
         """The seconds between two samples of its slowest metric; 1 if unknown."""
         periods = self.spec.periods
         metrics = {series.metric for series in self.panel.series}
-        return max((periods[m] for m in metrics if m in periods), default=1.0)
+        found = [periods[m] for m in metrics if m in periods]
+        computed = (computed_period(one.expression) for one in self.panel.targets)
+        found += [period for period in computed if period]
+        return max(found, default=1.0)
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,8 @@ def _final(expression: str, label: str, step: int, component: Component | None) 
     narrowed = escaped(component.pattern) if component else _ALL
     expression = expression.replace("$component", narrowed)
     selectors = list(dict.fromkeys(_SELECTOR.findall(expression)))
+    if not selectors:  # virtual telemetry, whose windows are its own
+        return expression
     if selectors == [expression]:
         return f"{expression}[{step}s]"
     names = [f"sampled_{number}" for number in range(len(selectors))]

@@ -8,7 +8,7 @@ from ontology.terms import PREFIXES
 from queries.natural_order import natural
 from queries.terms import iri_term
 
-_PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "prov"))
+_PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "prov", "rdfs"))
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class TwinState:
     ``hosts``: for each host, its name, its last probe and the digest of the results.
     ``plans``: of one host, the sampled metrics, their periods in seconds, and whether
     only some instances are sampled. ``sizes``: the number of sampled series and of
-    metrics in the catalogue.
+    metrics in the catalogue, and each virtual telemetry with a digest of it.
     """
 
     hosts: tuple[tuple[str, str, str], ...]
@@ -87,6 +87,10 @@ def _query(iris: Iris, host: str) -> str:
             "BIND (EXISTS { ?plan st:samplesInstance ?name0 } AS ?some) }",
             _size("sampled", f"GRAPH {plans} {{ ?series st:sampledBy ?plan }}"),
             _size("metrics", "?one a st:Metric"),
+            "{ ?virtual st:expressionTree ?tree ; st:expression ?text "
+            "OPTIONAL { ?virtual rdfs:label ?label } "
+            'BIND (CONCAT(STR(?virtual), " ", SHA1(CONCAT(?tree, ?text, '
+            'COALESCE(?label, "")))) AS ?size) }',
         ]
     return (
         f"{_PREFIXES}SELECT ?name ?probe ?digest ?metric ?period ?some ?size "

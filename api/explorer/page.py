@@ -29,7 +29,7 @@ from dashboards.spec import Dashboard
 from dashboards.units import drawn_unit, quantity
 from ingest.hwloc.topology_file import topology_path
 from ontology.iris import IdError, decode_id
-from ontology.terms import ST
+from ontology.terms import PROV, ST
 from queries.catalogue import saved_query
 from queries.diagnosis import of_host, read_known
 
@@ -95,6 +95,8 @@ async def _chart(
 ) -> Dashboard | None:
     """Return the chart of a series, or of a metric's series on the requested host."""
     metric = node.graph.value(node.iri, ST.samplerName)
+    if name := node.graph.value(node.iri, ST.virtualName):
+        return await _chart_of_virtual(services, node, str(name))
     if metric is None:
         return None
     instance = node.graph.value(node.iri, ST.instname)
@@ -102,6 +104,16 @@ async def _chart(
         return await find_chart(services, host, "series", str(metric), str(instance))
     wanted = host or host_parameter or services.settings.host
     return await find_chart(services, wanted, "metric", str(metric))
+
+
+async def _chart_of_virtual(
+    services: Services, node: Node, name: str
+) -> Dashboard | None:
+    """Return the chart of virtual telemetry, as it is drawn for any host of it."""
+    inputs = node.graph.objects(node.iri, PROV.wasDerivedFrom)
+    hosts = sorted(filter(None, (host_of(services, URIRef(str(i))) for i in inputs)))
+    host = hosts[0] if hosts else services.settings.host
+    return await find_chart(services, host, "virtual", name)
 
 
 def _hierarchy(

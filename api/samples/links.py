@@ -32,7 +32,7 @@ async def telemetry_links(
     Telemetry that is not a node, such as that of a process, has those of its parts.
     """
     found: dict[int, TelemetryLinks] = {}
-    for query in (_of_nodes, _of_parts):
+    for query in (_of_nodes, _of_virtual, _of_parts):
         missing = {n: iri for n, iri in enumerate(telemetry) if n not in found}
         text = query(missing)
         if text:
@@ -64,6 +64,18 @@ def _of_nodes(telemetry: Mapping[int, str]) -> str:
   ?telemetry st:ofMetric ?metric .
   OPTIONAL {{ ?telemetry st:ofComponent ?component }}
   OPTIONAL {{ ?metric qudt:hasUnit ?unit }}
+}}"""
+
+
+def _of_virtual(telemetry: Mapping[int, str]) -> str:
+    """Return the query for telemetry that is computed; empty if there is none."""
+    if not telemetry:
+        return ""
+    rows = " ".join(f"({n} {iri_term(iri)})" for n, iri in telemetry.items())
+    return f"""{_PREFIXES}SELECT ?n ?unit {{
+  VALUES (?n ?telemetry) {{ {rows} }}
+  ?telemetry a st:VirtualTelemetry .
+  OPTIONAL {{ ?telemetry qudt:hasUnit ?unit }}
 }}"""
 
 

@@ -57,6 +57,7 @@ _COMMANDS = {
     "down": "supertwin.cli.stack:down_command",
     "status": "supertwin.cli.stack:status_command",
     "up": "supertwin.cli.stack:up_command",
+    "virtual": "supertwin.cli.virtual:virtual_group",
     "why": "supertwin.cli.why:why_command",
 }
 

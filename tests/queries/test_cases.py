@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 CASES = all_cases()
 # Functions of our extension of Fuseki, which rdflib does not have.
-FUNCTIONS = re.compile(r"\) st:(treeOrder|distrib) \(")
+FUNCTIONS = re.compile(r"\) st:(treeOrder|distrib) \(|st:metricsQl")
 # The first answer of each query that is not empty: rdflib only shows that the query is
 # standard SPARQL, and takes several times as long as Fuseki.
 PLAIN = {

@@ -1,14 +1,20 @@
 """A small twin for virtual telemetry, and its samples as numbers."""
 
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
 
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
+from ontology.iris import Iris
+from ontology.load import ontology_graph
+from tests.servers import Fuseki, VictoriaMetrics
 from virtual_telemetry.definitions import (
     VirtualRequest,
     VirtualTelemetry,
@@ -198,3 +204,27 @@ def _query(pattern: str, select: str) -> str:
     return f"""BASE <{BASE}/> PREFIX st: <https://w3id.org/supertwin/ns#>
     PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
     SELECT {select} {{ {pattern} }}"""
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[World]:
+    """Start both stores, with twenty minutes of samples that ended a while ago."""
+    start = int(time.time()) // 60 * 60 - 2400
+    with (
+        VictoriaMetrics(folder / "store") as store,
+        Fuseki(folder / "fuseki", store.url) as fuseki,
+    ):
+        url = f"{store.url}/api/v1/import/prometheus"
+        httpx.post(url, content="".join(points(start))).raise_for_status()
+        httpx.get(f"{store.url}/internal/force_flush").raise_for_status()
+        sent = httpx.post(f"{fuseki.url}/twin/update", data={"update": TWIN})
+        assert sent.is_success, sent.text
+        with Endpoint(f"{fuseki.url}/twin") as twin:
+            twin.put_graph(str(Iris(BASE).ontology_graph), ontology_graph())
+        settings = Settings(
+            home=folder / "home",
+            base=BASE,
+            fuseki_url=fuseki.url,
+            store_read_url=store.url,
+        )
+        yield World(settings, fuseki.url, store.url, start)

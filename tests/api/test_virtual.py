@@ -1,0 +1,268 @@
+"""Virtual telemetry over HTTP, on its page, in dashboards and by the command line."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from api.access.tokens import TokenRole
+from core.settings import audit
+from tests.api.servers import Closed, bearer, code_of, own_api
+from tests.command_line import supertwin
+from tests.virtual_telemetry.world import (
+    BASE,
+    SECONDS,
+    World,
+    running,
+    series,
+    telemetry,
+)
+
+POWER = f"<{telemetry('power')}>"
+OF_POWER = '{ ?telemetry st:samplerName "power" }'
+RACK = {"expression": f"sum({OF_POWER})", "unit": "KiloW", "label": "Power of the rack"}
+ACCEPT = {"Accept": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with running(tmp_path_factory.mktemp("world")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def api(world: World) -> Iterator[Closed]:
+    home = world.settings.home
+    home.mkdir(exist_ok=True)
+    with own_api(home, BASE, world.fuseki, world.store) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def operator(api: Closed) -> str:
+    return api.add("carla", TokenRole.OPERATOR)
+
+
+def send(api: Closed, method: str, token: str, path: str, body: Any = None) -> Any:
+    headers = {**bearer(token), "Content-Type": "application/json"}
+    content = None if body is None else json.dumps(body)
+    return api.client.request(method, api.url + path, content=content, headers=headers)
+
+
+@pytest.fixture(scope="module")
+def rack(api: Closed, operator: str) -> str:
+    answer = send(api, "PUT", operator, "/virtual/rack", RACK)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["Location"] == "/virtual/rack"
+    return "/virtual/rack"
+
+
+def at(second: int) -> float:
+    """The power of both hosts in kW."""
+    both = (series("power", host, None).get(second) for host in ("n1", "n2"))
+    return sum(one for one in both if one is not None) / 1000
+
+
+def test_definition_is_added_replaced_listed_and_removed(
+    api: Closed, operator: str
+) -> None:
+    path = "/virtual/changing"
+    assert send(api, "PUT", operator, path, {"expression": POWER}).status_code == 201
+    answer = send(api, "PUT", operator, path, {"expression": f"{POWER} * 2"})
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "name": "changing",
+        "iri": f"{BASE}/virtual/changing",
+        "label": "changing",
+        "expression": f"{POWER} * 2",
+        "unit": "http://qudt.org/vocab/unit/W",
+        "host": f"{BASE}/twin/n1",
+    }
+    assert answer.json() in api.get("/virtual").json()
+    assert send(api, "DELETE", operator, path).status_code == 204
+    assert api.get(path).status_code == 404
+    events = audit.events(api.home)
+    words = [event["what"] for event in events if event["thing"] == "changing"]
+    assert words == ["virtual.added", "virtual.changed", "virtual.removed"]
+
+
+def test_only_operators_change_definitions(api: Closed) -> None:
+    reader = api.add("ria", TokenRole.READER)
+    for token, status in ((reader, 403), ("", 401)):
+        shown = bearer(token) if token else {}
+        for method in ("PUT", "DELETE"):
+            answer = api.client.request(
+                method, f"{api.url}/virtual/none", json=RACK, headers=shown
+            )
+            assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"expression": f"{POWER} +"}, 400, "bad-expression-text"),
+        ({"expression": POWER, "unit": "J"}, 400, "unit-mismatch"),
+        ({"expression": POWER, "unit": "Horse"}, 400, "unknown-unit"),
+        ({"expression": "<virtual/wrong>"}, 400, "bad-expression-text"),
+        ({"expression": POWER, "step": "1m"}, 422, "invalid-request"),
+        ({}, 422, "invalid-request"),
+        ({"expression": "1" * 70_000}, 413, "body-too-large"),
+    ],
+)
+def test_wrong_definition_is_refused(
+    api: Closed, operator: str, body: Any, status: int, code: str
+) -> None:
+    answer = send(api, "PUT", operator, "/virtual/wrong", body)
+    assert (answer.status_code, code_of(answer)) == (status, code), answer.text
+    assert api.get("/virtual/wrong").status_code == 404
+
+
+def test_wrong_name_is_refused(api: Closed, operator: str) -> None:
+    answer = send(api, "PUT", operator, "/virtual/A_b", {"expression": POWER})
+    assert (answer.status_code, code_of(answer)) == (400, "bad-virtual-name")
+    answer = api.get("/virtual/A_b")
+    assert (answer.status_code, code_of(answer)) == (404, "unknown-virtual")
+
+
+def test_node_is_served_with_its_inputs(api: Closed, rack: str) -> None:
+    answer = api.client.get(api.url + rack, headers={"Accept": "application/ld+json"})
+    node = answer.json()
+    text = json.dumps(node)
+    assert "VirtualTelemetry" in text and "KiloW" in text
+    for host in ("n1", "n2"):
+        assert f"twin/{host}/telemetry/power/~" in text
+    turtle = api.client.get(api.url + rack, headers={"Accept": "text/turtle"})
+    assert "prov:wasDerivedFrom" in turtle.text
+
+
+def test_samples_are_served_in_every_format(
+    api: Closed, rack: str, world: World
+) -> None:
+    query = {"from": str(world.start + 100), "to": str(world.start + 103)}
+    csv = api.client.get(api.url + rack, params={**query, "format": "csv"})
+    values = [float(line.split(",")[1]) for line in csv.text.splitlines()[1:]]
+    assert values == pytest.approx([at(101), at(102), at(103)])
+    found = api.client.get(api.url + rack, params=query, headers=ACCEPT).json()
+    (first, *_) = found["@graph"]
+    assert first["hasSimpleResult"] == pytest.approx(at(101))
+    assert first["hasUnit"] == "http://qudt.org/vocab/unit/KiloW"
+    window = {**query, "to": str(world.start + 160), "step": "30s", "coverage": "true"}
+    rows = api.client.get(api.url + rack, params={**window, "format": "csv"}).text
+    assert len(rows.splitlines()) == 3
+    assert rows.splitlines()[1].endswith("30,30,")
+    parquet = api.client.get(api.url + rack, params={**query, "format": "parquet"})
+    assert parquet.content[:4] == b"PAR1"
+
+
+def test_samples_of_many_telemetry_iris_may_have_virtual_ones(
+    api: Closed, rack: str, world: World
+) -> None:
+    iris = [BASE + rack, f"{BASE}/{telemetry('power')}"]
+    body = {"telemetry": iris, "from": world.start, "to": world.start + 60, "fn": "avg"}
+    answer = api.client.post(
+        f"{api.url}/samples", json=body, headers={"Accept": "text/csv"}
+    )
+    lines = answer.text.splitlines()
+    assert [line.split(",")[0] for line in lines[1:]] == iris
+
+
+def test_samples_are_not_written(api: Closed, operator: str, rack: str) -> None:
+    admin = api.add("boss", TokenRole.ADMIN)
+    span = f"{rack}?from=now-1h&to=now"
+    for method, path in (("DELETE", span), ("POST", rack)):
+        answer = send(api, method, admin, path)
+        assert (answer.status_code, code_of(answer)) == (405, "computed-samples")
+    assert api.get(rack).status_code == 200
+
+
+def test_bad_arguments_are_errors_as_for_any_telemetry(api: Closed, rack: str) -> None:
+    for query in ("from=later", "from=now-1h&fn=rate", "from=now&to=now-1h"):
+        answer = api.get(f"{rack}?{query}&format=csv")
+        assert (answer.status_code, code_of(answer)) == (400, "bad-samples-call")
+    assert code_of(api.get("/virtual/none?from=now-1h&format=csv")) == "unknown-virtual"
+
+
+def test_page_has_a_chart(api: Closed, rack: str) -> None:
+    page = api.client.get(api.url + rack, headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert "Power of the rack" in page.text and "Chart" in page.text
+    assert "virtual:rack" in page.text
+
+
+def test_dashboard_draws_the_values(api: Closed, rack: str, world: World) -> None:
+    answer = api.client.get(
+        f"{api.url}/dashboards/virtual", params={"host": "n2"}, headers=ACCEPT
+    )
+    panels = [p for s in answer.json()["sections"] for p in s["panels"]]
+    (panel,) = [p for p in panels if p["title"] == "Power of the rack"]
+    assert panel["unit"]["qudt"] == "W"
+    query = {"host": "n2", "panel": panel["id"]}
+    span = {"start": world.start + 100, "end": world.start + 130}
+    url = f"{api.url}/dashboards/virtual/series"
+    found = api.client.get(url, params={**query, **span, "points": 30}).json()
+    values = dict(zip(found["times"], found["values"][0], strict=True))
+    for second in (110, 120):
+        assert values[world.start + second] == pytest.approx(1000 * at(second))
+    wide = {"start": world.start + 200, "end": world.start + 260, "points": 6}
+    found = api.client.get(url, params={**query, **wide}).json()
+    means = dict(zip(found["times"], found["values"][0], strict=True))
+    mean = sum(at(second) for second in range(211, 221)) / 10
+    ten = next(t for t in means if t % 10 == 0 and t == world.start + 220)
+    assert means[ten] == pytest.approx(1000 * mean)
+
+
+def test_grafana_form_has_the_expression_that_the_store_computes(
+    api: Closed, rack: str, world: World
+) -> None:
+    url = f"{api.url}/dashboards/virtual/grafana"
+    document = api.client.get(url, params={"host": "n2"}).json()
+    expressions = [
+        target["expr"]
+        for panel in document["panels"]
+        for target in panel.get("targets", [])
+    ]
+    (text,) = [one for one in expressions if 'hostname=~"n1|n2"' in one]
+    query = {"query": text, "time": str(world.start + 110), "step": "10s"}
+    answer = httpx.get(f"{world.store}/api/v1/query", params=query).json()
+    ((_, value),) = [one["value"] for one in answer["data"]["result"]]
+    mean = sum(at(second) for second in range(101, 111)) / 10
+    assert float(value) == pytest.approx(1000 * mean)
+
+
+def test_command_line_has_all_steps(world: World, api: Closed) -> None:
+    settings = {
+        "HOME": str(world.settings.home),
+        "BASE": BASE,
+        "FUSEKI_URL": world.fuseki,
+        "STORE_READ_URL": world.store,
+    }
+    expression = f"derivative({POWER} * 2)"
+    done = supertwin(settings, "virtual", "add", "slope", "--expression", expression)
+    assert (done.exit_code, done.stdout) == (
+        0,
+        f"added {BASE}/virtual/slope, without unit\n",
+    )
+    done = supertwin(
+        settings,
+        *("virtual", "add", "slope", "--expression", POWER, "--unit", "KiloW"),
+        *("--label", "Kilo"),
+    )
+    assert done.stdout == f"replaced {BASE}/virtual/slope in unit:KiloW\n"
+    listed = json.loads(
+        supertwin(settings, "virtual", "list", "--format", "json").stdout
+    )
+    assert "slope" in json.dumps(listed)
+    shown = json.loads(supertwin(settings, "virtual", "show", "slope", "--json").stdout)
+    assert shown["inputs"] == [f"{BASE}/{telemetry('power')}"]
+    assert "inputs     1" in supertwin(settings, "virtual", "show", "slope").stdout
+    assert supertwin(settings, "virtual", "remove", "slope").exit_code == 0
+    done = supertwin(settings, "virtual", "remove", "slope")
+    assert done.exit_code == 2 and "[unknown-virtual]" in done.stderr
+    done = supertwin(settings, "virtual", "add", "x", "--expression", f"{POWER} + 1")
+    assert done.exit_code == 2 and "[unit-mismatch]" in done.stderr
+
+
+def test_all_values_are_within_the_samples(rack: str, world: World) -> None:
+    assert max(world.values("rack")) <= SECONDS
