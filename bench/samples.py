@@ -14,6 +14,7 @@ from tests.stack import Stack
 
 HOST, METRIC = "sampled", "kernel.percpu.cpu.idle"
 MINUTES, ROUNDS, LAST = 60, 7, 1000
+WARM_UP = 30  # until Java has compiled what a short query needs
 AHEAD = 300  # seconds: the queries ask until now, which moves
 _PREFIX = "PREFIX st: <https://w3id.org/supertwin/ns#>\n"
 _SERIES = f"""?host st:hostname "{HOST}" .
@@ -49,6 +50,7 @@ def sample_figures(stack: Stack) -> Iterator[Figure]:
             ("second", _by_core("?time", '"1s"'), 1, 64 * 3590),
         ):
             yield _hybrid(client, stack, what, query, step, least)
+        yield from _virtual(client, stack)
 
 
 def _hybrid(
@@ -62,6 +64,47 @@ def _hybrid(
         f"128 threads x 1 h at 1 s, mean rate of each core and {what}",
         *(ours, "s", 1.5 * by_hand + 0.04, by_hand, "MetricsQL by hand"),
     )
+
+
+def _virtual(client: httpx.Client, stack: Stack) -> Iterator[Figure]:
+    """A sum of rates over all threads, in SPARQL and as the same MetricsQL by hand."""
+    pattern = f'?telemetry st:ofHost <twin/{HOST}> ; st:samplerName "{METRIC}"'
+    expression = f"sum(rate({{ {pattern} }}))"
+    stack.run("virtual", "add", "idle", "--expression", expression)
+    virtual = f"<{stack.base.rstrip('/')}/virtual/idle>"
+    what, against = f"128 threads x {MINUTES} min at 1 s, virtual sum", "MetricsQL"
+    for how, call, least in (
+        ("its mean", f'st:avg ("now-{MINUTES}m" "now" ?value)', 1),
+        ("each second", f'st:rawSamples ("now-{MINUTES}m" "now" ?time ?value)', 3590),
+    ):
+        query = f"{_PREFIX} SELECT ?value {{ {virtual} {call} }}"
+        ours, by_hand = _paired(client, stack, query, least)
+        yield Figure(f"{what}, {how}", ours, "s", 1.2 * by_hand, by_hand, against)
+    # Values of the last ten minutes are not read from the cache of the store.
+    past = query.replace('"now" ?time', '"now-12m" ?time')
+    again, _ = median(lambda: sparql(connection(stack), past, (MINUTES - 15) * 60))
+    yield Figure(f"{what}, read again", again, "s", 0.5 * by_hand, by_hand, against)
+
+
+def _paired(
+    client: httpx.Client, stack: Stack, query: str, least: int
+) -> tuple[float, float]:
+    """Medians of a query and of its request to the series store, in turn."""
+    api = connection(stack)
+    form = {"query": query, "explain": "true"}
+    answer = client.post(f"{stack.api}/sparql", data=form).raise_for_status()
+    (request,) = answer.json()
+    url = f"{stack.store}{request.pop('path')}"
+    seconds: tuple[list[float], list[float]] = [], []
+    for place in range(2 * (WARM_UP + ROUNDS)):
+        started = time.perf_counter()
+        if place % 2:
+            client.post(url, data=request).raise_for_status().json()
+        else:
+            sparql(api, query, least)
+        seconds[place % 2].append(time.perf_counter() - started)
+    ours, by_hand = (statistics.median(one[WARM_UP:]) for one in seconds)
+    return ours, by_hand
 
 
 def _last_values(client: httpx.Client, stack: Stack) -> str:

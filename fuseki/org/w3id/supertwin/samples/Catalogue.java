@@ -36,11 +36,13 @@ final class Catalogue {
     private final Map<Node, String> hosts = new HashMap<>();
     private final Map<Node, Long> periods = new HashMap<>();
     private final Virtuals virtuals;
+    private final String version;
 
     Catalogue(ExecutionContext context, InputSource inputs) {
         this.context = context;
         dataset = context.getDataset();
         virtuals = new Virtuals(inputs.in(this), new Units(dataset));
+        version = inputs.version();
     }
 
     /** The telemetry with an IRI; what the scope of the query hides is unknown. */
@@ -62,11 +64,22 @@ final class Catalogue {
         Node host = first(facts.get(Terms.OF_HOST));
         Node tree = first(facts.get(Terms.EXPRESSION_TREE));
         if (tree != null)
-            return virtuals.telemetry(iri, text(tree), unit(first(facts.get(Terms.HAS_UNIT))));
+            return virtual(iri, text(tree), unit(first(facts.get(Terms.HAS_UNIT))));
         if (metric == null || host == null || !facts.containsKey(Terms.SAMPLER_NAME))
             return findByParts(iri);
         return telemetry(host, metric, text(first(facts.get(Terms.INSTNAME))),
                 fastest(facts.getOrDefault(Terms.SAMPLED_BY, List.of())));
+    }
+
+    private Telemetry virtual(Node iri, String tree, String unit) {
+        Telemetry known = version.isEmpty() ? null : KnownVirtuals.get(iri, version);
+        if (known != null)
+            return known;
+        Telemetry found = virtuals.telemetry(iri, tree, unit);
+        // A period that was found in samples may differ in other samples.
+        if (!version.isEmpty() && found.periodMs() > 0)
+            KnownVirtuals.keep(iri, version, found);
+        return found;
     }
 
     private Map<Node, List<Node>> facts(Node subject) {

@@ -19,6 +19,8 @@ import org.apache.jena.sparql.util.Context;
 import org.apache.jena.sparql.util.Symbol;
 
 import org.w3id.supertwin.samples.Telemetry.Key;
+import org.w3id.supertwin.scopes.ScopedDataset;
+import org.w3id.supertwin.version.DataVersion;
 
 /** Finds the inputs of virtual telemetry during a query. */
 final class InputSource {
@@ -44,6 +46,11 @@ final class InputSource {
         if (context.getContext().isTrue(RESOLVING))
             throw SampleError.badCall(function
                     + " in the pattern of a set: the pattern is about the graph only");
+    }
+
+    /** The version of the graph that this query reads; empty if it reads only a part of it. */
+    String version() {
+        return ScopedDataset.isWhole(context.getContext()) ? DataVersion.of(context.getDataset()) : "";
     }
 
     /** Where to look for samples of series that no plan samples. */

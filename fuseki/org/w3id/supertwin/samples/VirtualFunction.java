@@ -97,7 +97,7 @@ final class VirtualFunction extends PFuncSimple {
         InputSource source = new InputSource(context, store, requests);
         long now = Times.now(context.getContext());
         source.periodsIn(new Call.Range(0, now, 0, 0));
-        Catalogue catalogue = new Catalogue(context.getDataset(), source);
+        Catalogue catalogue = new Catalogue(context, source);
         if (virtual.isLiteral())
             return values.apply(catalogue.compiled(virtual).computed());
         Telemetry found = catalogue.findIfVirtual(virtual);

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Objects;
 
+import org.apache.jena.graph.Node;
 import org.apache.jena.sparql.engine.binding.Binding;
 
 import org.w3id.supertwin.samples.Telemetry.Computed;
@@ -139,8 +140,11 @@ final class VirtualReader {
         }
 
         private void add(List<Binding> found, long ms, String value) {
+            // With its value, a literal is made without parsing the text again.
+            Node literal = Numbers.literal(Double.parseDouble(value));
+            Node time = reader.times.literal(ms);
             for (Batch.Row row : rows()) {
-                Binding bound = row.bind(reader.times.literal(ms), Numbers.literal(value));
+                Binding bound = row.bind(time, literal);
                 if (bound != null)
                     found.add(bound);
             }

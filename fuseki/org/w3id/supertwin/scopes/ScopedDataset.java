@@ -117,6 +117,11 @@ public final class ScopedDataset {
         return rules == null || rules.showsAccount();
     }
 
+    /** Whether the query of a context may read everything. */
+    public static boolean isWhole(Context context) {
+        return context.isUndef(RULES);
+    }
+
     /** Pass the rules of a dataset on to the context of a query. */
     public static void limit(Context query, DatasetGraph dataset) {
         if (dataset.getContext().isDefined(RULES))

@@ -4,6 +4,7 @@ import java.util.UUID;
 
 import org.apache.jena.dboe.transaction.txn.TransactionInfo;
 import org.apache.jena.sparql.core.DatasetGraph;
+import org.apache.jena.tdb2.store.DatasetGraphTDB;
 import org.apache.jena.tdb2.sys.TDBInternal;
 
 /** The version of a dataset: every transaction that writes gives it another one. */
@@ -21,10 +22,12 @@ public final class DataVersion {
      * a version was read sees that version or a newer one.
      */
     public static String of(DatasetGraph dataset) {
-        if (!TDBInternal.isTDB2(dataset))
+        // A query that runs sees the storage itself.
+        DatasetGraphTDB storage = dataset instanceof DatasetGraphTDB own ? own
+                : TDBInternal.isTDB2(dataset) ? TDBInternal.getDatasetGraphTDB(dataset) : null;
+        if (storage == null)
             return "";
-        TransactionInfo transaction =
-                TDBInternal.getDatasetGraphTDB(dataset).getTxnSystem().getTransactionInfo();
+        TransactionInfo transaction = storage.getTxnSystem().getTransactionInfo();
         return transaction == null ? "" : START + "-" + transaction.getDataVersion();
     }
 }
