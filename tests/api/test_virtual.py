@@ -184,11 +184,46 @@ def test_bad_arguments_are_errors_as_for_any_telemetry(api: Closed, rack: str) -
     assert code_of(api.get("/virtual/none?from=now-1h&format=csv")) == "unknown-virtual"
 
 
-def test_page_has_a_chart(api: Closed, rack: str) -> None:
-    page = api.client.get(api.url + rack, headers={"Accept": "text/html"})
-    assert page.status_code == 200
-    assert "Power of the rack" in page.text and "Chart" in page.text
-    assert "virtual:rack" in page.text
+# As in docs/virtual-telemetry.md: expression, unit.
+FIVE = {
+    "busy": (
+        'sum(rate({ ?telemetry st:samplerName "cpu.user" ; '
+        "st:ofComponent/st:isPartOf+ <twin/n1/socket/socket-0> }))",
+        "UNITLESS",
+    ),
+    "faults-per-switch": (
+        f"rate(<{telemetry('page.faults')}>) / rate(<{telemetry('context.switches')}>)",
+        "",
+    ),
+    "power-of-rack": (RACK["expression"], "KiloW"),
+    "heat-per-power": (f"<{telemetry('heat')}> / <virtual/rack>", "PERCENT"),
+    "energy": ("integral(<virtual/rack>)", "KiloW-HR"),
+}
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_five_examples_in_sparql_page_and_grafana(
+    api: Closed, operator: str, rack: str, world: World, name: str
+) -> None:
+    expression, unit = FIVE[name]
+    body = {"expression": expression, "unit": unit}
+    answer = send(api, "PUT", operator, f"/virtual/{name}", body)
+    assert answer.status_code == 201, answer.text
+    values = world.values(name, 100, 200)
+    assert len(values) == 100
+    page = api.client.get(f"{api.url}/virtual/{name}", headers={"Accept": "text/html"})
+    assert f"virtual:{name}" in page.text
+    url = f"{api.url}/dashboards/virtual/grafana"
+    document = api.client.get(url, params={"host": "n1"}).json()
+    (panel,) = [one for one in document["panels"] if one["title"] == name]
+    (target,) = panel["targets"]
+    query = {"query": target["expr"], "time": str(world.start + 160), "step": "10s"}
+    found = httpx.get(f"{world.store}/api/v1/query", params=query).json()
+    ((_, drawn),) = [one["value"] for one in found["data"]["result"]]
+    mean = sum(values[second] for second in range(151, 161)) / 10
+    drawn_per_value = {"KiloW": 1000, "KiloW-HR": 3.6e6}.get(unit, 1)
+    assert float(drawn) == pytest.approx(mean * drawn_per_value)
+    assert send(api, "DELETE", operator, f"/virtual/{name}").status_code == 204
 
 
 def test_dashboard_draws_the_values(api: Closed, rack: str, world: World) -> None:

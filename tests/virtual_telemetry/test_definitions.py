@@ -1,5 +1,7 @@
 """Virtual telemetry is checked before it is written, and removed."""
 
+import json
+
 import pytest
 
 from core.errors import SuperTwinError
@@ -232,3 +234,26 @@ def test_long_range_is_read_in_portions(world: World) -> None:
     assert len(world.requests(call)) == 2
     assert len(world.rows(call)) == 2
     world.remove("long")
+
+
+def test_scope_hides_virtual_telemetry_and_inputs_of_other_hosts(world: World) -> None:
+    world.add("scoped", f"sum({OF_POWER})")
+    assert world.values("scoped", 0, 10)  # also keeps the compiled expression
+    tree = '{"function":"sum","of":{"set":"%s","unit":"%s"}}'
+    of_power = (
+        f"PREFIX st: <{ST}> SELECT ?telemetry {{ ?telemetry st:samplerName 'power' ; "
+        "st:dbName ?name ; st:ofMetric ?metric }"
+    )
+    text = tree % (of_power, "http://qudt.org/vocab/unit/W")
+    for pattern, found in (
+        ("<virtual/scoped> ?p ?o", 0),
+        ("?virtual st:derivedFrom ?input", 0),
+        ("<virtual/scoped> st:metricsQl ?text", 0),
+        (f"VALUES ?tree {{ {json.dumps(text)} }} ?tree st:derivedFrom ?input", 1),
+    ):
+        assert len(world.rows_in_scope(pattern, hosts=["n1"])) == found, pattern
+    call = f"<virtual/scoped> st:avg ({world.range(0, 10)} ?value)"
+    with pytest.raises(SuperTwinError) as error:
+        world.rows_in_scope(call, hosts=["n1"])
+    assert error.value.code == "unknown-telemetry"
+    world.remove("scoped")

@@ -1,5 +1,6 @@
 """A small twin for virtual telemetry, and its samples as numbers."""
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ import httpx
 
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
+from core.stores.results import read_table
+from core.stores.sparql_dataset import JSON_RESULTS, Answer
 from ontology.iris import Iris
 from ontology.load import ontology_graph
 from tests.servers import Fuseki, VictoriaMetrics
@@ -177,6 +180,22 @@ class World:
     def rows(self, pattern: str, select: str = "*") -> list[dict[str, Any]]:
         with self.twin() as twin:
             return twin.select(_query(pattern, select)).records()
+
+    def rows_in_scope(self, pattern: str, **kinds: list[str]) -> list[list[Any]]:
+        """The rows for a token that is limited to some hosts or metrics."""
+        scope = json.dumps({"base": BASE, **kinds})
+        with self.twin() as twin:
+            form, headers = twin.query_form(
+                _query(pattern, "*"), JSON_RESULTS, [("scope", scope)]
+            )
+            answer = httpx.post(
+                f"{self.fuseki}/twin/sparql", content=form, headers=dict(headers)
+            )
+            content = twin.body(
+                Answer(answer.status_code, JSON_RESULTS, answer.content),
+                JSON_RESULTS,
+            )
+        return read_table(content).rows
 
     def requests(self, pattern: str) -> list[dict[str, str]]:
         """What a query asks the series store."""
