@@ -73,6 +73,13 @@ def test_wrong_expression_is_refused_and_not_written(
     assert not world.rows("<virtual/wrong> ?p ?o")
 
 
+def test_expression_that_becomes_too_long_is_refused(world: World) -> None:
+    expression = "derivative(" * 30 + POWER + ")" * 30
+    with pytest.raises(SuperTwinError) as error:
+        world.add("wrong", expression)
+    assert error.value.code == "too-many-samples"
+
+
 def test_unit_that_does_not_convert_names_both(world: World) -> None:
     with pytest.raises(SuperTwinError, match="unit:W does not convert to unit:BYTE"):
         world.add("wrong", POWER, "BYTE")

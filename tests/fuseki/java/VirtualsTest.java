@@ -152,6 +152,16 @@ class VirtualsTest {
     }
 
     @Test
+    void functionsThatAreNestedDeeplyAreRefusedBeforeTheirTextIsWritten() {
+        String tree = input(series("m", "n1", null, false, 1000));
+        for (int depth = 0; depth < 30; depth++)
+            tree = of(depth % 2 == 0 ? "derivative" : "integral", tree);
+        String nested = tree;
+        SampleError error = assertThrows(SampleError.class, () -> compiled(nested));
+        assertEquals(SampleError.Code.TOO_MANY, error.code);
+    }
+
+    @Test
     void tooLongExpressionIsRefused() {
         members = IntStream.range(0, 2000).mapToObj(n -> series("m", "n1", "cpu" + n, false, 1000))
                 .toList();

@@ -1,5 +1,6 @@
 package org.w3id.supertwin.samples;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
 
@@ -51,8 +52,13 @@ record Inputs(List<Group> groups, boolean isOne) implements Part {
 
     @Override
     public List<Vector> vectors(long gridMs) {
-        return groups.stream()
-                .map(one -> new Vector(one.text(gridMs), one.count))
-                .map(one -> isOne ? one.map(text -> "sum(" + text + ")") : one).toList();
+        List<Vector> found = new ArrayList<>();
+        int length = 0;
+        for (Group one : groups) {
+            String text = one.text(gridMs);
+            found.add(new Vector(isOne ? "sum(" + text + ")" : text, one.count));
+            Part.checkLength(length += text.length());
+        }
+        return found;
     }
 }

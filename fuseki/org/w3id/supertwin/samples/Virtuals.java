@@ -1,5 +1,6 @@
 package org.w3id.supertwin.samples;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -25,8 +26,6 @@ import org.w3id.supertwin.samples.Telemetry.Key;
  * Its sets are queried here, each time, so that they are those of the graph now.
  */
 final class Virtuals {
-    // VictoriaMetrics refuses queries over 16 KiB, and coverage holds an expression twice.
-    private static final int LONGEST = 16_000;
     private static final int DEEPEST = 50;
     // The period if there is not one sample: any will do.
     private static final long NO_PERIOD_MS = 60_000;
@@ -98,10 +97,7 @@ final class Virtuals {
         } catch (EmptySet empty) {
             isPlanned = false;
         }
-        if (text.length() > LONGEST)
-            throw new SampleError(SampleError.Code.TOO_MANY, "an expression of " + text.length()
-                    + " characters is needed for these inputs, and VictoriaMetrics takes "
-                    + LONGEST + "; use fewer inputs");
+        Part.checkLength(text.getBytes(StandardCharsets.UTF_8).length);
         return new Computed(text, grid, Set.copyOf(hosts), List.copyOf(inputs));
     }
 
