@@ -1,5 +1,6 @@
 """The values of virtual telemetry, compared with numpy on the samples themselves."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -232,3 +233,19 @@ def test_threshold_of_a_filter_keeps_the_windows_above_it(world: World) -> None:
     limit = float(np.median(every))
     found = world.rows(f"{call} FILTER (?value > {limit})")
     assert len(found) == sum(value > limit for value in every)
+
+
+def test_division_by_zero_is_infinite(world: World) -> None:
+    zero = f"({POWER} - {POWER})"
+    world.add("endless", f"{POWER} / {zero}")
+    world.add("negative", f"-{POWER} / {zero}")
+    world.add("undefined", f"{zero} / {zero}")
+    assert set(world.values("endless", 0, 10).values()) == {math.inf}
+    assert set(world.values("negative", 0, 10).values()) == {-math.inf}
+    assert world.values("undefined", 0, 10) == {}
+    call = f"st:max ({world.range(0, 60)} 30 ?time ?value)"
+    found = [row["value"] for row in world.rows(f"<virtual/endless> {call}")]
+    assert found == [math.inf] * 2
+    for name, value in (("endless", math.inf), ("negative", -math.inf)):
+        (row,) = world.rows(f"<virtual/{name}> st:last (?value)")
+        assert row["value"] == value

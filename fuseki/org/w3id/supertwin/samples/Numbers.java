@@ -23,6 +23,15 @@ final class Numbers {
         return NodeFactory.createLiteralDT(special(text), XSDDatatype.XSDdouble);
     }
 
+    /** The number that the store wrote: a division by zero gives +Inf, which Java does not read. */
+    static double parsed(String text) {
+        return switch (special(text)) {
+            case "INF" -> Double.POSITIVE_INFINITY;
+            case "-INF" -> Double.NEGATIVE_INFINITY;
+            default -> Double.parseDouble(text);
+        };
+    }
+
     /** VictoriaMetrics writes infinity in three ways; XML Schema has one. */
     private static String special(String text) {
         return switch (text) {

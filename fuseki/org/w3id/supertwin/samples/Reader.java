@@ -208,7 +208,7 @@ final class Reader {
                 (labels, ms, value) -> {
                     int step = (int) ((ms - range.from()) / range.windowMs()) - 1;
                     if (step >= 0 && step < range.steps())
-                        sink.take(labels, step, Double.parseDouble(value));
+                        sink.take(labels, step, Numbers.parsed(value));
                 });
     }
 

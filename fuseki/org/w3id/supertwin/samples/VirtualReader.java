@@ -141,7 +141,7 @@ final class VirtualReader {
 
         private void add(List<Binding> found, long ms, String value) {
             // With its value, a literal is made without parsing the text again.
-            Node literal = Numbers.literal(Double.parseDouble(value));
+            Node literal = Numbers.literal(Numbers.parsed(value));
             Node time = reader.times.literal(ms);
             for (Batch.Row row : rows()) {
                 Binding bound = row.bind(time, literal);
