@@ -25,10 +25,9 @@ from virtual_telemetry.expression import (
 from virtual_telemetry.units import (
     NUMBER,
     SECOND,
-    Change,
     Measure,
-    change,
     product,
+    scale,
     unit,
 )
 
@@ -39,7 +38,10 @@ _COUNT = "count"
 
 @dataclass(frozen=True)
 class InputFacts:
-    """What the graph says of telemetry; ``unit`` is an IRI, empty if none is known."""
+    """What the graph says of telemetry.
+
+    ``unit`` is an IRI, empty if none is known; ``host`` is empty for virtual telemetry.
+    """
 
     iri: str
     host: str = ""
@@ -82,7 +84,7 @@ def check(expression: Expression, inputs: Inputs) -> Checked:
         case Pattern(text):
             return _set(text, inputs)
         case Conversion(of, name):
-            return _converted(of, check(of, inputs), unit(name))
+            return _converted(check(of, inputs), unit(name))
         case Operation(operator, left, right):
             return _operation(operator, check(left, inputs), check(right, inputs))
         case Call(function, of):
@@ -134,7 +136,7 @@ def _check_convertible(first: InputFacts, other: InputFacts) -> None:
         raise UnitMismatchError(
             f"of <{first.iri}> and <{other.iri}>, one has no unit: narrow the pattern"
         )
-    change(unit(other.unit), unit(first.unit))
+    scale(unit(other.unit), unit(first.unit))
 
 
 def _check_numbers(facts: InputFacts) -> None:
@@ -150,8 +152,8 @@ def _check_no_counter(checked: Checked) -> None:
         )
 
 
-def _converted(of: Expression, checked: Checked, to: Measure) -> Checked:
-    if isinstance(of, Number):
+def _converted(checked: Checked, to: Measure) -> Checked:
+    if checked.kind == "number" and checked.unit == NUMBER:
         return Checked("number", to, checked.tree)
     _check_no_counter(checked)
     return _in(checked, to)
@@ -161,15 +163,13 @@ def _in(checked: Checked, to: Measure) -> Checked:
     """Values in another unit; values without a unit are taken to be in it."""
     if checked.unit is None:
         return Checked(checked.kind, to, checked.tree, False, checked.inputs)
-    how = change(checked.unit, to)
-    tree = _scaled(checked.tree, how)
+    tree = scaled(checked.tree, scale(checked.unit, to))
     return Checked(checked.kind, to, tree, False, checked.inputs)
 
 
-def _scaled(tree: Tree, how: Change) -> Tree:
-    if how.is_none:
-        return tree
-    return {"scale": how.scale, "shift": how.shift, "of": tree}
+def scaled(tree: Tree, by: float) -> Tree:
+    """The tree of values that are multiplied by a number."""
+    return tree if by == 1 else {"scale": by, "of": tree}
 
 
 def _operation(operator: str, left: Checked, right: Checked) -> Checked:

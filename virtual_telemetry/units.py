@@ -23,15 +23,13 @@ _FIRST = ("UNITLESS", "NUM-PER-SEC")
 
 @dataclass(frozen=True)
 class Measure:
-    """A unit: exponents of base dimensions, and how its values become coherent ones.
+    """A unit: exponents of base dimensions, and what multiplied makes values coherent.
 
-    A value ``v`` is ``v * factor + offset`` in the coherent unit. ``iri`` is empty for
-    a unit that QUDT, or our part of it, does not name.
+    ``iri`` is empty for a unit that QUDT, or our part of it, does not name.
     """
 
     dimensions: frozenset[tuple[str, int]] = frozenset()
     factor: float = 1.0
-    offset: float = 0.0
     iri: str = ""
 
     def __str__(self) -> str:
@@ -50,19 +48,6 @@ NUMBER = Measure(iri=str(UNIT.UNITLESS))
 SECOND = Measure(frozenset({("T", 1)}), iri=str(UNIT.SEC))
 
 
-@dataclass(frozen=True)
-class Change:
-    """How values change from one unit to another: ``v * scale + shift``."""
-
-    scale: float = 1.0
-    shift: float = 0.0
-
-    @property
-    def is_none(self) -> bool:
-        """Whether values stay the same."""
-        return self == Change()
-
-
 def unit(name: str) -> Measure:
     """A unit by its local name in QUDT, or its IRI; raises UnknownUnitError."""
     found = _units().get(name.removeprefix(str(UNIT)))
@@ -74,17 +59,16 @@ def unit(name: str) -> Measure:
     return found
 
 
-def change(from_: Measure, to: Measure) -> Change:
-    """How to convert values; raises UnitMismatchError, which names both units."""
+def scale(from_: Measure, to: Measure) -> float:
+    """The factor between two units; raises UnitMismatchError, which names both."""
     if from_.dimensions != to.dimensions:
         raise UnitMismatchError(f"{from_} does not convert to {to}")
-    scale = _rounded(from_.factor / to.factor)
-    return Change(scale, _rounded((from_.offset - to.offset) / to.factor))
+    return _rounded(from_.factor / to.factor)
 
 
 def product(left: Measure, right: Measure, power: int = 1) -> Measure:
     """The unit of a product, or with ``power`` -1 of a quotient."""
-    # To multiply with a number keeps the unit, and where its scale begins.
+    # To multiply with a number keeps the unit.
     if right.is_number:
         return left
     if left.is_number and power == 1:
@@ -108,10 +92,8 @@ def named(measure: Measure) -> Measure:
 
 
 def _equal(known: Measure, measure: Measure) -> bool:
-    return (
-        known.dimensions == measure.dimensions
-        and not known.offset
-        and math.isclose(known.factor, measure.factor, rel_tol=1e-9)
+    return known.dimensions == measure.dimensions and math.isclose(
+        known.factor, measure.factor, rel_tol=1e-9
     )
 
 
@@ -127,9 +109,8 @@ def _units() -> Mapping[str, Measure]:
     for iri in graph.subjects(RDF.type, QUDT.Unit):
         factor = graph.value(iri, QUDT.conversionMultiplier)
         if isinstance(iri, URIRef) and factor is not None:
-            offset = graph.value(iri, QUDT.conversionOffset)
             found[str(iri).removeprefix(str(UNIT))] = Measure(
-                _dimensions(iri), float(str(factor)), float(str(offset or 0)), str(iri)
+                _dimensions(iri), float(str(factor)), str(iri)
             )
     return found
 

@@ -4,11 +4,11 @@ import pytest
 
 from core.stores.errors import UnitMismatchError
 from virtual_telemetry.errors import UnknownUnitError
-from virtual_telemetry.units import SECOND, change, product, unit
+from virtual_telemetry.units import SECOND, product, scale, unit
 
 
 @pytest.mark.parametrize(
-    ("from_", "to", "scale"),
+    ("from_", "to", "by"),
     [
         ("KibiBYTE", "BYTE", 1024),
         ("GibiBYTE", "MebiBYTE", 1024),
@@ -21,9 +21,9 @@ from virtual_telemetry.units import SECOND, change, product, unit
         ("NUM-PER-SEC", "HZ", 1),
     ],
 )
-def test_units_convert(from_: str, to: str, scale: float) -> None:
-    assert change(unit(from_), unit(to)).scale == scale
-    assert change(unit(to), unit(from_)).scale == pytest.approx(1 / scale, rel=1e-12)
+def test_units_convert(from_: str, to: str, by: float) -> None:
+    assert scale(unit(from_), unit(to)) == by
+    assert scale(unit(to), unit(from_)) == pytest.approx(1 / by, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_units_convert(from_: str, to: str, scale: float) -> None:
 )
 def test_units_of_different_quantities_do_not_convert(one: str, other: str) -> None:
     with pytest.raises(UnitMismatchError, match=f"unit:{one} .*unit:{other}") as error:
-        change(unit(one), unit(other))
+        scale(unit(one), unit(other))
     assert error.value.code == "unit-mismatch"
 
 

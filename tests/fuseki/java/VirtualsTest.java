@@ -38,7 +38,7 @@ class VirtualsTest {
 
         @Override
         public long observedPeriod(Key key) {
-            return 5000;
+            return "absent".equals(key.instance()) ? 0 : 5000;
         }
     }, new Units(DatasetGraphFactory.create()));
 
@@ -132,6 +132,59 @@ class VirtualsTest {
         String gauge = input(series("g", "n1", null, false, 1000));
         assertThrows(SampleError.class, () -> compiled(counter));
         assertThrows(SampleError.class, () -> compiled(of("rate", gauge)));
+    }
+
+    @Test
+    void setHasNoVirtualMember() {
+        trees.put(iri("w"), input(series("m", "n1", null, false, 1000)));
+        members = List.of(iri("w"));
+        SampleError error =
+                assertThrows(SampleError.class, () -> compiled(of("sum", SET)));
+        assertEquals(SampleError.Code.BAD_CALL, error.code);
+    }
+
+    @Test
+    void virtualTelemetryIsComputedOnTheGridOfTheOuterOne() {
+        String slow = input(series("s", "n1", null, false, 10_000));
+        String fast = input(series("f", "n1", null, false, 1000));
+        trees.put(iri("w"), of("integral", slow));
+        String plus = "{\"operator\":\"+\",\"left\":%s,\"right\":" + fast + "}";
+        assertEquals(compiled(String.format(plus, trees.get(iri("w")))).expression(),
+                compiled(String.format(plus, input(iri("w")))).expression());
+    }
+
+    @Test
+    void chainThatIsNotTooLongIsNotACycle() {
+        trees.put(iri("0"), input(series("m", "n1", null, false, 1000)));
+        for (int n = 1; n <= 400; n++)
+            trees.put(iri("" + n), input(iri("" + (n - 1))));
+        assertEquals(compiled(trees.get(iri("0"))).expression(),
+                compiled(trees.get(iri("100"))).expression());
+        SampleError error =
+                assertThrows(SampleError.class, () -> compiled(trees.get(iri("400"))));
+        assertEquals(SampleError.Code.TOO_MANY, error.code);
+    }
+
+    @Test
+    void membersOfASetWithoutAPlanHaveThePeriodOfTheFirstWithSamples() {
+        members = List.of(series("m", "n1", "absent", false, 0), series("m", "n1", "b", false, 0));
+        assertEquals(5000, compiled(of("sum", SET)).gridMs());
+    }
+
+    @Test
+    void errorOfUnitsNamesTheMember() {
+        Node watts = series("w", "n1", null, false, 1000);
+        known.put(watts, new Telemetry(known.get(watts).key(), false, false, 1000, "urn:W", null));
+        members = List.of(series("m", "n1", null, false, 1000), watts);
+        SampleError error =
+                assertThrows(SampleError.class, () -> compiled(of("sum", SET)));
+        assertTrue(error.getMessage().contains(watts.toString()), error.getMessage());
+    }
+
+    @Test
+    void countersAreCounted() {
+        members = List.of(series("c", "n1", null, true, 1000));
+        assertTrue(compiled(of("count", SET)).expression().startsWith("count(" + LAST));
     }
 
     @Test

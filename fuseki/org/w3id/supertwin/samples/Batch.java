@@ -18,11 +18,11 @@ import org.w3id.supertwin.samples.Telemetry.Key;
 /** Rows of a query that one request serves: the same metric and range, or last values. */
 final class Batch {
     /**
-     * What the rows of a batch have in common; {@code series} is null for last values, and
-     * {@code computed} for all telemetry that is not virtual.
+     * What the rows of a batch have in common; {@code series} is null for last values, except those
+     * of virtual telemetry.
      */
     record Common(String series, boolean isText, Call.Range range, int coverage,
-            List<Threshold> thresholds, Telemetry.Computed computed) {
+            List<Threshold> thresholds) {
         boolean hasCoverage() {
             return coverage > 0;
         }
@@ -69,6 +69,11 @@ final class Batch {
 
     void add(Row row) {
         rows.computeIfAbsent(row.telemetry().key(), key -> new ArrayList<>()).add(row);
+    }
+
+    /** How virtual telemetry is computed; null for all other. */
+    Telemetry.Computed computed() {
+        return rows.values().iterator().next().get(0).telemetry().computed();
     }
 
     List<String> selectors() {

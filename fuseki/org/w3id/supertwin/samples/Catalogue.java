@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -169,9 +170,13 @@ final class Catalogue {
         return unit == null ? "" : unit.toString();
     }
 
-    /** Virtual telemetry; null if the node is anything else. */
-    Telemetry findIfVirtual(Node iri) {
-        return object(iri, Terms.EXPRESSION_TREE) == null ? null : find(iri);
+    boolean isVirtual(Node iri) {
+        return object(iri, Terms.EXPRESSION_TREE) != null;
+    }
+
+    /** The inputs that the expression of virtual telemetry names. */
+    Set<Node> named(Node iri) {
+        return Tree.parse(text(iri, Terms.EXPRESSION_TREE)).inputs();
     }
 
     /** The telemetry that a tree of an expression computes, before it is in the graph. */

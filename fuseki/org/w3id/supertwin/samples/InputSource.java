@@ -10,6 +10,7 @@ import java.util.Set;
 
 import org.apache.jena.graph.Node;
 import org.apache.jena.query.Query;
+import org.apache.jena.query.QueryException;
 import org.apache.jena.query.QueryFactory;
 import org.apache.jena.sparql.core.DatasetGraph;
 import org.apache.jena.sparql.engine.ExecutionContext;
@@ -26,6 +27,8 @@ import org.w3id.supertwin.version.DataVersion;
 final class InputSource {
     private static final Symbol RESOLVING = Symbol.create("https://w3id.org/supertwin/ns#resolving");
     private static final String TELEMETRY = "telemetry";
+    // As virtual_telemetry/inputs.py allows.
+    private static final int MOST_MEMBERS = 5000;
     // Enough to tell the period from gaps.
     private static final int SOME_SAMPLES = 100;
     private static final long HOUR_MS = 3_600_000;
@@ -78,8 +81,19 @@ final class InputSource {
         };
     }
 
+    private static Query parsed(String text) {
+        try {
+            Query query = QueryFactory.create(text);
+            if (query.isSelectType() && query.getResultVars().contains(TELEMETRY))
+                return query;
+        } catch (QueryException error) {
+            // The same error as for other queries that find no telemetry.
+        }
+        throw Tree.wrong("\"set\" is not a SELECT query for ?" + TELEMETRY);
+    }
+
     private List<Node> queried(String text) {
-        Query query = QueryFactory.create(text);
+        Query query = parsed(text);
         Context inner = context.getContext().copy();
         inner.setTrue(RESOLVING);
         DatasetGraph dataset = context.getDataset();
@@ -88,11 +102,14 @@ final class InputSource {
                 QueryExec.dataset(dataset).query(query).context(inner).build()) {
             RowSet rows = execution.select();
             while (rows.hasNext()) {
-                requests.checkRows(found.size());
-                found.add(rows.next().get(TELEMETRY));
+                if (found.size() == MOST_MEMBERS)
+                    throw new SampleError(SampleError.Code.TOO_MANY, "a set has more than "
+                            + MOST_MEMBERS + " members; narrow its pattern");
+                Node member = rows.next().get(TELEMETRY);
+                if (member != null && member.isURI())
+                    found.add(member);
             }
         }
-        found.removeIf(one -> one == null || !one.isURI());
         return found;
     }
 

@@ -14,23 +14,22 @@ record Inputs(List<Group> groups, boolean isOne) implements Part {
     /**
      * Inputs that differ only in their labels.
      *
-     * @param window the values of a period, as {@code m{...}[1000ms]}
-     * @param rollup the function of the window that gives the value of the period
+     * @param rollup the function of a window that gives the value of the period
      * @param toGrid a factor: the seconds of the grid for what grew in each of its periods
      */
-    record Group(String window, String rollup, boolean toGrid, int count, long periodMs,
-            Units.Change change) {
+    record Group(String selector, String rollup, boolean toGrid, int count, long periodMs,
+            double scale) {
         private String text(long gridMs) {
             String text = aligned(gridMs);
             if (toGrid)
                 text = "(" + text + " * " + Part.seconds(gridMs) + ")";
-            return change.of(text);
+            return Parts.scaled(text, scale);
         }
 
         /** The value at each time of the grid. A longer window would carry it over a gap. */
         private String aligned(long gridMs) {
             long own = periodMs == 0 ? gridMs : periodMs;
-            String at = window + "[" + own + "ms" + step(own) + "]";
+            String at = selector + "[" + own + "ms]";
             String value = rollup + "(" + at + ")";
             if (own <= gridMs)
                 return value;
@@ -39,10 +38,11 @@ record Inputs(List<Group> groups, boolean isOne) implements Part {
             String share = "time() % " + Part.seconds(own) + " / " + Part.seconds(own);
             return "(" + value + " * (1 - " + share + ") + " + next + " * (" + share + "))";
         }
+    }
 
-        private String step(long own) {
-            return window.endsWith(")") ? ":" + own + "ms" : "";
-        }
+    @Override
+    public int depth() {
+        return 1;
     }
 
     @Override

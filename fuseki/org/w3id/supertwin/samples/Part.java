@@ -28,6 +28,9 @@ interface Part {
         }
     }
 
+    /** How many parts are in each other here. */
+    int depth();
+
     /** The milliseconds between two values of each input; 0 where they are not known. */
     LongStream periods();
 

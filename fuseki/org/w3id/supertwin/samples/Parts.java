@@ -11,7 +11,17 @@ final class Parts {
 
     private Parts() {}
 
+    /** The MetricsQL for the values of an expression in another unit. */
+    static String scaled(String text, double scale) {
+        return scale == 1 ? text : "(" + text + " * " + Part.number(scale) + ")";
+    }
+
     record Constant(double value) implements Part {
+        @Override
+        public int depth() {
+            return 1;
+        }
+
         @Override
         public LongStream periods() {
             return LongStream.empty();
@@ -25,6 +35,11 @@ final class Parts {
 
     record Operation(String operator, Part left, Part right) implements Part {
         @Override
+        public int depth() {
+            return 1 + Math.max(left.depth(), right.depth());
+        }
+
+        @Override
         public LongStream periods() {
             return LongStream.concat(left.periods(), right.periods());
         }
@@ -37,7 +52,12 @@ final class Parts {
     }
 
     /** Values in another unit. */
-    record Converted(Part of, Units.Change change) implements Part {
+    record Converted(Part of, double scale) implements Part {
+        @Override
+        public int depth() {
+            return 1 + of.depth();
+        }
+
         @Override
         public LongStream periods() {
             return of.periods();
@@ -45,12 +65,17 @@ final class Parts {
 
         @Override
         public List<Vector> vectors(long gridMs) {
-            return of.vectors(gridMs).stream().map(one -> one.map(change::of)).toList();
+            return of.vectors(gridMs).stream().map(one -> one.map(text -> scaled(text, scale))).toList();
         }
     }
 
     /** The derivative or the integral between each time of the grid and the one before. */
     record Difference(Part of, boolean isIntegral) implements Part {
+        @Override
+        public int depth() {
+            return 1 + of.depth();
+        }
+
         @Override
         public LongStream periods() {
             return of.periods();
@@ -68,6 +93,11 @@ final class Parts {
 
     /** One series from a set; it has a value where all members have one. */
     record Aggregate(String function, Part of) implements Part {
+        @Override
+        public int depth() {
+            return 1 + of.depth();
+        }
+
         @Override
         public LongStream periods() {
             return of.periods();

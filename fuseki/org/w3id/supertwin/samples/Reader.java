@@ -66,7 +66,7 @@ final class Reader {
 
     Rows read(Batch batch) {
         VirtualReader virtual =
-                batch.common.computed() == null ? null : new VirtualReader(this, batch);
+                batch.computed() == null ? null : new VirtualReader(this, batch);
         return switch (function) {
             case LAST -> virtual == null ? last(batch) : virtual.last();
             case RAW -> virtual == null ? raw(batch) : virtual.raw();
@@ -137,7 +137,7 @@ final class Reader {
     /** How many samples the plans of a batch ask for. */
     private long expected(Batch batch) {
         Call.Range range = batch.common.range();
-        if (batch.common.computed() != null)
+        if (batch.computed() != null)
             return new VirtualReader(this, batch).count(range);
         long end = Math.min(range.to(), now + AHEAD_MS);
         return batch.rows.values().stream().map(rows -> rows.get(0).telemetry())
@@ -150,7 +150,7 @@ final class Reader {
     private Rows windows(Batch batch) {
         Map<Key, double[]> values = new HashMap<>(), counts = new HashMap<>();
         Call.Range range = batch.common.range();
-        Telemetry.Computed computed = batch.common.computed();
+        Telemetry.Computed computed = batch.computed();
         WindowSink sink = (labels, step, value) -> {
             Key key = computed == null ? QueryAnswer.key(batch.common.series(), labels)
                     : batch.rows.keySet().iterator().next();
@@ -175,7 +175,7 @@ final class Reader {
     private void windows(Batch batch, WindowSink sink) {
         VirtualReader virtual = new VirtualReader(this, batch);
         Call.Range range = batch.common.range();
-        String query = expression(batch, virtual.window(range.windowMs()));
+        String query = virtual.query(expression(batch, virtual.window(range.windowMs())));
         for (Call.Range part : virtual.portions(range)) {
             int first = (int) ((part.from() - range.from()) / range.windowMs());
             windows(part, query, virtual.mayCache(part),

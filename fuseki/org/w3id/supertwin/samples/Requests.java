@@ -22,6 +22,7 @@ final class Requests {
 
     private final List<Request> sent = new ArrayList<>();
     private int calls;
+    private int trees;
     private int numbers;
     private long samples;
     private SampleError error;
@@ -60,6 +61,13 @@ final class Requests {
             throw SampleError.badCall(function + " is evaluated for each row here, which needs a"
                     + " request for each: move it out of EXISTS, LATERAL or the inner group, after"
                     + " the pattern that binds its subject");
+    }
+
+    /** Count the trees of expressions, which are compiled for each row. */
+    void compile() {
+        if (++trees > MOST_CALLS)
+            throw SampleError.badCall("more than " + MOST_CALLS + " trees of expressions in a"
+                    + " query: define virtual telemetry, and name it by its IRI");
     }
 
     /** Note the start of a range of samples that the query reads of a host. */

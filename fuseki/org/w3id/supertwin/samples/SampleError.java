@@ -1,5 +1,7 @@
 package org.w3id.supertwin.samples;
 
+import org.apache.jena.graph.Node;
+
 import org.w3id.supertwin.limits.QueryError;
 
 /** A query asks for samples in a wrong way, or they cannot be read. */
@@ -30,6 +32,11 @@ final class SampleError extends QueryError {
     SampleError(Code code, String message) {
         super(code.text, code.status, message);
         this.code = code;
+    }
+
+    /** The same error, about virtual telemetry that cannot be computed because of it. */
+    SampleError of(Node virtual) {
+        return new SampleError(code, Times.text(virtual) + " cannot be computed: " + getMessage());
     }
 
     static SampleError badCall(String message) {

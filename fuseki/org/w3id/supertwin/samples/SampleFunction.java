@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 
 import org.apache.jena.graph.Node;
 import org.apache.jena.sparql.core.Substitute;
@@ -66,7 +67,7 @@ final class SampleFunction implements PropertyFunction {
         InputSource.refuseIn(context, function.toString());
         InputSource inputs = new InputSource(context, store, requests);
         Catalogue catalogue = new Catalogue(context, inputs);
-        Map<Node, Telemetry> known = new HashMap<>();
+        KnownTelemetry known = new KnownTelemetry();
         Map<Batch.Common, Batch> batches = new LinkedHashMap<>();
         Map<List<Node>, Call> calls = new HashMap<>();
         for (int rows = 0; input.hasNext(); rows++) {
@@ -77,8 +78,10 @@ final class SampleFunction implements PropertyFunction {
             Call call = calls.computeIfAbsent(
                     Substitute.substitute(arguments, row).getArgList(),
                     values -> Call.read(function, subjectNode, values, now)).of(subjectNode);
-            inputs.periodsIn(call.range());
-            Telemetry telemetry = known.computeIfAbsent(call.telemetry(), catalogue::find);
+            Telemetry telemetry = known.get(call.telemetry(), call.range(), () -> {
+                inputs.periodsIn(call.range());
+                return catalogue.find(call.telemetry());
+            });
             check(telemetry, call.telemetry());
             batches.computeIfAbsent(common(call, telemetry, thresholds), Batch::new)
                     .add(new Batch.Row(row, call.outputs(), telemetry));
@@ -93,8 +96,29 @@ final class SampleFunction implements PropertyFunction {
         String series = isAny ? null : telemetry.key().series();
         return new Batch.Common(series, series != null && telemetry.isText(), call.range(),
                 call.coverage(), thresholds.stream()
-                        .filter(one -> one.value().equals(call.value())).toList(),
-                telemetry.computed());
+                        .filter(one -> one.value().equals(call.value())).toList());
+    }
+
+    /** What rows before have found, as many name the same telemetry. */
+    private static final class KnownTelemetry {
+        private final Map<Node, Telemetry> planned = new HashMap<>();
+        // Its periods are those of the samples in a range.
+        private final Map<List<Object>, Telemetry> unplanned = new HashMap<>();
+
+        Telemetry get(Node iri, Call.Range range, Supplier<Telemetry> find) {
+            Telemetry found = planned.get(iri);
+            List<Object> inRange = List.of(iri, range);
+            if (found == null)
+                found = unplanned.get(inRange);
+            if (found != null)
+                return found;
+            found = find.get();
+            if (found.computed() == null || found.periodMs() > 0)
+                planned.put(iri, found);
+            else
+                unplanned.put(inRange, found);
+            return found;
+        }
     }
 
     private void check(Telemetry telemetry, Node iri) {

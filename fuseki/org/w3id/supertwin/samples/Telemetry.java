@@ -24,12 +24,15 @@ record Telemetry(Key key, boolean isCounter, boolean isText, long periodMs, Stri
     /**
      * An expression of MetricsQL.
      *
+     * @param part writes the expression for any grid
      * @param expression gives one series, without labels, or is empty: it then has no values
      * @param gridMs the milliseconds between two values, at multiples of it
+     * @param slowestMs the milliseconds between two values of the slowest input
      * @param hosts those of all inputs
      * @param inputs the telemetry that it names, and the members of its sets
      */
-    record Computed(String expression, long gridMs, Set<String> hosts, List<Node> inputs) {
+    record Computed(Part part, String expression, long gridMs, long slowestMs, Set<String> hosts,
+            List<Node> inputs) {
         boolean isEmpty() {
             return expression.isEmpty();
         }

@@ -8,20 +8,8 @@ import org.apache.jena.sparql.core.DatasetGraph;
 final class Units {
     private static final String QUDT = "http://qudt.org/schema/qudt/";
     private static final Node MULTIPLIER = qudt("conversionMultiplier");
-    private static final Node OFFSET = qudt("conversionOffset");
     private static final Node DIMENSIONS = qudt("hasDimensionVector");
     private static final Node KIND = qudt("hasQuantityKind");
-
-    /** How values change: {@code v * scale + shift}. */
-    record Change(double scale, double shift) {
-        static final Change NONE = new Change(1, 0);
-
-        /** The MetricsQL for the changed values of an expression. */
-        String of(String text) {
-            String scaled = scale == 1 ? text : "(" + text + " * " + Part.number(scale) + ")";
-            return shift == 0 ? scaled : "(" + scaled + " + " + Part.number(shift) + ")";
-        }
-    }
 
     private final DatasetGraph dataset;
 
@@ -29,10 +17,10 @@ final class Units {
         this.dataset = dataset;
     }
 
-    /** How to convert the values of telemetry; empty texts are for no unit. */
-    Change change(String from, String to, Node telemetry) {
+    /** What converts the values of telemetry if multiplied; empty texts are for no unit. */
+    double scale(String from, String to, Node telemetry) {
         if (from.equals(to))
-            return Change.NONE;
+            return 1;
         Node one = NodeFactory.createURI(from), other = NodeFactory.createURI(to);
         Double multiplier = number(one, MULTIPLIER), target = number(other, MULTIPLIER);
         boolean fits = multiplier != null && target != null
@@ -41,8 +29,7 @@ final class Units {
             throw new SampleError(SampleError.Code.UNITS, "<" + telemetry + "> is now in "
                     + name(from) + ", which does not convert to " + name(to)
                     + ": define the virtual telemetry again");
-        return new Change(rounded(multiplier / target),
-                rounded((offset(one) - offset(other)) / target));
+        return rounded(multiplier / target);
     }
 
     private boolean same(Node one, Node other, Node link) {
@@ -55,11 +42,6 @@ final class Units {
         Node kind = object(unit, KIND);
         return kind != null && (kind.getLocalName().equals("InformationEntropy")
                 || kind.getLocalName().equals("DataRate"));
-    }
-
-    private double offset(Node unit) {
-        Double found = number(unit, OFFSET);
-        return found == null ? 0 : found;
     }
 
     private Double number(Node unit, Node link) {

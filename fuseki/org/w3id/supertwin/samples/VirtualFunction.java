@@ -1,7 +1,9 @@
 package org.w3id.supertwin.samples;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 
 import org.apache.jena.graph.Node;
@@ -21,6 +23,9 @@ import org.w3id.supertwin.samples.Telemetry.Computed;
 /**
  * The functions {@code ?virtual st:derivedFrom ?telemetry} and {@code ?virtual st:metricsQl ?text}.
  *
+ * <p>Virtual telemetry that cannot be computed any more, as the graph has changed, has no text, and
+ * the inputs that it names: one wrong definition must not break a list of all.
+ *
  * <p>Instead of virtual telemetry, the subject may be the tree of an expression. That is how
  * virtual_telemetry/definitions.py tries an expression before it writes it.
  */
@@ -30,24 +35,27 @@ final class VirtualFunction extends PFuncSimple {
     private final String name;
     private final SeriesStore store;
     private final Function<Computed, List<Node>> values;
+    private final BiFunction<Catalogue, Node, Collection<Node>> whenBroken;
 
-    private VirtualFunction(String name, SeriesStore store,
-            Function<Computed, List<Node>> values) {
+    private VirtualFunction(String name, SeriesStore store, Function<Computed, List<Node>> values,
+            BiFunction<Catalogue, Node, Collection<Node>> whenBroken) {
         this.name = name;
         this.store = store;
         this.values = values;
+        this.whenBroken = whenBroken;
     }
 
     /** Make both functions known to Jena. */
     static void register(SeriesStore store) {
-        register("derivedFrom", store, Computed::inputs);
-        register("metricsQl", store, VirtualFunction::averaged);
+        register("derivedFrom", store, Computed::inputs, Catalogue::named);
+        register("metricsQl", store, VirtualFunction::averaged, (catalogue, iri) -> List.of());
     }
 
     private static void register(String name, SeriesStore store,
-            Function<Computed, List<Node>> values) {
+            Function<Computed, List<Node>> values,
+            BiFunction<Catalogue, Node, Collection<Node>> whenBroken) {
         PropertyFunctionRegistry.get().put(NAMESPACE + name,
-                iri -> new VirtualFunction("st:" + name, store, values));
+                iri -> new VirtualFunction("st:" + name, store, values, whenBroken));
     }
 
     /** The average in each step of a query, or the values if they are not as frequent. */
@@ -93,14 +101,22 @@ final class VirtualFunction extends PFuncSimple {
         return found.stream().distinct().toList();
     }
 
-    private List<Node> values(Node virtual, ExecutionContext context, Requests requests) {
+    private Collection<Node> values(Node virtual, ExecutionContext context, Requests requests) {
         InputSource source = new InputSource(context, store, requests);
         long now = Times.now(context.getContext());
         source.periodsIn(new Call.Range(0, now, 0, 0));
         Catalogue catalogue = new Catalogue(context, source);
-        if (virtual.isLiteral())
-            return values.apply(catalogue.compiled(virtual).computed());
-        Telemetry found = catalogue.findIfVirtual(virtual);
-        return found == null ? List.of() : values.apply(found.computed());
+        if (!virtual.isLiteral())
+            return catalogue.isVirtual(virtual) ? stored(virtual, catalogue) : List.of();
+        requests.compile();
+        return values.apply(catalogue.compiled(virtual).computed());
+    }
+
+    private Collection<Node> stored(Node virtual, Catalogue catalogue) {
+        try {
+            return values.apply(catalogue.find(virtual).computed());
+        } catch (SampleError error) {
+            return whenBroken.apply(catalogue, virtual);
+        }
     }
 }

@@ -17,8 +17,13 @@ import org.w3id.supertwin.samples.Telemetry.Computed;
 final class VirtualReader {
     // VictoriaMetrics computes no more values of a series in a request, or inside of one.
     private static final int MOST_VALUES = 30_000, MOST_INSIDE = 100_000;
-    // How far back a last value may be.
-    private static final long[][] LAST_MS = {{120_000, 10}, {3_600_000, 100}};
+    private static final long BEFORE_MS = 300_000;
+    // Where st:last looks first, and how far back: at least these, or periods of the slowest input.
+    private static final long RECENT_MS = 120_000, PAST_MS = 3_600_000;
+    private static final int RECENT_PERIODS = 3, PAST_PERIODS = 100;
+    private static final int MOST_LOOKS = 10;
+    // In a query, the expression has this name: written twice, it could be too long.
+    private static final String NAME = "supertwin_virtual";
     // The store caches nothing younger, and takes some seconds to see points that come late.
     private static final long SETTLED_MS = 600_000;
 
@@ -29,17 +34,17 @@ final class VirtualReader {
     VirtualReader(Reader reader, Batch batch) {
         this.reader = reader;
         this.batch = batch;
-        computed = batch.common.computed();
+        computed = batch.computed();
     }
 
     /** The windows of a range, in portions: the store computes the values inside of them. */
     List<Call.Range> portions(Call.Range range) {
-        long inside = range.windowMs() / computed.gridMs();
-        if (inside >= MOST_INSIDE)
+        if (range.windowMs() > longest())
             throw new SampleError(SampleError.Code.TOO_MANY, "a window of <"
-                    + batch.common.series() + "> has " + inside + " computed values, at most "
-                    + MOST_INSIDE + " are allowed; give a step, or a shorter range");
-        long steps = Math.max(1, (MOST_INSIDE - inside) * computed.gridMs() / range.windowMs());
+                    + batch.common.series() + "> has " + range.windowMs() / computed.gridMs()
+                    + " computed values, at most " + longest() / computed.gridMs()
+                    + " are allowed; give a step, or a shorter range");
+        long steps = Math.max(1, longest() / range.windowMs() - 1);
         List<Call.Range> found = new ArrayList<>();
         for (int step = 0; step < range.steps(); step += (int) Math.min(steps, MOST_VALUES)) {
             long last = Math.min(range.steps(), step + Math.min(steps, MOST_VALUES));
@@ -49,9 +54,19 @@ final class VirtualReader {
         return found;
     }
 
-    /** The window of an expression in MetricsQL. */
+    /** The milliseconds of the longest window: the store also computes values before it. */
+    private long longest() {
+        return (MOST_INSIDE - 2) * computed.gridMs() - BEFORE_MS;
+    }
+
+    /** A window of the values, in a query that {@link #query} completes. */
     String window(long windowMs) {
-        return "(" + computed.expression() + ")[" + windowMs + "ms:" + computed.gridMs() + "ms]";
+        return "(" + NAME + ")[" + windowMs + "ms:" + computed.gridMs() + "ms]";
+    }
+
+    /** A query that has windows of the values. */
+    String query(String windows) {
+        return "WITH (" + NAME + " = " + computed.expression() + ") " + windows;
     }
 
     /** Whether the store may answer from its cache: it then moves times to multiples of a step. */
@@ -65,20 +80,25 @@ final class VirtualReader {
     Rows last() {
         if (computed.isEmpty())
             return Rows.of(List.<Binding>of().iterator());
-        for (long[] limit : LAST_MS) {
-            List<Binding> found = last(Math.max(limit[0], limit[1] * computed.gridMs()));
-            if (!found.isEmpty())
-                return Rows.of(found.iterator());
+        long most = longest();
+        long start = reader.now - Math.max(PAST_MS, PAST_PERIODS * computed.slowestMs());
+        long recent = Math.max(RECENT_MS, RECENT_PERIODS * computed.slowestMs());
+        List<Binding> found = List.of();
+        long end = reader.now, window = Math.min(recent, most);
+        for (int look = 0; look < MOST_LOOKS && end > start && found.isEmpty(); look++) {
+            found = last(end, window);
+            end -= window;
+            window = Math.min(most, end - start);
         }
-        return Rows.of(List.<Binding>of().iterator());
+        return Rows.of(found.iterator());
     }
 
-    private List<Binding> last(long windowMs) {
+    private List<Binding> last(long end, long windowMs) {
         Map<String, String> parts = new HashMap<>();
         String window = window(windowMs);
-        String query = "union(" + Reader.part(Reader.VALUE, "last_over_time(" + window + ")") + ","
-                + Reader.part(Reader.TIME, "tlast_over_time(" + window + ")") + ")";
-        reader.query("/api/v1/query", Map.of("query", query, "time", Times.seconds(reader.now)),
+        String query = query("union(" + Reader.part(Reader.VALUE, "last_over_time(" + window + ")")
+                + "," + Reader.part(Reader.TIME, "tlast_over_time(" + window + ")") + ")");
+        reader.query("/api/v1/query", Map.of("query", query, "time", Times.seconds(end)),
                 false, (labels, ms, value) -> parts.put(labels.get(Reader.PART), value));
         if (!parts.containsKey(Reader.TIME))
             return List.of();

@@ -11,8 +11,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-import org.apache.jena.atlas.json.JSON;
-import org.apache.jena.atlas.json.JsonObject;
 import org.apache.jena.graph.Node;
 import org.apache.jena.graph.NodeFactory;
 
@@ -26,7 +24,11 @@ import org.w3id.supertwin.samples.Telemetry.Key;
  * Its sets are queried here, each time, so that they are those of the graph now.
  */
 final class Virtuals {
-    private static final int DEEPEST = 50;
+    // Including those of virtual telemetry that is an input.
+    private static final int DEEPEST = 300;
+    private static final int MOST_OBSERVED = 10;
+    // VictoriaMetrics computes 100,000 values in a window, and always those of five minutes before.
+    private static final long FINEST_MS = 10;
     // The period if there is not one sample: any will do.
     private static final long NO_PERIOD_MS = 60_000;
 
@@ -40,8 +42,42 @@ final class Virtuals {
         long observedPeriod(Key key);
     }
 
+    /** What is computed from the samples of an input. */
+    private enum Use {
+        // Unlike rate, irate has no value over a gap.
+        VALUE("last_over_time"), COUNT("last_over_time"), RATE("irate"), INCREASE("irate");
+
+        private final String rollup;
+
+        Use(String rollup) {
+            this.rollup = rollup;
+        }
+
+        void check(Node iri, Telemetry found) {
+            boolean isGrowth = this == RATE || this == INCREASE;
+            boolean fits = this == COUNT || found.isCounter() == isGrowth;
+            if (found.isText() || !fits)
+                throw SampleError.badCall("<" + iri + "> is " + (found.isText() ? "a text"
+                        : isGrowth ? "not a counter" : "a counter") + " now: define the virtual"
+                        + " telemetry that computes with it again");
+        }
+    }
+
     /** What the members of a group have in common. */
     private record Common(String series, long periodMs, String unit) {}
+
+    private record Member(Node iri, Telemetry telemetry) {
+        Common common() {
+            return new Common(telemetry.key().series(), telemetry.periodMs(), telemetry.unit());
+        }
+    }
+
+    /** What a compilation finds on its way through a tree. */
+    private static final class Found {
+        private final Set<String> hosts = new TreeSet<>();
+        private final Set<Node> inputs = new LinkedHashSet<>();
+        private boolean isPlanned = true;
+    }
 
     private static final class EmptySet extends RuntimeException {
         private static final long serialVersionUID = 1;
@@ -54,9 +90,7 @@ final class Virtuals {
     private final Source source;
     private final Units units;
     private final Set<Node> open = new LinkedHashSet<>();
-    private Set<String> hosts;
-    private Set<Node> inputs;
-    private boolean isPlanned;
+    private Found found = new Found();
 
     Virtuals(Source source, Units units) {
         this.source = source;
@@ -65,118 +99,146 @@ final class Virtuals {
 
     /** The telemetry with an expression; {@code unit} is empty if it has none. */
     Telemetry telemetry(Node iri, String tree, String unit) {
-        if (!open.add(iri) || open.size() > DEEPEST)
-            throw new SampleError(SampleError.Code.CYCLE, Times.text(iri)
-                    + " is computed from itself: " + open.stream().map(Times::text)
-                            .collect(Collectors.joining(" from ")) + "; change one of them");
-        Set<String> outerHosts = hosts;
-        Set<Node> outerInputs = inputs;
-        boolean outerPlanned = isPlanned;
-        hosts = new TreeSet<>();
-        inputs = new LinkedHashSet<>();
-        isPlanned = true;
+        enter(iri);
+        Found outer = found;
+        found = new Found();
         try {
-            Computed computed = compile(JSON.parse(tree));
+            Computed computed = compile(Tree.parse(tree));
             return new Telemetry(new Key(iri.toString(), "", null), false, false,
-                    isPlanned ? computed.gridMs() : 0, unit, computed);
+                    found.isPlanned ? computed.gridMs() : 0, unit, computed);
+        } catch (SampleError error) {
+            throw open.size() == 1 && iri.isURI() ? error.of(iri) : error;
         } finally {
             open.remove(iri);
-            hosts = outerHosts;
-            inputs = outerInputs;
-            isPlanned = outerPlanned;
+            found = outer;
         }
     }
 
-    private Computed compile(JsonObject tree) {
+    private void enter(Node iri) {
+        if (open.size() == DEEPEST)
+            throw tooDeep();
+        if (!open.add(iri))
+            throw new SampleError(SampleError.Code.CYCLE, Times.text(iri)
+                    + " is computed from itself: " + open.stream().filter(Node::isURI)
+                            .map(Times::text).collect(Collectors.joining(" from "))
+                    + "; change one of them");
+    }
+
+    private static SampleError tooDeep() {
+        return new SampleError(SampleError.Code.TOO_MANY, "an expression has more than " + DEEPEST
+                + " parts in each other, with those of the virtual telemetry in it; define it with"
+                + " fewer");
+    }
+
+    private Computed compile(Tree tree) {
+        Part part = null;
         String text = "";
-        long grid = NO_PERIOD_MS;
+        long grid = NO_PERIOD_MS, slowest = NO_PERIOD_MS;
         try {
-            Part part = part(tree);
-            grid = part.periods().filter(period -> period > 0).min().orElse(NO_PERIOD_MS);
+            part = part(tree);
+            if (part.depth() > DEEPEST)
+                throw tooDeep();
+            grid = Math.max(FINEST_MS,
+                    part.periods().filter(period -> period > 0).min().orElse(NO_PERIOD_MS));
+            slowest = part.periods().max().orElse(grid);
             text = part.text(grid);
         } catch (EmptySet empty) {
-            isPlanned = false;
+            found.isPlanned = false;
         }
         Part.checkLength(text.getBytes(StandardCharsets.UTF_8).length);
-        return new Computed(text, grid, Set.copyOf(hosts), List.copyOf(inputs));
+        return new Computed(part, text, grid, slowest, Set.copyOf(found.hosts),
+                List.copyOf(found.inputs));
     }
 
-    private Part part(JsonObject tree) {
-        if (tree.hasKey("number"))
-            return new Parts.Constant(number(tree, "number"));
-        if (tree.hasKey("operator"))
-            return new Parts.Operation(text(tree, "operator"), part(tree.getObj("left")),
-                    part(tree.getObj("right")));
-        if (tree.hasKey("scale"))
-            return new Parts.Converted(part(tree.getObj("of")),
-                    new Units.Change(number(tree, "scale"), number(tree, "shift")));
-        if (tree.hasKey("function"))
-            return function(text(tree, "function"), tree.getObj("of"));
-        return inputs(tree, "last_over_time", false);
+    private Part part(Tree tree) {
+        if (tree.has("number"))
+            return new Parts.Constant(tree.number("number"));
+        if (tree.has("operator"))
+            return new Parts.Operation(tree.operator(), part(tree.child("left")),
+                    part(tree.child("right")));
+        if (tree.has("scale"))
+            return new Parts.Converted(part(tree.child("of")), tree.number("scale"));
+        if (tree.has("function"))
+            return function(tree.text("function"), tree.child("of"));
+        return inputs(tree, Use.VALUE);
     }
 
-    private Part function(String name, JsonObject of) {
+    private Part function(String name, Tree of) {
         return switch (name) {
-            // Unlike rate, it has no value over a gap.
-            case "rate" -> inputs(of, "irate", false);
-            case "increase" -> inputs(of, "irate", true);
+            case "rate" -> inputs(of, Use.RATE);
+            case "increase" -> inputs(of, Use.INCREASE);
             case "derivative" -> new Parts.Difference(part(of), false);
             case "integral" -> new Parts.Difference(part(of), true);
-            default -> new Parts.Aggregate(name, part(of));
+            case "count" -> new Parts.Aggregate(name,
+                    of.has("set") ? inputs(of, Use.COUNT) : part(of));
+            case "sum", "avg", "min", "max" -> new Parts.Aggregate(name, part(of));
+            default -> throw Tree.wrong("\"function\" is not one of those of expressions");
         };
     }
 
-    private Part inputs(JsonObject tree, String rollup, boolean toGrid) {
-        String unit = text(tree, "unit");
-        boolean isOne = tree.hasKey("input");
-        List<Node> iris = isOne ? List.of(NodeFactory.createURI(text(tree, "input")))
-                : source.members(text(tree, "set"));
-        if (iris.isEmpty())
-            throw new EmptySet();
-        Map<Common, List<Key>> groups = new LinkedHashMap<>();
-        for (Node iri : iris) {
-            Telemetry found = source.find(iri);
-            inputs.add(iri);
-            if (found.computed() != null)
-                return nested(iri, found, unit);
-            check(iri, found, rollup);
-            hosts.add(found.key().host());
-            groups.computeIfAbsent(new Common(found.key().series(), found.periodMs(), found.unit()),
-                    any -> new ArrayList<>()).add(found.key());
-        }
-        List<Inputs.Group> found = new ArrayList<>();
-        groups.forEach((common, keys) -> {
-            Units.Change change = units.change(common.unit, unit, iris.get(0));
-            long period = common.periodMs > 0 ? common.periodMs : observed(keys.get(0));
-            products(keys).forEach((selector, count) -> found.add(
-                    new Inputs.Group(selector, rollup, toGrid, count, period, change)));
-        });
-        return new Inputs(found, isOne);
+    private Part inputs(Tree tree, Use use) {
+        String unit = use == Use.COUNT ? "" : tree.text("unit");
+        if (!tree.has("input"))
+            return new Inputs(groups(members(tree.text("set"), use), unit, use), false);
+        Member one = member(NodeFactory.createURI(tree.text("input")), use);
+        return one.telemetry.computed() != null ? nested(one, unit)
+                : new Inputs(groups(List.of(one), unit, use), true);
     }
 
-    /** Virtual telemetry as the input of other virtual telemetry. */
-    private Part nested(Node iri, Telemetry telemetry, String unit) {
-        Computed computed = telemetry.computed();
+    private List<Member> members(String query, Use use) {
+        List<Member> members = new ArrayList<>();
+        for (Node iri : source.members(query)) {
+            Member one = member(iri, use);
+            if (one.telemetry.computed() != null)
+                throw SampleError.badCall("<" + iri + "> is a member of a set: sets are of stored"
+                        + " series only; name virtual telemetry by its IRI");
+            members.add(one);
+        }
+        if (members.isEmpty())
+            throw new EmptySet();
+        return members;
+    }
+
+    private Member member(Node iri, Use use) {
+        found.inputs.add(iri);
+        Telemetry telemetry = source.find(iri);
+        use.check(iri, telemetry);
+        if (telemetry.computed() == null)
+            found.hosts.add(telemetry.key().host());
+        return new Member(iri, telemetry);
+    }
+
+    /** Virtual telemetry as an input of other: the same as its expression in brackets. */
+    private Part nested(Member one, String unit) {
+        Computed computed = one.telemetry.computed();
         if (computed.isEmpty())
             throw new EmptySet();
-        hosts.addAll(computed.hosts());
-        isPlanned &= telemetry.periodMs() > 0;
-        return new Inputs(List.of(new Inputs.Group(computed.expression(), "last_over_time", false,
-                1, computed.gridMs(), units.change(telemetry.unit(), unit, iri))), true);
+        found.hosts.addAll(computed.hosts());
+        found.isPlanned &= one.telemetry.periodMs() > 0;
+        return new Parts.Converted(computed.part(),
+                units.scale(one.telemetry.unit(), unit, one.iri));
     }
 
-    private long observed(Key key) {
-        isPlanned = false;
-        return source.observedPeriod(key);
+    private List<Inputs.Group> groups(List<Member> members, String unit, Use use) {
+        Map<Common, List<Member>> all = members.stream().collect(Collectors
+                .groupingBy(Member::common, LinkedHashMap::new, Collectors.toList()));
+        List<Inputs.Group> groups = new ArrayList<>();
+        all.forEach((common, some) -> {
+            double scale = use == Use.COUNT ? 1 : units.scale(common.unit, unit, some.get(0).iri);
+            long period = common.periodMs > 0 ? common.periodMs : observed(some);
+            List<Key> keys = some.stream().map(one -> one.telemetry.key()).toList();
+            products(keys).forEach((selector, count) -> groups.add(new Inputs.Group(selector,
+                    use.rollup, use == Use.INCREASE, count, period, scale)));
+        });
+        return groups;
     }
 
-    private static void check(Node iri, Telemetry found, String rollup) {
-        boolean isGrowth = rollup.equals("irate");
-        if (found.isText() || found.isCounter() != isGrowth)
-            throw SampleError.badCall("<" + iri + "> is " + (found.isText() ? "a text"
-                    : isGrowth ? "not a counter" : "a counter")
-                    + " now, so the virtual telemetry that computes with it cannot be read:"
-                    + " define it again");
+    /** The period of series of one metric that no plan samples: that of the first with samples. */
+    private long observed(List<Member> members) {
+        found.isPlanned = false;
+        return members.stream().limit(MOST_OBSERVED)
+                .mapToLong(one -> source.observedPeriod(one.telemetry.key()))
+                .filter(period -> period > 0).findFirst().orElse(0);
     }
 
     /**
@@ -196,13 +258,5 @@ final class Virtuals {
                 Selector.ofProduct(keys.get(0).series(), some, instances),
                 some.size() * instances.size()));
         return found;
-    }
-
-    private static String text(JsonObject tree, String key) {
-        return tree.get(key).getAsString().value();
-    }
-
-    private static double number(JsonObject tree, String key) {
-        return tree.get(key).getAsNumber().value().doubleValue();
     }
 }
