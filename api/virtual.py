@@ -27,8 +27,7 @@ from core.errors import ApiError, api_error
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from ontology.iris import IdError
-from ontology.terms import PREFIXES, PROV
-from queries.terms import iri_term
+from ontology.terms import PROV
 from virtual_telemetry import definitions
 from virtual_telemetry.definitions import VirtualRequest
 from virtual_telemetry.errors import ComputedSamplesError, UnknownVirtualError
@@ -46,7 +45,7 @@ _METHODS = "DELETE, GET, PUT"
 
 # Deletion of a span is not taken for the removal of the whole.
 Span = Annotated[
-    str, Query(alias="from", description="Refused: there are no stored samples")
+    str | None, Query(alias="from", description="Refused: there are no stored samples")
 ]
 Name = Annotated[str, Path(description="Name; a-z, 0-9 and -")]
 
@@ -111,6 +110,7 @@ async def every(services: Use) -> Response:
         **_CHANGED,
         200: {"description": "Replaced", "content": {formats.JSON: {}}},
         201: {"description": "Added", "content": {formats.JSON: {}}},
+        409: {"description": "Others compute with it, and could not any more"},
         413: {"description": "The body is too long"},
     },
     dependencies=[_OPERATOR],
@@ -148,11 +148,11 @@ async def delete_virtual(
     request: Request,
     services: Use,
     name: Name,
-    from_: Span = "",
-    to: Annotated[str, Query(description="Refused, like `from`")] = "",
+    from_: Span = None,
+    to: Annotated[str | None, Query(description="Refused, like `from`")] = None,
 ) -> Response:
     """Its inputs and their samples stay. Role: operator."""
-    if from_ or to:
+    if (from_, to) != (None, None):
         raise _computed()
     settings = services.settings
     await _changed(lambda: definitions.remove(settings, name, lambda _: None))
@@ -198,16 +198,9 @@ async def _described(services: Services, name: str) -> Node:
     if not node.known:
         # It names those that there are.
         await _done(services.settings, lambda twin: definitions.find(twin, name))
-    for row in await services.graph.rows(_inputs(iri)):
+    for row in await services.graph.rows(definitions.inputs_query(iri)):
         node.graph.add((iri, PROV.wasDerivedFrom, URIRef(row["input"].value)))
     return node
-
-
-def _inputs(iri: URIRef) -> str:
-    return (
-        f"PREFIX st: <{PREFIXES['st']}>\n"
-        f"SELECT DISTINCT ?input {{ {iri_term(iri)} st:derivedFrom ?input }}"
-    )
 
 
 def _computed() -> ApiError:

@@ -13,6 +13,7 @@ NO_INSTANCE = "~"
 
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.-]+")
+_TELEMETRY = re.compile(r"(.+/twin/[^/]+)/telemetry/([^/]+)/([^/]+)")
 _ESCAPED = re.compile(r"~([0-9A-F]{2})")
 
 
@@ -58,6 +59,21 @@ def decode_id(segment: str) -> str:
     except (UnicodeError, IdError):
         pass
     raise IdError(f"{segment!r} is not an id that SuperTwin wrote")
+
+
+def telemetry_parts(iri: str) -> tuple[str, str, str | None] | None:
+    """The IRI of the host, the metric and the instance in the IRI of a series.
+
+    None if it is another IRI.
+    """
+    parts = _TELEMETRY.fullmatch(iri)
+    if parts is None:
+        return None
+    try:
+        instance = None if parts[3] == NO_INSTANCE else decode_id(parts[3])
+        return parts[1], decode_id(parts[2]), instance
+    except IdError:
+        return None
 
 
 @dataclass(frozen=True)

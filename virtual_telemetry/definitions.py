@@ -18,14 +18,14 @@ from core.linux.lock import turn
 from core.settings.settings import Settings
 from core.stores.datasets import Progress, dataset
 from core.stores.endpoint import Endpoint
-from core.stores.errors import VirtualCycleError
+from core.stores.errors import SamplesError, UnitMismatchError, VirtualCycleError
 from ingest.entailed import drop, with_entailed
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris
 from ontology.terms import PREFIXES, QUDT, ST
 from queries.terms import iri_term, text_term
-from virtual_telemetry.check import Checked, Tree, check, whole
+from virtual_telemetry.check import Checked, Tree, check, scaled, whole
 from virtual_telemetry.errors import (
     UnknownVirtualError,
     VirtualInUseError,
@@ -34,7 +34,7 @@ from virtual_telemetry.errors import (
 )
 from virtual_telemetry.expression import parse
 from virtual_telemetry.inputs import GraphInputs
-from virtual_telemetry.units import unit
+from virtual_telemetry.units import scale, unit
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _PREFIX = f"PREFIX st: <{PREFIXES['st']}>\n"
@@ -82,7 +82,8 @@ def add(
     """Write virtual telemetry; also return whether it is new.
 
     Nothing is written if it is refused: raises VirtualTelemetryError, and an
-    EndpointError for inputs that Fuseki cannot compute.
+    EndpointError for inputs that Fuseki cannot compute. It is also refused if others
+    compute with it, and could not do so any more.
     """
     _check_name(name)
     with _writing(settings, progress) as twin:
@@ -90,7 +91,8 @@ def add(
         known = _known(twin)
         made = _made(name, request, twin, iris)
         _check_no_cycle(made, known)
-        _check_computable(made, twin)
+        _check_computable(made.tree, twin)
+        _check_users(made, known, twin)
         graph = iris.virtual_graph(name)
         triples = _triples(made)
         if fault := first_fault(triples, twin):
@@ -164,9 +166,10 @@ def _made(
 
 
 def _host(checked: Checked) -> str:
-    """The host of all inputs; empty if they have several."""
+    """The host of all inputs; empty if they have several, or may have others later."""
     hosts = {facts.host for facts in checked.inputs}
-    return hosts.pop() if len(hosts) == 1 else ""
+    may_change = any("set" in leaf for leaf in _leaves(checked.tree))
+    return hosts.pop() if len(hosts) == 1 and not may_change else ""
 
 
 def _triples(made: VirtualTelemetry) -> Triples:
@@ -214,32 +217,100 @@ def _path(
     return []
 
 
-def _inputs(tree: Any) -> list[str]:
+def _inputs(tree: Tree) -> list[str]:
     """The IRIs in a tree, which are its inputs apart from those of its sets."""
-    if not isinstance(tree, dict):
-        return []
-    found = [tree["input"]] if "input" in tree else []
-    for part in ("of", "left", "right"):
-        found += _inputs(tree.get(part))
-    return found
+    return [leaf["input"] for leaf in _leaves(tree) if "input" in leaf]
 
 
-def _check_computable(made: VirtualTelemetry, twin: Endpoint) -> None:
+def _leaves(tree: Tree) -> Iterator[Tree]:
+    parts = [tree[key] for key in ("of", "left", "right") if key in tree]
+    if not parts:
+        yield tree
+    for part in parts:
+        yield from _leaves(part)
+
+
+def _check_computable(tree: Tree, twin: Endpoint) -> None:
     """Let Fuseki write the expression, as it will when samples are asked for."""
-    tree = text_term(_json(made.tree))
+    term = text_term(_json(tree))
     twin.table(
-        f"{_PREFIX}SELECT ?text {{ VALUES ?tree {{ {tree} }} "
+        f"{_PREFIX}SELECT ?text {{ VALUES ?tree {{ {term} }} "
         "?tree st:metricsQl ?text }"
     )
 
 
+def fault(tree: Tree, twin: Endpoint) -> str:
+    """Why an expression cannot be computed now; empty if it can be."""
+    try:
+        _check_computable(tree, twin)
+    except SamplesError as error:
+        return str(error)
+    return ""
+
+
+def _check_users(
+    made: VirtualTelemetry, known: Mapping[str, VirtualTelemetry], twin: Endpoint
+) -> None:
+    """Compile all that computes with it, with the new definition in its place."""
+    by_iri = {each.iri: each for each in known.values()}
+    changed = {made.iri: made}
+    while users := [each for each in by_iri.values() if _is_user(each, changed)]:
+        changed |= {each.iri: each for each in users}
+    for user in changed.values():
+        why = "" if user is made else _new_fault(user.tree, changed, twin)
+        # One that was wrong before must not keep others from being changed.
+        if why and not fault(user.tree, twin):
+            raise VirtualInUseError(
+                f"{user.name} computes with {made.name}, and then could not: {why}; "
+                "change or remove it first"
+            )
+
+
+def _is_user(one: VirtualTelemetry, changed: Mapping[str, VirtualTelemetry]) -> bool:
+    return one.iri not in changed and any(iri in changed for iri in _inputs(one.tree))
+
+
+def _new_fault(
+    tree: Tree, changed: Mapping[str, VirtualTelemetry], twin: Endpoint
+) -> str:
+    try:
+        return fault(_inlined(tree, changed), twin)
+    except UnitMismatchError as error:
+        return str(error)
+
+
+def _inlined(tree: Tree, changed: Mapping[str, VirtualTelemetry]) -> Tree:
+    """A tree with those of some of its inputs in their place."""
+    one = changed.get(tree.get("input", ""))
+    if one is None:
+        return {key: _part_inlined(part, changed) for key, part in tree.items()}
+    inner = _inlined(one.tree, changed)
+    if one.unit == tree["unit"]:
+        return inner
+    if not (one.unit and tree["unit"]):
+        raise UnitMismatchError(f"{one.name} would have {_unit_name(one.unit)}")
+    return scaled(inner, scale(unit(one.unit), unit(tree["unit"])))
+
+
+def _part_inlined(part: Any, changed: Mapping[str, VirtualTelemetry]) -> Any:
+    return _inlined(part, changed) if isinstance(part, dict) else part
+
+
+def _unit_name(iri: str) -> str:
+    return f"the unit {iri.rpartition('/')[2]}" if iri else "no unit"
+
+
 def inputs(twin: Endpoint, iri: str) -> list[str]:
     """The inputs that virtual telemetry has now, sorted."""
-    rows = twin.table(
+    return [str(row[0]) for row in twin.table(inputs_query(iri)).rows]
+
+
+def inputs_query(iri: str) -> str:
+    """The query for the inputs that virtual telemetry has now, ``?input``."""
+    return (
         f"{_PREFIX}SELECT DISTINCT ?input {{ {iri_term(iri)} st:derivedFrom ?input }} "
         "ORDER BY ?input"
-    ).rows
-    return [str(row[0]) for row in rows]
+    )
 
 
 def _known(twin: Endpoint) -> dict[str, VirtualTelemetry]:

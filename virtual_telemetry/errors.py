@@ -5,7 +5,7 @@ VirtualTelemetryError
 ├── UnknownUnitError        a unit is not among those of the ontology
 ├── VirtualNameError        it cannot have this name
 ├── UnknownVirtualError     no virtual telemetry has this name
-├── VirtualInUseError       others have it as input
+├── VirtualInUseError       others have it as input, and need it as it is
 └── ComputedSamplesError    its samples are computed, so they are not written
 UnitMismatchError           in core.stores.errors: units do not convert
 VirtualCycleError           in core.stores.errors: it would be an input of itself
@@ -44,7 +44,7 @@ class UnknownVirtualError(VirtualTelemetryError):
 
 
 class VirtualInUseError(VirtualTelemetryError):
-    """Other virtual telemetry has it as an input."""
+    """Other virtual telemetry has it as an input, and needs it as it is."""
 
     code = "virtual-in-use"
     status = 409

@@ -10,10 +10,16 @@ from virtual_telemetry.errors import ExpressionError
 LONGEST = 8 * 1024
 MOST_PARTS = 250
 _MOST_BRACES = 8
+# The tokens of SPARQL that may hold a brace: a pattern that ended elsewhere for SPARQL
+# could leave the conditions out that its query adds. So there are no comments,
+# and no backslash outside of texts: SPARQL reads \u007D as a brace.
 _NO_BRACE = (
-    r""" "(?:\\.|[^"\\\n])*+" | '(?:\\.|[^'\\\n])*+' | <[^<>"{}|^`\\\x00-\x20]*+> """
-    r"""| [^{}"'] """
-).replace(" ", "")
+    r'''"""(?:"{0,2}+(?:\\[^uU]|[^"\\]))*+"""|'''
+    r"""'''(?:'{0,2}+(?:\\[^uU]|[^'\\]))*+'''|"""
+    r""""(?:\\[^uU\n\r]|[^"\\\n\r])*+"|"""
+    r"""'(?:\\[^uU\n\r]|[^'\\\n\r])*+'|"""
+    r"""<[^<>"{}|^`\\\x00-\x20]*+>|[^{}"'#\\]"""
+)
 AGGREGATES = ("sum", "avg", "min", "max", "count")
 OF_COUNTERS = ("rate", "increase")
 OF_VALUES = ("derivative", "integral")

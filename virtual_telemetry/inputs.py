@@ -1,12 +1,11 @@
 """Finds the inputs of an expression in the graph."""
 
-import re
 from collections.abc import Sequence
 from urllib.parse import urljoin
 
 from core.stores.endpoint import Endpoint
 from core.stores.errors import QuerySyntaxError
-from ontology.iris import NO_INSTANCE, IdError, decode_id
+from ontology.iris import telemetry_parts
 from ontology.terms import PREFIXES
 from queries.errors import ParameterError
 from queries.terms import iri_term, text_term
@@ -18,7 +17,6 @@ _PREFIXES = "".join(
     f"PREFIX {name}: <{PREFIXES[name]}>\n"
     for name in ("st", "qudt", "unit", "prov", "rdf", "rdfs", "xsd")
 )
-_PARTS = re.compile(r"(.+/twin/[^/]+)/telemetry/([^/]+)/([^/]+)")
 _COLUMNS = "?telemetry ?host ?unit ?counter ?type"
 _OF_METRIC = """OPTIONAL { ?metric qudt:hasUnit ?unit }
     OPTIONAL { ?metric st:valueType ?type }
@@ -81,23 +79,17 @@ class GraphInputs:
             f"  {{ ?telemetry st:ofMetric ?metric ; st:ofHost ?host . {_OF_METRIC} }}\n"
             "  UNION {\n"
             "    ?telemetry a st:VirtualTelemetry .\n"
-            "    OPTIONAL { ?telemetry qudt:hasUnit ?unit }\n"
-            "    OPTIONAL { ?telemetry st:ofHost ?host } }\n"
+            "    OPTIONAL { ?telemetry qudt:hasUnit ?unit } }\n"
             "} ORDER BY ?telemetry"
         ).rows
         return [_facts(*row) for row in rows]
 
     def _of_parts(self, term: str) -> list[InputFacts]:
         """Look up telemetry without a node by the parts of its IRI."""
-        parts = _PARTS.fullmatch(term[1:-1])
+        parts = telemetry_parts(term[1:-1])
         if parts is None:
             return []
-        try:
-            name = text_term(decode_id(parts[2]))
-            decode_id("" if parts[3] == NO_INSTANCE else parts[3])
-        except IdError:
-            return []
-        host = iri_term(parts[1])
+        host, name = iri_term(parts[0]), text_term(parts[1])
         return [
             _facts(*row)
             for row in self._twin.table(

@@ -8,7 +8,9 @@ from ontology.terms import PREFIXES
 from queries.natural_order import natural
 from queries.terms import iri_term
 
-_PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "prov", "rdfs"))
+_PREFIXES = "".join(
+    f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "prov", "rdfs", "qudt")
+)
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,13 @@ def _query(iris: Iris, host: str) -> str:
             "BIND (EXISTS { ?plan st:samplesInstance ?name0 } AS ?some) }",
             _size("sampled", f"GRAPH {plans} {{ ?series st:sampledBy ?plan }}"),
             _size("metrics", "?one a st:Metric"),
-            "{ ?virtual st:expressionTree ?tree ; st:expression ?text "
+            # Their expressions also change with plans and components of other hosts.
+            "{ ?virtual a st:VirtualTelemetry ; st:virtualName ?virtualName "
             "OPTIONAL { ?virtual rdfs:label ?label } "
-            'BIND (CONCAT(STR(?virtual), " ", SHA1(CONCAT(?tree, ?text, '
-            'COALESCE(?label, "")))) AS ?size) }',
+            "OPTIONAL { ?virtual qudt:hasUnit ?unit } "
+            "OPTIONAL { ?virtual st:metricsQl ?text } "
+            'BIND (CONCAT(?virtualName, " ", SHA1(CONCAT(COALESCE(?text, ""), " ", '
+            'COALESCE(STR(?unit), ""), " ", COALESCE(?label, "")))) AS ?size) }',
         ]
     return (
         f"{_PREFIXES}SELECT ?name ?probe ?digest ?metric ?period ?some ?size "

@@ -1,6 +1,5 @@
 """The links of telemetry to metric, component and unit, for observations."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from fastapi import Request
@@ -12,13 +11,12 @@ from api.services import Services
 from api.sparql import run
 from api.sparql_request import SparqlRequest
 from api.threads import computed
-from ontology.iris import NO_INSTANCE, IdError, decode_id
+from ontology.iris import telemetry_parts
 from ontology.terms import PREFIXES, UNIT
 from ontology.units import RATES
 from queries.sample_calls import SampleCall
 from queries.terms import iri_term, text_term
 
-_PARTS = re.compile(r"(.+/twin/[^/]+)/telemetry/([^/]+)/([^/]+)")
 _PREFIXES = "".join(f"PREFIX {p}: <{PREFIXES[p]}>\n" for p in ("st", "qudt"))
 # Functions whose values are not in the unit of the metric.
 _COUNT, _RATE = "count", "rate"
@@ -99,12 +97,8 @@ def _of_parts(telemetry: Mapping[int, str]) -> str:
 
 
 def _row(n: int, iri: str) -> str:
-    parts = _PARTS.fullmatch(iri)
+    parts = telemetry_parts(iri)
     if parts is None:
         return ""
-    try:
-        name = decode_id(parts[2])
-        instance = "" if parts[3] == NO_INSTANCE else decode_id(parts[3])
-    except IdError:
-        return ""
-    return f"({n} {iri_term(parts[1])} {text_term(name)} {text_term(instance)})"
+    host, name, instance = parts
+    return f"({n} {iri_term(host)} {text_term(name)} {text_term(instance or '')})"

@@ -6,6 +6,7 @@ from functools import partial
 
 import click
 
+from core.settings import audit
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from core.stores.results import Table
@@ -32,7 +33,9 @@ def virtual_group() -> None:
 def add_command(name: str, expression: str, unit: str, label: str) -> None:
     """Add virtual telemetry, or replace the one of this name."""
     request = VirtualRequest(expression, unit, label)
-    made, is_new = definitions.add(Settings(), name, request, _PROGRESS)
+    settings = Settings()
+    made, is_new = definitions.add(settings, name, request, _PROGRESS)
+    _note(settings, "virtual.added" if is_new else "virtual.changed", name)
     click.echo(f"{'added' if is_new else 'replaced'} {made.iri}{_unit(made)}")
 
 
@@ -54,11 +57,12 @@ def show_command(name: str, as_json: bool) -> None:
     with dataset(Settings(), "twin") as twin:
         found = definitions.find(twin, name)
         inputs = definitions.inputs(twin, found.iri)
-    document = {**found.document(), "inputs": inputs}
+        fault = definitions.fault(found.tree, twin)
+    document = {**found.document(), "fault": fault, "inputs": inputs}
     if as_json:
         click.echo(json.dumps(document, indent=2))
         return
-    for key, value in found.document().items():
+    for key, value in (*found.document().items(), ("fault", fault)):
         click.echo(f"{key:<11}{value or '-'}")
     _show_inputs(inputs)
 
@@ -73,8 +77,14 @@ def _show_inputs(inputs: Sequence[str]) -> None:
 @click.argument("name")
 def remove_command(name: str) -> None:
     """Remove virtual telemetry that no other has as input."""
-    definitions.remove(Settings(), name, _PROGRESS)
+    settings = Settings()
+    definitions.remove(settings, name, _PROGRESS)
+    _note(settings, "virtual.removed", name)
     click.echo(f"removed {name}")
+
+
+def _note(settings: Settings, what: str, name: str) -> None:
+    audit.record(settings.home, audit.local_user(), what, name)
 
 
 def _unit(made: VirtualTelemetry) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 
 from api.access.tokens import TokenError, TokenRole, add_token, revoke_token
+from core.stores.scope import Scope
 from tests.ports import LOOPBACK, free_port
 from tests.servers import ROOT, Server, answers
 
@@ -56,10 +57,16 @@ class Closed:
     home: Path
     client: httpx.Client
 
-    def add(self, name: str, role: TokenRole, expires: int | None = None) -> str:
+    def add(
+        self,
+        name: str,
+        role: TokenRole,
+        expires: int | None = None,
+        scope: Scope = Scope(),
+    ) -> str:
         """Add a token, replacing one of that name."""
         self.revoke(name)
-        return add_token(self.home, name, role, expires)
+        return add_token(self.home, name, role, expires, scope)
 
     def revoke(self, name: str) -> None:
         """Revoke a token if it exists."""

@@ -9,6 +9,8 @@ import pytest
 
 from api.access.tokens import TokenRole
 from core.settings import audit
+from core.stores.scope import Scope
+from ontology.terms import ST
 from tests.api.servers import Closed, bearer, code_of, own_api
 from tests.command_line import supertwin
 from tests.virtual_telemetry.world import (
@@ -171,7 +173,8 @@ def test_samples_of_many_telemetry_iris_may_have_virtual_ones(
 def test_samples_are_not_written(api: Closed, operator: str, rack: str) -> None:
     admin = api.add("boss", TokenRole.ADMIN)
     span = f"{rack}?from=now-1h&to=now"
-    for method, path in (("DELETE", span), ("POST", rack)):
+    empty = f"{rack}?from="
+    for method, path in (("DELETE", span), ("DELETE", empty), ("POST", rack)):
         answer = send(api, method, admin, path)
         assert (answer.status_code, code_of(answer)) == (405, "computed-samples")
     assert api.get(rack).status_code == 200
@@ -182,6 +185,79 @@ def test_bad_arguments_are_errors_as_for_any_telemetry(api: Closed, rack: str) -
         answer = api.get(f"{rack}?{query}&format=csv")
         assert (answer.status_code, code_of(answer)) == (400, "bad-samples-call")
     assert code_of(api.get("/virtual/none?from=now-1h&format=csv")) == "unknown-virtual"
+
+
+def test_change_that_would_break_others_is_a_conflict(
+    api: Closed, operator: str, rack: str
+) -> None:
+    user = {"expression": "<virtual/rack> * 2"}
+    assert send(api, "PUT", operator, "/virtual/user", user).status_code == 201
+    energy = {"expression": f"integral({POWER})"}
+    answer = send(api, "PUT", operator, rack, energy)
+    assert (answer.status_code, code_of(answer)) == (409, "virtual-in-use")
+    assert send(api, "DELETE", operator, "/virtual/user").status_code == 204
+
+
+def test_token_of_one_host_sees_no_virtual_telemetry(
+    api: Closed, operator: str, rack: str, world: World
+) -> None:
+    token = api.add("anna", TokenRole.OPERATOR, scope=Scope(hosts=("n1",)))
+    assert send(api, "GET", token, "/virtual").json() == []
+    for path in (rack, f"{rack}?from={world.start}&format=csv"):
+        assert send(api, "GET", token, path).status_code == 404
+    for method, body in (("PUT", RACK), ("DELETE", None)):
+        assert send(api, method, token, rack, body).status_code == 403
+    assert api.get(rack).status_code == 200
+
+
+def test_one_that_cannot_be_computed_breaks_no_page(
+    api: Closed, operator: str, rack: str, world: World
+) -> None:
+    send(api, "PUT", operator, "/virtual/broken", {"expression": POWER})
+    world.rewrite(
+        "broken", str(ST.expressionTree), '\'{"input":"urn:absent","unit":""}\''
+    )
+    for path in ("/virtual/broken", "/virtual", "/dashboards/virtual?host=n1"):
+        answer = api.client.get(api.url + path, headers=ACCEPT)
+        assert answer.status_code == 200, answer.text
+    answer = api.get(f"/virtual/broken?from={world.start}&format=csv")
+    assert (answer.status_code, code_of(answer)) == (400, "unknown-telemetry")
+    assert send(api, "DELETE", operator, "/virtual/broken").status_code == 204
+
+
+def test_infinite_values_are_served(api: Closed, operator: str, world: World) -> None:
+    endless = {"expression": f"{POWER} / ({POWER} - {POWER})"}
+    send(api, "PUT", operator, "/virtual/endless", endless)
+    query = {"from": str(world.start + 100), "to": str(world.start + 102)}
+    for form, sign in (("csv", "inf"), ("json", "INF"), ("parquet", "PAR1")):
+        answer = api.client.get(
+            f"{api.url}/virtual/endless", params={**query, "format": form}
+        )
+        assert answer.status_code == 200 and sign.lower() in answer.text.lower()
+    assert send(api, "DELETE", operator, "/virtual/endless").status_code == 204
+
+
+def test_dashboard_follows_the_inputs(api: Closed, operator: str, world: World) -> None:
+    expression = '{ ?telemetry st:samplerName "power" ; ?mark 1 }'
+    node = f"<{BASE}/{telemetry('power')}> <urn:mark> 1"
+    other = f"<{BASE}/{telemetry('power', 'n2')}> <urn:mark> 1"
+    with world.twin() as twin:
+        twin.update(f"INSERT DATA {{ GRAPH <{BASE}/marks> {{ {node} }} }}")
+        body = {"expression": f"sum({expression})", "label": "Marked"}
+        send(api, "PUT", operator, "/virtual/marked", body)
+        assert 'hostname=\\"n1\\"' in drawn(api)
+        twin.update(f"INSERT DATA {{ GRAPH <{BASE}/marks> {{ {other} }} }}")
+        assert 'hostname=~\\"n1|n2\\"' in drawn(api)
+        twin.update(f"DROP GRAPH <{BASE}/marks>")
+    assert send(api, "DELETE", operator, "/virtual/marked").status_code == 204
+
+
+def drawn(api: Closed) -> str:
+    """The panel of a set in the dashboard of n1, as Grafana has it."""
+    url = f"{api.url}/dashboards/virtual/grafana"
+    document = api.client.get(url, params={"host": "n1"}).json()
+    (panel,) = [one for one in document["panels"] if one["title"] == "Marked"]
+    return json.dumps(panel)
 
 
 # As in docs/virtual-telemetry.md: expression, unit.
@@ -285,12 +361,17 @@ def test_command_line_has_all_steps(world: World, api: Closed) -> None:
         *("--label", "Kilo"),
     )
     assert done.stdout == f"replaced {BASE}/virtual/slope in unit:KiloW\n"
+    said = [
+        e["what"] for e in audit.events(world.settings.home) if e["thing"] == "slope"
+    ]
+    assert said == ["virtual.added", "virtual.changed"]
     listed = json.loads(
         supertwin(settings, "virtual", "list", "--format", "json").stdout
     )
     assert "slope" in json.dumps(listed)
     shown = json.loads(supertwin(settings, "virtual", "show", "slope", "--json").stdout)
     assert shown["inputs"] == [f"{BASE}/{telemetry('power')}"]
+    assert shown["fault"] == ""
     assert "inputs     1" in supertwin(settings, "virtual", "show", "slope").stdout
     assert supertwin(settings, "virtual", "remove", "slope").exit_code == 0
     done = supertwin(settings, "virtual", "remove", "slope")

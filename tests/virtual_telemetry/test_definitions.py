@@ -6,9 +6,9 @@ import pytest
 
 from core.errors import SuperTwinError
 from ontology.iris import Iris
-from ontology.terms import ST
+from ontology.terms import QUDT, ST
 from tests.virtual_telemetry.world import BASE, World, telemetry
-from virtual_telemetry.definitions import every, find, inputs
+from virtual_telemetry.definitions import every, fault, find, inputs
 
 POWER, HEAT, USER = (
     f"<{telemetry('power')}>",
@@ -58,7 +58,7 @@ REFUSED = {
     "<twin/n1/telemetry/absent/~>": "bad-expression-text",
     "<twin/n1>": "bad-expression-text",
     "<virtual/absent>": "bad-expression-text",
-    f"<{telemetry('cpu.user', 'n1', 'cpu9')}>": "bad-expression-text",
+    f"rate(<{telemetry('cpu.user', 'n1', 'cpu9')}>)": "unknown-telemetry",
 }
 
 
@@ -121,6 +121,7 @@ def test_replacement_keeps_nothing_of_what_it_replaces(world: World) -> None:
 
 def test_inputs_follow_the_graph(world: World) -> None:
     made = world.add("followed", f"sum({OF_POWER}) + {HEAT}", "W")
+    assert made.host == ""
     names = [telemetry("heat"), telemetry("power"), telemetry("power", "n2")]
     graph = str(Iris(BASE).twin_graph("n2"))
     with world.twin() as twin:
@@ -158,12 +159,7 @@ def test_cycle_that_was_written_anyway_is_an_error_when_it_is_read(
     world.add("one", POWER)
     world.add("other", "<virtual/one> * 2")
     tree = f'{{"input":"{BASE}/virtual/other","unit":"http://qudt.org/vocab/unit/W"}}'
-    node = f"<{BASE}/virtual/one> <{ST.expressionTree}>"
-    with world.twin() as twin:
-        twin.update(
-            f"DELETE {{ GRAPH ?g {{ {node} ?old }} }} INSERT {{ GRAPH ?g {{ {node} "
-            f"'{tree}' }} }} WHERE {{ GRAPH ?g {{ {node} ?old }} }}"
-        )
+    world.rewrite("one", ST.expressionTree, f"'{tree}'")
     with pytest.raises(SuperTwinError) as error:
         world.values("other", 0, 10)
     assert error.value.code == "virtual-cycle"
@@ -192,12 +188,107 @@ def test_unit_of_an_input_may_change_to_one_that_converts(world: World) -> None:
     before = world.values("above", 0, 20)
     world.add("base", POWER, "KiloW")
     assert world.values("above", 0, 20) == pytest.approx(before)
-    world.add("base", f"integral({POWER})")
-    with pytest.raises(SuperTwinError, match="unit:J.*unit:W") as error:
+    world.rewrite("base", QUDT.hasUnit, "<http://qudt.org/vocab/unit/J>")
+    with pytest.raises(SuperTwinError, match="above .*base.*unit:J.*unit:W") as error:
         world.values("above", 0, 20)
     assert error.value.code == "unit-mismatch"
+    world.add("base", POWER)
     for name in ("above", "base"):
         world.remove(name)
+
+
+def test_change_that_would_break_others_is_refused(world: World) -> None:
+    world.add("base", POWER)
+    world.add("above", "<virtual/base> * 2")
+    world.add("top", f"<virtual/above> + {POWER}")
+    long = " + ".join(["<virtual/base>"] * 20)
+    world.add("wide", long)
+    for expression, user in (
+        (f"integral({POWER})", "above"),
+        (f"<{telemetry('bare')}>", "above"),
+        (" + ".join([POWER] * 30), "wide"),
+    ):
+        with pytest.raises(
+            SuperTwinError, match=f"^{user} computes with base"
+        ) as error:
+            world.add("base", expression)
+        assert error.value.code == "virtual-in-use"
+    assert world.add("base", f"{POWER} * 2", "KiloW").unit.endswith("KiloW")
+    for name in ("wide", "top", "above", "base"):
+        world.remove(name)
+
+
+def test_one_that_cannot_be_computed_breaks_no_other(world: World) -> None:
+    world.add("good", POWER)
+    world.add("broken", f"<{telemetry('power', 'n2')}> * 2")
+    graph = str(Iris(BASE).twin_graph("n2"))
+    with world.twin() as twin:
+        whole = twin.get_graph(graph)
+        twin.update(f"DROP GRAPH <{graph}>")
+        texts = world.rows("?virtual st:metricsQl ?text")
+        named = inputs(twin, f"{BASE}/virtual/broken")
+        why = fault(find(twin, "broken").tree, twin)
+        with pytest.raises(SuperTwinError, match="virtual/broken cannot be") as error:
+            world.values("broken", 0, 10)
+        assert world.values("good", 0, 10)
+        twin.put_graph(graph, whole)
+        assert fault(find(twin, "broken").tree, twin) == ""
+    assert error.value.code == "unknown-telemetry"
+    found = {row["virtual"].rpartition("/")[2] for row in texts}
+    assert "good" in found and "broken" not in found
+    assert named == [f"{BASE}/{telemetry('power', 'n2')}"]
+    assert telemetry("power", "n2") in why
+    for name in ("good", "broken"):
+        world.remove(name)
+
+
+TREE_OF_POWER = (
+    f'{{"input":"{BASE}/{telemetry("power")}","unit":"http://qudt.org/vocab/unit/W"}}'
+)
+SERVICE = "SELECT ?telemetry { SERVICE <http://127.0.0.1:1/> { ?telemetry ?p ?o } }"
+MANY = "SELECT ?telemetry { ?telemetry ?p ?o . ?a ?b ?c . ?d ?e ?f }"
+TREES = {
+    "": "bad-samples-call",
+    "hello": "bad-samples-call",
+    "[]": "bad-samples-call",
+    "{}": "bad-samples-call",
+    '{"of":' * 20_000: "bad-samples-call",
+    '{"a":' * 5000 + "1" + "}" * 5000: "bad-samples-call",
+    '{"function":"absent","of":%s}' % TREE_OF_POWER: "bad-samples-call",
+    '{"function":"quantile(1,","of":%s}' % TREE_OF_POWER: "bad-samples-call",
+    '{"function":"sum"}': "bad-samples-call",
+    '{"function":"sum","of":null}': "bad-samples-call",
+    '{"function":["sum"],"of":{}}': "bad-samples-call",
+    '{"operator":"or vector(1) +","left":{"number":1},"right":{"number":1}}': (
+        "bad-samples-call"
+    ),
+    '{"number":"1"}': "bad-samples-call",
+    '{"scale":1,"of":[]}': "bad-samples-call",
+    '{"input":5,"unit":""}': "bad-samples-call",
+    '{"input":"urn:absent","unit":""}': "unknown-telemetry",
+    '{"set":"ASK {}","unit":""}': "bad-samples-call",
+    '{"set":"SELECT","unit":""}': "bad-samples-call",
+    '{"set":"SELECT ?a { ?a ?b ?c }","unit":""}': "bad-samples-call",
+    json.dumps({"set": SERVICE, "unit": ""}): "service-refused",
+    json.dumps({"function": "sum", "of": {"set": MANY, "unit": ""}}): (
+        "unknown-telemetry|too-many-samples"
+    ),
+}
+
+
+@pytest.mark.parametrize("tree", TREES, ids=lambda tree: tree[:40])
+def test_wrong_tree_is_an_error_with_a_code(world: World, tree: str) -> None:
+    with pytest.raises(SuperTwinError) as error:
+        world.rows(f"VALUES ?tree {{ {json.dumps(tree)} }} ?tree st:metricsQl ?text")
+    assert error.value.code in TREES[tree].split("|"), str(error.value)
+
+
+def test_trees_in_a_query_are_counted(world: World) -> None:
+    trees = json.dumps(TREE_OF_POWER)
+    rows = f"SELECT ({trees} AS ?tree) {{ ?n ?p ?o }} LIMIT 101"
+    with pytest.raises(SuperTwinError) as error:
+        world.rows(f"{{ {rows} }} ?tree st:metricsQl ?text")
+    assert error.value.code == "bad-samples-call"
 
 
 def test_bad_calls_of_virtual_telemetry(world: World) -> None:

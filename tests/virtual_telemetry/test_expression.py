@@ -24,6 +24,7 @@ PATTERNS = st.sampled_from(
     [
         "?telemetry st:samplerName 'x}y'",
         '?telemetry ?p "a { b" . { ?a ?b ?c } UNION { ?d ?e <f#g> }',
+        '?telemetry ?p """a "} # b""" FILTER REGEX(?a, "\\\\d") . ?b ?c "\\""',
         "?telemetry st:ofHost ?h FILTER (?n < 3 && ?m > 2)",
     ]
 ).map(Pattern)
@@ -67,6 +68,11 @@ def test_operators_are_read_from_left_to_right(text: str, same: str) -> None:
         *("(" * 3000 + "1" + ")" * 3000, "{" * 2000 + "}" * 2000),
         "+".join("1" * 2000),
         "sum({ ?telemetry ?p '" + "x" * LONGEST + "' })",
+        # Each would end its pattern earlier for SPARQL than for the expression.
+        "sum({ ?telemetry ?p 1 . # {\n } HAVING EXISTS { ?a ?b ?c # }\n })",
+        "sum({ ?telemetry ?p '''a'\"''' } HAVING EXISTS { ?a ?b '\"' })",
+        'sum({ ?telemetry ?p \'"\\u007D\' . ?a ?b "" })',
+        "sum({ ?telemetry ?p 1 \\u007D HAVING EXISTS \\u007B ?a ?b ?c })",
     ],
 )
 def test_other_texts_are_refused(text: str) -> None:

@@ -1,12 +1,14 @@
 """The values of virtual telemetry, compared with numpy on the samples themselves."""
 
 import math
+import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from tests.virtual_telemetry.world import (
+    BASE,
     CPUS,
     METRICS,
     SECONDS,
@@ -190,6 +192,37 @@ def test_virtual_telemetry_is_an_input_of_another(world: World) -> None:
     check(world, "outer", 2000 * at("heat") + own("power"))
 
 
+def test_virtual_telemetry_is_computed_as_its_expression_is(world: World) -> None:
+    # Both have a period of 10 s: what they add up must be that of each second here.
+    world.add("heat-energy", f"integral({HEAT})", "J")
+    world.add("switches", f"increase({SWITCHES})")
+    world.add("outer", f"<virtual/heat-energy> + integral({POWER})", "J")
+    both = 1000 * at("heat") + at("power")
+    check(world, "outer", (both + before(both)) / 2)
+    world.add("outer", f"<virtual/switches> / increase({FAULTS})")
+    rate = at("context.switches", rate=True)
+    check(world, "outer", rate / own("page.faults", rate=True))
+
+
+def test_count_of_counters(world: World) -> None:
+    world.add("counted", f"count({OF_SOCKET})")
+    found = world.values("counted")
+    assert (found[299], found[300], found[330], found[331]) == (4, 3, 3, 4)
+
+
+def test_longest_expression_has_last_value_and_coverage(world: World) -> None:
+    made = world.add("long", "integral(" + " + ".join([POWER] * 112) + ")")
+    (row,) = world.rows("<virtual/long> st:metricsQl ?text")
+    assert 14_000 < len(row["text"]) < 15_100
+    value = 112 * (own("power") + before(own("power"))) / 2
+    (row,) = world.rows("<virtual/long> st:last (?value)")
+    assert float(row["value"]) == pytest.approx(float(value[SECONDS]))
+    call = f"st:max ({world.range(10, 20)} ?value ?n ?all ?why) FILTER (?value > 0)"
+    (row,) = world.rows(f"<virtual/long> {call}")
+    assert float(row["value"]) == pytest.approx(float(value[11:21].max()))
+    assert (row["n"], row["all"], made.host) == (10, 10, f"{BASE}/twin/n1")
+
+
 def test_windows_are_those_of_the_values(world: World) -> None:
     name = "kilowatts"
     world.add(name, CASES[name][0], "KiloW")
@@ -249,3 +282,43 @@ def test_division_by_zero_is_infinite(world: World) -> None:
     for name, value in (("endless", math.inf), ("negative", -math.inf)):
         (row,) = world.rows(f"<virtual/{name}> st:last (?value)")
         assert row["value"] == value
+
+
+def test_short_periods_have_a_last_value(world: World) -> None:
+    end = int(time.time()) * 1000 - 30_000
+    world.sample("fast", 0.001, {end + n: n for n in range(100)})
+    world.add("fast", f"<{telemetry('fast')}> * 2")
+    (row,) = world.rows("<virtual/fast> st:last (?value ?time)")
+    # Values are 10 ms apart at least.
+    assert row["value"] == 180
+    assert row["time"].timestamp() == pytest.approx((end + 90) / 1000, abs=1e-4)
+
+
+def test_last_value_of_a_slow_input_is_found(world: World) -> None:
+    day = 86_400_000
+    last = int(time.time() * 1000) // day * day - day
+    world.sample("daily", 86_400.0, {last - n * day: n for n in range(3)})
+    world.add("daily", f"<{telemetry('daily')}> * 1")
+    (row,) = world.rows("<virtual/daily> st:last (?value ?time)")
+    assert (row["value"], round(row["time"].timestamp() * 1000)) == (0, last)
+
+
+def test_period_without_a_plan_is_that_of_each_range(world: World) -> None:
+    at = world.start * 1000
+    world.sample("odd", 0, {at + 5000 * n: n for n in range(100)})
+    world.sample("odd", 0, {at + 600_000 + 20_000 * n: n for n in range(20)})
+    world.add("odd", f"<{telemetry('odd')}> * 2")
+    spans = (world.range(0, 100), world.range(600, 1000))
+    rows = world.rows(
+        f"VALUES (?from ?to) {{ ({spans[0]}) ({spans[1]}) }} "
+        "<virtual/odd> st:rawSamples (?from ?to ?time ?value)"
+    )
+    seconds = sorted(round(row["time"].timestamp()) - world.start for row in rows)
+    assert seconds == [*range(5, 101, 5), *range(620, 981, 20)]
+
+
+def test_graphs_of_a_query_do_not_limit_the_members_of_a_set(world: World) -> None:
+    world.add("rack", CASES["rack"][0])
+    call = f"<virtual/rack> st:avg ({world.range(0, 60)} 10 ?time ?value)"
+    graph = f"GRAPH <{BASE}/graph/twin/n1>"
+    assert world.rows(f"{graph} {{ {call} }}") == world.rows(call)

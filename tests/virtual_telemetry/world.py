@@ -17,6 +17,7 @@ from core.stores.results import read_table
 from core.stores.sparql_dataset import JSON_RESULTS, Answer
 from ontology.iris import Iris
 from ontology.load import ontology_graph
+from ontology.terms import ST
 from tests.servers import Fuseki, VictoriaMetrics
 from virtual_telemetry.definitions import (
     VirtualRequest,
@@ -169,6 +170,16 @@ class World:
         request = VirtualRequest(expression, unit, label)
         return add(self.settings, name, request, lambda _: None)[0]
 
+    def rewrite(self, name: str, link: str, value: str) -> None:
+        """Change a definition behind the back of its checks; a value as in SPARQL."""
+        node = f"<{BASE}/virtual/{name}> <{link}>"
+        with self.twin() as twin:
+            twin.update(
+                f"DELETE {{ GRAPH ?g {{ {node} ?old }} }} "
+                f"INSERT {{ GRAPH ?g {{ {node} {value} }} }} "
+                f"WHERE {{ GRAPH ?g {{ {node} ?old }} }}"
+            )
+
     def remove(self, name: str) -> None:
         remove(self.settings, name, lambda _: None)
 
@@ -176,6 +187,24 @@ class World:
         """The two arguments of a range in SPARQL."""
         ends = (datetime.fromtimestamp(self.start + at, UTC) for at in (first, last))
         return " ".join(f'"{end.isoformat()}"^^xsd:dateTime' for end in ends)
+
+    def sample(self, metric: str, period: float, points: Mapping[int, float]) -> None:
+        """Add a metric of n1 with samples by milliseconds; period 0 for no plan."""
+        lines = (f'{metric}{{hostname="n1"}} {v} {at}\n' for at, v in points.items())
+        url = f"{self.store}/api/v1/import/prometheus"
+        httpx.post(url, content="".join(lines)).raise_for_status()
+        httpx.get(f"{self.store}/internal/force_flush").raise_for_status()
+        node, of_metric = f"<{BASE}/twin/n1>", f"<{BASE}/metric/{metric}>"
+        plan = f"<{BASE}/twin/n1/plan/p.{metric}>"
+        planned = f"{plan} st:ofHost {node} ; st:samples {of_metric} ; "
+        with self.twin() as twin:
+            twin.update(
+                f"PREFIX st: <{ST}> INSERT DATA {{ GRAPH <{BASE}/graph/twin/n1> {{ "
+                f'{of_metric} a st:Metric ; st:samplerName "{metric}" ; '
+                f'st:dbName "{metric}" ; st:semantics st:Instant ; '
+                f'st:valueType "double" . {node} st:exposes {of_metric} . '
+                f"{planned + f'st:period {period:.3f}' if period else ''} }} }}"
+            )
 
     def rows(self, pattern: str, select: str = "*") -> list[dict[str, Any]]:
         with self.twin() as twin:
