@@ -16,6 +16,9 @@ from tests.ports import LOOPBACK, free_port
 from tests.servers import ROOT, Server, answers
 
 
+EVERYTHING = Scope()
+
+
 class Api(Server):
     """``python -m api`` with these settings (lower case)."""
 
@@ -62,7 +65,7 @@ class Closed:
         name: str,
         role: TokenRole,
         expires: int | None = None,
-        scope: Scope = Scope(),
+        scope: Scope = EVERYTHING,
     ) -> str:
         """Add a token, replacing one of that name."""
         self.revoke(name)
