@@ -15,7 +15,6 @@ from core.stores.scope import Scope
 from tests.ports import LOOPBACK, free_port
 from tests.servers import ROOT, Server, answers
 
-
 EVERYTHING = Scope()
 
 
