@@ -15,6 +15,24 @@ class CompileError(SuperTwinError):
     code = "compile-failed"
 
 
+class NotInstalledError(UserError):
+    """A host lacks the program that a benchmark runs."""
+
+    code = "benchmark-not-installed"
+
+
+class BenchmarkSourceError(UserError):
+    """A folder is not the source of a benchmark."""
+
+    code = "bad-benchmark-source"
+
+
+class BenchmarkOutputError(UserError):
+    """The output of a benchmark is incomplete, or is that of another program."""
+
+    code = "bad-benchmark-output"
+
+
 class BenchmarkMachineError(UserError):
     """The twin lacks a fact that a benchmark needs, such as the sizes of caches."""
 

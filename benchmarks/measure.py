@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from benchmarks.machine import Machine, ThreadSet, machine_of
-from benchmarks.programs import Program, compiled
+from benchmarks.programs import Program, check_installed, compiled
 from benchmarks.record import Benchmark, BenchmarkRun, keep_benchmark
-from benchmarks.results import noisy, read_results
+from benchmarks.results import Result, noisy
 from benchmarks.suites import Effort, Suite
 from benchmarks.validation import earlier_results, processor_of, validated
 from core.linux.ssh.address import Address, parse_address
@@ -75,8 +75,12 @@ def measure(
 
 
 def _program(bench: Bench, suite: Suite) -> Program:
-    config = bench.settings.ssh_config
-    return compiled(suite.name, suite.flags, bench.host, bench.address(), config)
+    where = (bench.host, bench.address(), bench.settings.ssh_config)
+    if suite.needs:
+        check_installed(suite.needs, *where)
+    if not suite.flags:
+        return suite.program
+    return compiled(suite.name, suite.flags, *where, suite.compiler)
 
 
 @dataclass(frozen=True)
@@ -99,19 +103,24 @@ class _Task:
 
     def _run(self, threads: ThreadSet) -> BenchmarkRun:
         chosen = self._placed(threads)
-        words = self.suite.arguments(self.machine, chosen["cpus"], self.effort)
-        runs = printed_runs(self.bench.api, self._body(threads, words))
+        words = self.suite.command(
+            self.program.path, self.machine, chosen["cpus"], self.effort
+        )
+        began = time.time()
+        body = self._body(threads, words)
+        runs = printed_runs(self.bench.api, body, self.suite.title)
+        span = began, time.time()
         if len(runs.output) != 1:
             raise BenchmarkError(f"{self.suite.title} printed nothing: run it again")
         ((id_, printed),) = runs.output.items()
         queries = tuple(query["answer"] for query in chosen["queries"])
-        found = tuple(read_results(printed))
+        found = tuple(timed(one, *span) for one in self.suite.read(printed))
         return BenchmarkRun(id_, threads.policy, tuple(runs.cpus), queries, found)
 
     def _body(self, threads: ThreadSet, words: Sequence[str]) -> dict[str, Any]:
         bench = self.bench
         return {
-            "argv": [self.program.path, *words],
+            "argv": [*words],
             "host": bench.host if bench.host != bench.settings.host else "",
             "pin": threads.policy,
             "threads": str(threads.count),
@@ -132,5 +141,10 @@ class _Task:
         return self.bench.api.ask("GET", f"/pin?{urlencode(asked)}")
 
 
+def timed(result: Result, began: float, ended: float) -> Result:
+    """Give a result that has no times those of its run."""
+    return result if result.ended else replace(result, began=began, ended=ended)
+
+
 def _disturbance(run: BenchmarkRun) -> float:
-    return sum(result.other + result.stolen for result in run.results)
+    return sum((one.other or 0.0) + (one.stolen or 0.0) for one in run.results)

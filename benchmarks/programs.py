@@ -7,28 +7,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.errors import CompileError, NoCompilerError
+from benchmarks.errors import CompileError, NoCompilerError, NotInstalledError
 from core.linux.ssh.address import Address
 from core.linux.ssh.client import OPTIONS, Ssh, ssh_argv
 from core.linux.ssh.reasons import explain, printable
 
 _KERNELS = Path(__file__).parent / "kernels"
 _NO_COMPILER, _SSH_FAILED = 66, 255
-_SECONDS = 120.0
+# HPCG has 30 files.
+_SECONDS = 600.0
+_COMPILERS = {"cc": "C compiler", "mpicc": "MPI compiler (mpicc)"}
+# mpicc alone, without what programs need for compilation.
+_NO_MPI = "mpi.h: No such file"
 # The program is compiled again for another compiler, or another processor, which may
 # share the folder. It is moved to its name when it is complete.
 _BUILD = f"""\
-cc=${{CC:-cc}}
+case $3 in
+  cc) cc=${{CC:-cc}} ;;
+  *) cc=$3 ;;
+esac
 cc=$(command -v "$cc") || exit {_NO_COMPILER}
 set -e
-# A link such as cc does not say which compiler it is.
-cc=$(readlink -f "$cc")
+# A link such as cc does not say which compiler it is; mpicc says what it calls, and
+# must be called by its own name.
+case $3 in
+  cc) cc=$(readlink -f "$cc") calls= ;;
+  *) calls=$("$cc" -show) ;;
+esac
 version=$("$cc" --version | head -n 1)
 processor=$(grep -m 1 -E '^(flags|Features)' /proc/cpuinfo)
-key=$(printf '%s' "$1 $version $processor" | cksum | cut -d ' ' -f 1)
+key=$(printf '%s' "$1 $version $calls $processor" | cksum | cut -d ' ' -f 1)
 folder=${{XDG_CACHE_HOME:-$HOME/.cache}}/supertwin/benchmarks/$1-$key
 program=$folder/$2
-shift 2
+shift 3
 if [ ! -x "$program" ]; then
   mkdir -p "$folder"
   "$cc" -x c "$@" -o "$program.$$" -
@@ -36,16 +47,28 @@ if [ ! -x "$program" ]; then
 fi
 printf '%s\\n' "$program" "$version"
 """
+_MISSING = 'for name; do command -v "$name" >/dev/null || echo "$name"; done'
+# How each program is installed on Debian.
+_INSTALL = {
+    "cc": "`apt install gcc`",
+    "mpicc": "`apt install libopenmpi-dev`, or libmpich-dev",
+    "mpirun": "`apt install openmpi-bin`, or mpich",
+    "hpcc": "`apt install hpcc`",
+    "xhpcg": "build HPCG, and name it with --program, or its source with --source",
+}
 
 
 @dataclass(frozen=True)
 class Program:
-    """A compiled program, with what it was compiled from and by."""
+    """A compiled program, with what it was compiled from and by.
 
-    path: str
-    compiler: str
-    flags: tuple[str, ...]
-    digest: str
+    All is empty for a program that was installed.
+    """
+
+    path: str = ""
+    compiler: str = ""
+    flags: tuple[str, ...] = ()
+    digest: str = ""
 
 
 def source_of(name: str) -> bytes:
@@ -61,6 +84,7 @@ def compiled(
     host: str,
     address: Address | None,
     config: Path | None,
+    compiler: str = "cc",
 ) -> Program:
     """Compile a program on a host, by ssh if it has an address.
 
@@ -69,15 +93,12 @@ def compiled(
     """
     source = source_of(name)
     digest = hashlib.sha256(source + "\0".join(flags).encode()).hexdigest()[:16]
-    words = ("sh", "-c", _BUILD, "sh", digest, name, *flags)
-    status, out, err = (
-        _run_there(words, source, address, config)
-        if address
-        else _run_here(words, source)
-    )
-    if status == _NO_COMPILER:
+    words = ("sh", "-c", _BUILD, "sh", digest, name, compiler, *flags)
+    status, out, err = run_script(words, source, address, config)
+    if status == _NO_COMPILER or _NO_MPI in err:
         raise NoCompilerError(
-            f"{host} has no C compiler, which {name} needs: `apt install gcc`"
+            f"{host} has no {_COMPILERS[compiler]}, which {name} needs: "
+            f"{_INSTALL[compiler]}"
         )
     lines = out.splitlines()
     if status or len(lines) != 2:
@@ -86,6 +107,32 @@ def compiled(
             f"{name} cannot be compiled on {host}: {printable(reason)[:300]}"
         )
     return Program(lines[0], lines[1], tuple(flags), digest)
+
+
+def check_installed(
+    names: Sequence[str], host: str, address: Address | None, config: Path | None
+) -> None:
+    """Raise NotInstalledError if a host lacks one of some programs."""
+    words = ("sh", "-c", _MISSING, "sh", *names)
+    status, out, err = run_script(words, b"", address, config)
+    missing = err if status else out
+    if lines := missing.splitlines():
+        name = lines[0]
+        fix = _INSTALL.get(name, "install it, or name another one")
+        raise NotInstalledError(f"{host} has no {printable(name)[:300]}: {fix}")
+
+
+def run_script(
+    words: Sequence[str], source: bytes, address: Address | None, config: Path | None
+) -> tuple[int, str, str]:
+    """Run a short command, by ssh if there is an address.
+
+    Returns its exit status, its standard output and the end of its standard error.
+    Raises SshMissingError and SshNotStartedError.
+    """
+    if address:
+        return _run_there(words, source, address, config)
+    return _run_here(words, source)
 
 
 def _run_here(words: Sequence[str], source: bytes) -> tuple[int, str, str]:

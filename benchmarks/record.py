@@ -18,13 +18,16 @@ from ontology.iris import Iris
 from ontology.terms import QUDT, ST, UNIT
 
 _DIGITS = 9
+# Takes the place of a run in the IRIs of results that were imported.
+_IMPORTED = "imported"
 
 
 @dataclass(frozen=True)
 class BenchmarkRun:
     """One run of a benchmark: an observation, its CPUs and its results.
 
-    ``queries`` are the addresses of the saved queries that chose the CPUs.
+    ``queries`` are the addresses of the saved queries that chose the CPUs. A run that
+    was imported has only results.
     """
 
     observation: str
@@ -36,7 +39,10 @@ class BenchmarkRun:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark of a host with all its runs so far."""
+    """A benchmark of a host with all its runs so far.
+
+    ``file`` is the name of the file that it was imported from.
+    """
 
     id: str
     suite: str
@@ -45,6 +51,7 @@ class Benchmark:
     program: Program
     started: datetime
     runs: list[BenchmarkRun] = field(default_factory=list)
+    file: str = ""
 
 
 def keep_benchmark(benchmark: Benchmark, twin: Endpoint, iris: Iris) -> None:
@@ -67,9 +74,10 @@ def describe_benchmark(benchmark: Benchmark, iris: Iris) -> Triples:
             ST.ofHost: iris.host(benchmark.host),
             ST.benchmarkSuite: benchmark.suite,
             PROV.startedAtTime: _time(benchmark.started),
-            ST.compiledBy: program.compiler,
-            ST.compilerFlags: " ".join(program.flags),
-            ST.sourceDigest: program.digest,
+            ST.compiledBy: program.compiler or None,
+            ST.compilerFlags: " ".join(program.flags) or None,
+            ST.sourceDigest: program.digest or None,
+            ST.importedFrom: benchmark.file or None,
         },
         label=benchmark.title,
     )
@@ -87,7 +95,8 @@ def _describe_result(
     result: Result,
     iris: Iris,
 ) -> None:
-    part = iris.benchmark_result(benchmark.id, run.observation, result.id)
+    run_id = run.observation
+    part = iris.benchmark_result(benchmark.id, run_id or _IMPORTED, result.id)
     triples.link(node, {ST.hasResult: part})
     threads = (iris.component(benchmark.host, "thread", str(cpu)) for cpu in run.cpus)
     triples.node(
@@ -96,11 +105,11 @@ def _describe_result(
         {
             ST.ofBenchmark: node,
             ST.ofHost: iris.host(benchmark.host),
-            ST.observedIn: iris.observation(run.observation),
+            ST.observedIn: iris.observation(run_id) if run_id else None,
             ST.field: result.kernel,
             ST.threadCount: result.threads,
             ST.involvesThread: threads,
-            ST.pinningPolicy: run.policy,
+            ST.pinningPolicy: run.policy or None,
             ST.pinningQuery: map(URIRef, run.queries),
             ST.modifier: result.variant,
             ST.instructionSet: result.isa,
@@ -109,6 +118,9 @@ def _describe_result(
             ST.storeKind: result.stores,
             ST.pageKind: result.pages,
             ST.workingSetSize: result.size or None,
+            ST.matrixOrder: result.order,
+            ST.transferSize: result.transfer,
+            ST.measuredWith: result.tool or None,
             **_figures(result),
             PROV.startedAtTime: _time(_at(result.began)),
             PROV.endedAtTime: _time(_at(result.ended)),
@@ -149,7 +161,8 @@ def lines(results: Iterable[Result]) -> list[str]:
 
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_SYMBOLS = {"FLOPS": "FLOP/s", "BYTE-PER-SEC": "B/s", "HZ": "Hz", "NanoSEC": "ns"}
+_SYMBOLS = {"FLOPS": "FLOP/s", "BYTE-PER-SEC": "B/s", "HZ": "Hz"}
+_SYMBOLS |= {"NanoSEC": "ns", "NUM-PER-SEC": "1/s"}
 
 
 def _line(result: Result) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -17,6 +18,7 @@ _LOAD, _LATENCY_UNIT, _NANO = "LOAD", "NanoSEC", 1e9
 _CONFIDENCE = 0.95
 # Above these shares of the CPUs' time, a result is marked.
 _OTHER_LOAD, _STOLEN = 0.05, 0.01
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,11 @@ class Result:
     ``best`` is the highest rate, or the lowest latency. ``low`` and ``high`` are the
     95 % confidence interval of the median; with fewer than six repetitions there is
     none. ``other`` and ``stolen`` are the shares of the CPUs' time that other programs
-    and the hypervisor took meanwhile. ``theory`` is what the processor could do, and
-    ``doubts`` say what is odd about the value. Texts are empty if they do not apply.
+    and the hypervisor took meanwhile, None if unknown. ``theory`` is what the processor
+    could do, and ``doubts`` say what is odd about the value. ``tool`` is the installed
+    program or library that it depends on, with its version, and ``kind`` how the kernel
+    was run. ``transfer`` is the size of a message or block in bytes, and ``order`` that
+    of a square matrix. Texts are empty, and sizes None, if they do not apply.
     """
 
     kernel: str
@@ -43,11 +48,15 @@ class Result:
     level: str = ""
     stores: str = ""
     pages: str = ""
+    kind: str = ""
+    tool: str = ""
+    order: int | None = None
+    transfer: int | None = None
     size: int = 0
     began: float = 0.0
     ended: float = 0.0
-    other: float = 0.0
-    stolen: float = 0.0
+    other: float | None = None
+    stolen: float | None = None
     theory: float | None = None
     doubts: tuple[str, ...] = ()
 
@@ -59,23 +68,25 @@ class Result:
         """
         size = f"{self.size} B" if self.pages else ""
         pages = f"{self.pages} pages" if self.pages else ""
-        parts = (self.isa, self.precision, self.level, self.stores, pages, size)
-        return ", ".join(filter(None, parts))
+        order = "" if self.order is None else f"N={self.order}"
+        transfer = "" if self.transfer is None else f"{self.transfer} B"
+        kernel = (self.isa, self.precision, self.level, self.stores, pages, size)
+        installed = (self.kind, order, transfer, self.tool)
+        return ", ".join(filter(None, (*kernel, *installed)))
 
     @property
     def id(self) -> str:
         """A name that no other result of the same run has."""
-        parts = (self.kernel, self.isa, self.precision, self.level, self.stores)
-        size = str(self.size) if self.pages else ""
-        return "-".join(part for part in (*parts, self.pages, size) if part)
+        words = f"{self.kernel} {self.variant}"
+        return _NOT_IN_A_NAME.sub("-", words).strip("-")
 
     @property
     def concerns(self) -> list[str]:
         """What disturbed the measurement, in words."""
         found = []
-        if self.other > _OTHER_LOAD:
+        if self.other is not None and self.other > _OTHER_LOAD:
             found.append(f"other programs used {self.other:.0%} of its CPUs")
-        if self.stolen > _STOLEN:
+        if self.stolen is not None and self.stolen > _STOLEN:
             found.append(f"the hypervisor took {self.stolen:.0%} of its CPUs")
         return found
 

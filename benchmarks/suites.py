@@ -3,12 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks.installed.hpcc import (
+    SMALL_ORDER,
+    hpcc_command,
+    matrix_order,
+    read_hpcc,
+)
+from benchmarks.installed.hpcg import PROGRAM, hpcg_command, read_hpcg
 from benchmarks.machine import MAIN_MEMORY, STREAM_ELEMENTS, TIMES_CACHES, Machine
+from benchmarks.programs import Program
+from benchmarks.results import Result, read_results
 
 _DOUBLE = 8
 _FLAGS = ("-O2", "-std=gnu11", "-pthread")
 # STREAM is to show what a compiler makes of plain loops.
 _STREAM_FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fopenmp")
+_HPCG_SECONDS = 60
 _SMALLEST, _LATENCY_STEP = 4096, 2
 
 
@@ -28,22 +38,38 @@ FULL = Effort("full", 15, 0.03, every_variant=True)
 
 @dataclass(frozen=True)
 class Suite:
-    """A benchmark: its program, and the arguments for some CPUs of a machine.
+    """A benchmark: the arguments of its program for some CPUs of a machine.
 
-    ``kernels`` is about how many kernels it measures, for an estimate of its time.
+    With ``flags``, the program of that name in `kernels/` is compiled by ``compiler``,
+    and its path is placed before the arguments. Without, ``arguments`` is the command
+    of a program that is installed: ``program`` says what is known about it. A host must
+    have the programs that it ``needs``. ``seconds`` is about how long one run takes.
+    ``read`` reads what it prints.
     """
 
     name: str
     title: str
     about: str
-    flags: tuple[str, ...]
-    arguments: Callable[[Machine, Sequence[int], Effort], list[str]]
-    kernels: Callable[[Effort], int]
+    arguments: Callable[[Machine, Sequence[int], Effort], Sequence[str]]
+    seconds: Callable[[Effort], float]
+    flags: tuple[str, ...] = ()
+    compiler: str = "cc"
+    needs: tuple[str, ...] = ()
+    program: Program = Program()
+    read: Callable[[str], list[Result]] = read_results
 
-    def estimate(self, effort: Effort) -> float:
-        """Return about how many seconds one run takes."""
-        # Twice for finding the number of iterations, and once for warming up.
-        return 1.0 + self.kernels(effort) * (effort.repeats + 3) * 1.2 * effort.seconds
+    def command(
+        self, path: str, machine: Machine, cpus: Sequence[int], effort: Effort
+    ) -> list[str]:
+        """Return the words of the command; ``path`` is that of a compiled program."""
+        words = self.arguments(machine, cpus, effort)
+        return [path, *words] if self.flags else [*words]
+
+
+def _time_of(kernels: int, effort: Effort) -> float:
+    """Return about how many seconds our own programs take for some kernels."""
+    # Twice for finding the number of iterations, and once for warming up.
+    return 1.0 + kernels * (effort.repeats + 3) * 1.2 * effort.seconds
 
 
 def _carm(machine: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
@@ -67,6 +93,31 @@ def _latency(machine: Machine, cpus: Sequence[int], effort: Effort) -> list[str]
     return [str(effort.repeats), str(effort.seconds), "huge", *every]
 
 
+def _hpcc(machine: Machine, cpus: Sequence[int], effort: Effort) -> Sequence[str]:
+    cores = machine.cores_of(cpus)
+    order = matrix_order(cores) if effort.every_variant else SMALL_ORDER
+    return hpcc_command(len(cpus), order)
+
+
+_XHPCG = Program(PROGRAM)
+
+
+def hpcg(program: Program = _XHPCG) -> Suite:
+    """Return the suite that runs an ``xhpcg``."""
+    return Suite(
+        "hpcg",
+        "HPCG",
+        "conjugate gradients with a multigrid preconditioner, by an xhpcg of yours",
+        lambda _, cpus, effort: hpcg_command(
+            program.path, len(cpus), _HPCG_SECONDS if effort.every_variant else 1
+        ),
+        lambda effort: 2.5 * _HPCG_SECONDS,
+        needs=(program.path, "mpirun"),
+        program=program,
+        read=read_hpcg,
+    )
+
+
 SUITES: Mapping[str, Suite] = {
     suite.name: suite
     for suite in (
@@ -74,25 +125,35 @@ SUITES: Mapping[str, Suite] = {
             "carm",
             "Cache-aware roofline",
             "floating-point peaks, and bandwidths of all levels of memory",
-            _FLAGS,
             _carm,
-            lambda effort: 80 if effort.every_variant else 30,
+            lambda effort: _time_of(80 if effort.every_variant else 30, effort),
+            _FLAGS,
         ),
         Suite(
             "stream",
             "STREAM",
             "bandwidth of main memory, with ordinary and with streaming stores",
-            _STREAM_FLAGS,
             _stream,
-            lambda effort: 8,
+            lambda effort: _time_of(8, effort),
+            _STREAM_FLAGS,
         ),
         Suite(
             "latency",
             "Load latency",
             "latency of loads that depend on each other, by size of the memory",
-            _FLAGS,
             _latency,
-            lambda effort: 15 if effort.every_variant else 8,
+            lambda effort: _time_of(15 if effort.every_variant else 8, effort),
+            _FLAGS,
         ),
+        Suite(
+            "hpcc",
+            "HPC Challenge",
+            "HPL, DGEMM, FFT, RandomAccess and messages, by the installed hpcc",
+            _hpcc,
+            lambda effort: 120,
+            needs=("hpcc", "mpirun"),
+            read=read_hpcc,
+        ),
+        hpcg(),
     )
 }

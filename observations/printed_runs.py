@@ -35,17 +35,18 @@ class PrintedRuns:
     cpus: Sequence[int]
 
 
-def printed_runs(api: Api, body: Mapping[str, Any]) -> PrintedRuns:
+def printed_runs(api: Api, body: Mapping[str, Any], name: str = "") -> PrintedRuns:
     """Run the command of a request for an observation until its runs are recorded.
 
-    An interrupt ends the command. Raises LaunchError, BenchmarkError if the command
-    fails, NotRecordedError, and the errors of the API.
+    An interrupt ends the command. Errors call it ``name``, or else as its first word
+    does. Raises LaunchError, BenchmarkError if the command fails, NotRecordedError, and
+    the errors of the API.
     """
     text = json.dumps(body).encode()
     session = api.ask("POST", "/observations", text, queues=body.get("wait", False))
     path = f"/observations/{session['id']}"
     try:
-        output = _follow(body["argv"][0], api.events(f"{path}/events"))
+        output = _follow(name or body["argv"][0], api.events(f"{path}/events"))
     except KeyboardInterrupt:
         api.ask("DELETE", path)
         raise

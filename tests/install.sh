@@ -44,6 +44,10 @@ missing_for_tests() {
     # Hosts compile the programs of benchmarks/.
     command -v gcc >/dev/null || echo gcc
     [ -e /usr/include/stdio.h ] || echo libc6-dev
+    # Benchmarks that these programs are, or are compiled with.
+    command -v hpcc >/dev/null || echo hpcc
+    command -v g++ >/dev/null || echo g++
+    compgen -G '/usr/lib/*/openmpi/include/mpi.h' >/dev/null || echo libopenmpi-dev
     [ "$(uname -m)" != x86_64 ] || missing_for_arm
 }
 
@@ -57,7 +61,6 @@ missing_for_arm() {
 # Applications that are timed during sampling.
 missing_for_bench() {
     command -v likwid-bench >/dev/null || ! has_likwid || echo likwid
-    command -v hpcc >/dev/null || echo hpcc
     command -v mpirun >/dev/null || echo openmpi-bin
 }
 

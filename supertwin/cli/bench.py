@@ -2,20 +2,36 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
+from benchmarks.errors import (
+    BenchmarkOutputError,
+    NoCompilerError,
+    NotInstalledError,
+)
+from benchmarks.imported import import_results
+from benchmarks.installed.source import built
 from benchmarks.machine import ThreadSet
 from benchmarks.measure import Bench, measure
+from benchmarks.programs import Program
 from benchmarks.record import lines
-from benchmarks.suites import FULL, QUICK, SUITES, Effort, Suite
+from benchmarks.suites import FULL, QUICK, SUITES, Effort, Suite, hpcg
+from core.errors import SuperTwinError
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
+from observations.errors import BenchmarkError
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.host import HOST
+from supertwin.cli.parameters import TEXT, NonEmptyPath
 from supertwin.cli.wording import counted
 
 _QUICK = ("carm", "stream")
+# Suites whose outputs other programs write.
+_FOREIGN = ("hpcc", "hpcg")
+_LACKING = (NoCompilerError, NotInstalledError)
 
 
 @click.command("bench")
@@ -27,7 +43,22 @@ _QUICK = ("carm", "stream")
     multiple=True,
     help="Number of cores to measure.  [default: what the topology suggests]",
 )
-def bench_command(what: str, host: str | None, threads: tuple[int, ...]) -> None:
+@click.option("--program", type=TEXT, help="The xhpcg on the host, for hpcg.")
+@click.option("--source", type=TEXT, help="A source folder of HPCG on the host.")
+@click.option(
+    "--import",
+    "file",
+    type=NonEmptyPath(exists=True, dir_okay=False),
+    help="Keep the results in FILE, an output of hpcc or xhpcg, and run nothing.",
+)
+def bench_command(
+    what: str,
+    host: str | None,
+    threads: tuple[int, ...],
+    program: str | None,
+    source: str | None,
+    file: Path | None,
+) -> None:
     """Measure what a host can do, and keep the results in its twin.
 
     `quick` measures the roofline and STREAM on all cores, `all` every suite on the
@@ -38,18 +69,43 @@ def bench_command(what: str, host: str | None, threads: tuple[int, ...]) -> None
         for suite in SUITES.values():
             click.echo(f"{suite.name:10} {suite.title}: {suite.about}")
         return
-    effort = QUICK if what == "quick" else FULL
-    names = {"quick": _QUICK, "all": (*SUITES,)}.get(what, (what,))
+    _check_options(what, program, source, file)
     settings = Settings()
     api = ApiClient(settings.home)
     with closing(api), dataset(settings, "twin") as twin:
         bench = Bench(settings, twin, api, host or settings.host)
-        sets = _sets(bench, threads, effort)
-        suites = [SUITES[name] for name in names]
-        _say_time(suites, sets, effort)
-        for suite in suites:
-            for run in measure(bench, suite, sets, effort, _say):
-                click.echo("\n".join(lines(run.results)))
+        if file:
+            results = import_results(bench, SUITES[what], file).results
+            click.echo("\n".join(lines(results)))
+            return
+        effort = QUICK if what == "quick" else FULL
+        session = _Session(bench, effort, _sets(bench, threads, effort))
+        session.run_all(_suites(bench, what, program, source))
+
+
+def _check_options(
+    what: str, program: str | None, source: str | None, file: Path | None
+) -> None:
+    if (program or source) and what not in ("hpcg", "all"):
+        raise click.UsageError("--program and --source are for hpcg")
+    if program and source:
+        raise click.UsageError("--program and --source: give one of them")
+    if file and what not in _FOREIGN:
+        raise click.UsageError(f"--import is for {' and '.join(_FOREIGN)}")
+
+
+def _suites(
+    bench: Bench, what: str, program: str | None, source: str | None
+) -> list[Suite]:
+    names = {"quick": _QUICK, "all": (*SUITES,)}.get(what, (what,))
+    if source:
+        where = (bench.host, bench.address(), bench.settings.ssh_config)
+        known = {**SUITES, "hpcg": hpcg(built(source, *where))}
+    elif program:
+        known = {**SUITES, "hpcg": hpcg(Program(program))}
+    else:
+        known = {**SUITES}
+    return [known[name] for name in names]
 
 
 def _sets(bench: Bench, threads: Sequence[int], effort: Effort) -> list[ThreadSet]:
@@ -58,12 +114,41 @@ def _sets(bench: Bench, threads: Sequence[int], effort: Effort) -> list[ThreadSe
     return bench.machine().thread_sets(quick=effort is QUICK)
 
 
-def _say_time(
-    suites: Sequence[Suite], sets: Sequence[ThreadSet], effort: Effort
-) -> None:
-    seconds = sum(suite.estimate(effort) for suite in suites) * len(sets)
-    runs = counted(len(suites) * len(sets), "run")
-    _say(f"{runs}, about {seconds:.0f} s if nothing else uses the CPUs")
+@dataclass(frozen=True)
+class _Session:
+    """Suites that are measured one after the other on a host."""
+
+    bench: Bench
+    effort: Effort
+    sets: Sequence[ThreadSet]
+
+    def run_all(self, suites: Sequence[Suite]) -> None:
+        """Run suites; go on after one that lacks a program or fails.
+
+        Raises the first failure, and the first that lacks a program if all do.
+        """
+        self._say_time(suites)
+        failed = [error for suite in suites if (error := self._failure(suite, suites))]
+        lacking = [error for error in failed if isinstance(error, _LACKING)]
+        if raised := [error for error in failed if error not in lacking]:
+            raise raised[0]
+        if len(lacking) == len(suites):
+            raise lacking[0]
+
+    def _failure(self, suite: Suite, suites: Sequence[Suite]) -> SuperTwinError | None:
+        try:
+            for run in measure(self.bench, suite, self.sets, self.effort, _say):
+                click.echo("\n".join(lines(run.results)))
+        except (*_LACKING, BenchmarkError, BenchmarkOutputError) as error:
+            if len(suites) > 1:
+                _say(f"{suite.title} left out: {error}")
+            return error
+        return None
+
+    def _say_time(self, suites: Sequence[Suite]) -> None:
+        seconds = sum(suite.seconds(self.effort) for suite in suites) * len(self.sets)
+        runs = counted(len(suites) * len(self.sets), "run")
+        _say(f"{runs}, about {seconds:.0f} s if nothing else uses the CPUs")
 
 
 def _say(line: str) -> None:

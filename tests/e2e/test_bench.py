@@ -1,10 +1,14 @@
 """`supertwin bench` and `supertwin roofline` on a running stack."""
 
 import json
+import shutil
+from pathlib import Path
+from typing import Any
 
 import pytest
 from defusedxml.ElementTree import fromstring
 
+from tests.benchmarks.hpcg_report import REPORT
 from tests.stack import HOST, Stack
 
 # One short run of each suite; the figures themselves are those of a busy machine.
@@ -104,4 +108,116 @@ def test_bench_of_more_cores_than_there_are_is_refused(stack: Stack) -> None:
 
 def test_list_names_the_suites(stack: Stack) -> None:
     printed = stack.run("bench", "list").stdout
-    assert [line.split()[0] for line in printed.splitlines()] == [*SUITES, "latency"]
+    names = [line.split()[0] for line in printed.splitlines()]
+    assert names == [*SUITES, "latency", "hpcc", "hpcg"]
+
+
+# ---- programs that are installed -------------------------------------------------
+
+
+def program(folder: Path, lines: str) -> str:
+    """A program that takes the place of xhpcg."""
+    path = folder / "xhpcg"
+    path.write_text(f"#!/bin/sh\n{lines}")
+    path.chmod(0o755)
+    return str(path)
+
+
+def rows_of(stack: Stack, suite: str) -> list[dict[str, Any]]:
+    answer = stack.get("/queries/benchmarks/results.json", host=HOST, suite=suite)
+    rows: list[dict[str, Any]] = answer.json()["results"]["bindings"]
+    return rows
+
+
+def without_programs(stack: Stack, folder: Path, *kept: str) -> Stack:
+    """The stack, for a user whose PATH has nothing but a shell and some programs."""
+    for name in ("sh", *kept):
+        (folder / name).symlink_to(shutil.which(name) or name)
+    return Stack(stack.home, {**stack.env, "PATH": str(folder), "CC": "no-compiler"})
+
+
+def test_suites_that_lack_a_program_are_left_out(stack: Stack, tmp_path: Path) -> None:
+    user = without_programs(stack, tmp_path, "mpirun")
+    writer = program(tmp_path, f"cat > HPCG-Benchmark_3.1.txt <<'END'\n{REPORT}END\n")
+    done = user.run("bench", "all", "--threads", "1", "--program", writer)
+    assert "STREAM left out: " in done.stderr
+    assert "has no hpcc: `apt install hpcc`" in done.stderr
+    assert "HPCG" in done.stdout
+    rows = rows_of(stack, "hpcg")
+    assert {row["kernel"]["value"] for row in rows} >= {"SpMV", "HPCG"}
+    assert all("run" in row for row in rows)
+
+
+def test_host_that_lacks_all_programs_is_an_error(stack: Stack, tmp_path: Path) -> None:
+    user = without_programs(stack, tmp_path)
+    done = user.run("bench", "all", "--threads", "1", check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("left out") == done.stderr.count("has no ") - 1 == 5
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ("kill -9 $$\n", "benchmark-failed"),
+        ("echo half > HPCG-Benchmark_3.1.txt\n", "bad-benchmark-output"),
+    ],
+)
+def test_benchmark_that_fails_leaves_no_result(
+    stack: Stack, tmp_path: Path, lines: str, code: str
+) -> None:
+    before = rows_of(stack, "hpcg")
+    path = program(tmp_path, lines)
+    done = stack.run("bench", "hpcg", "--threads", "1", "--program", path, check=False)
+    assert done.returncode != 0
+    assert done.stderr.rstrip().endswith(f"[{code}]")
+    assert rows_of(stack, "hpcg") == before
+
+
+def test_output_from_elsewhere_is_imported(stack: Stack, tmp_path: Path) -> None:
+    file = tmp_path / "HPCG-Benchmark_3.1_2026.txt"
+    file.write_text(REPORT.replace("Raw SpMV=3.25", "Raw SpMV=1234.5"))
+    done = stack.run("bench", "hpcg", "--import", str(file))
+    assert "1.23 TFLOP/s" in done.stdout
+    (row,) = (r for r in rows_of(stack, "hpcg") if "1234500000000" in str(r["value"]))
+    assert "run" not in row
+    assert "policy" not in row
+    iri = row["result"]["value"].removeprefix(stack.base)
+    assert "st:BenchmarkResult" in stack.get(iri, "text/turtle").text
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "code"),
+    [
+        (["hpcg"], REPORT[:-60], "bad-benchmark-output"),
+        (["hpcc"], REPORT, "bad-benchmark-output"),
+        (["hpcg", "--host", "n9"], REPORT, "unknown-host"),
+    ],
+)
+def test_bad_import_leaves_no_result(
+    stack: Stack, tmp_path: Path, words: list[str], text: str, code: str
+) -> None:
+    before = [rows_of(stack, suite) for suite in ("hpcc", "hpcg")]
+    file = tmp_path / "output.txt"
+    file.write_text(text)
+    done = stack.run("bench", *words, "--import", str(file), check=False)
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith(f"[{code}]")
+    assert [rows_of(stack, suite) for suite in ("hpcc", "hpcg")] == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["stream", "--program", "/bin/true"],
+        ["hpcg", "--program", "/bin/true", "--source", "/tmp"],
+        ["carm", "--import", "/etc/hostname"],
+    ],
+)
+def test_options_of_other_suites_are_refused(stack: Stack, words: list[str]) -> None:
+    assert stack.run("bench", *words, check=False).returncode == 2
+
+
+def test_folder_without_source_is_named(stack: Stack, tmp_path: Path) -> None:
+    done = stack.run("bench", "hpcg", "--source", str(tmp_path), check=False)
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith("[bad-benchmark-source]")

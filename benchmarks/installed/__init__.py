@@ -1,0 +1,1 @@
+"""Adapters for benchmarks that are installed: their commands, and what they print."""
