@@ -11,6 +11,7 @@ MAIN_MEMORY = "DRAM"
 # STREAM wants arrays of four times the last-level caches, and of 10 million elements.
 TIMES_CACHES, STREAM_ELEMENTS = 4, 10_000_000
 _SMALLEST_BUFFER = 64 * 1024 * 1024
+_PAIR = 2
 _DATA = ("data", "unified")
 
 
@@ -56,6 +57,16 @@ class Machine:
             *(ThreadSet(count, "compact-cores") for count in of_cores),
             *(ThreadSet(count, "compact") for count in of_threads),
         ]
+
+    def rank_sets(self, *, quick: bool) -> list[ThreadSet]:
+        """Return the sets for messages: pairs, near and far, and more as above."""
+        pairs = ["compact-cores"] if sum(self.cores) > 1 else []
+        if sum(self.threads) > sum(self.cores):
+            pairs.append("compact")
+        if len(self.cores) > 1:
+            pairs.append("scatter")
+        more = [each for each in self.thread_sets(quick=quick) if each.count > _PAIR]
+        return [*(ThreadSet(_PAIR, policy) for policy in pairs), *more]
 
     def cores_of(self, cpus: Iterable[int]) -> int:
         """Return the number of cores that CPUs are on: those with L1 caches apart."""

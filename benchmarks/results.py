@@ -12,9 +12,10 @@ from scipy.stats import binom
 
 from observations.errors import BenchmarkError
 
-# The unit of a rate, by the unit of the work; latency is a time, not a rate.
+# The unit of a rate, by the unit of the work.
 _RATES = {"FLOP": "FLOPS", "BYTE": "BYTE-PER-SEC", "CYCLE": "HZ"}
-_LOAD, _LATENCY_UNIT, _NANO = "LOAD", "NanoSEC", 1e9
+# The results of this work are times, not rates.
+_TIMED, _LATENCY_UNIT, _NANO = ("LOAD", "CALL"), "NanoSEC", 1e9
 _CONFIDENCE = 0.95
 # Above these shares of the CPUs' time, a result is marked.
 _OTHER_LOAD, _STOLEN = 0.05, 0.01
@@ -111,7 +112,7 @@ def _read(line: str) -> Result:
 
 def _result(fields: dict[str, Any]) -> Result:
     work, seconds = float(fields["work"]), [float(one) for one in fields["seconds"]]
-    is_latency = fields["unit"] == _LOAD
+    is_latency = fields["unit"] in _TIMED
     values = [_NANO * s / work if is_latency else work / s for s in seconds]
     if not all(math.isfinite(value) and value > 0 for value in values):
         raise ValueError("a time is not positive")
@@ -130,6 +131,10 @@ def _result(fields: dict[str, Any]) -> Result:
         level=fields.get("level", ""),
         stores=fields.get("stores", ""),
         pages=fields.get("pages", ""),
+        kind=fields.get("kind", ""),
+        tool=fields.get("tool", ""),
+        order=fields.get("order"),
+        transfer=fields.get("transfer"),
         size=int(fields.get("bytes", 0)),
         began=float(fields["began"]),
         ended=float(fields["ended"]),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks.errors import BenchmarkMachineError
 from benchmarks.installed.hpcc import (
     SMALL_ORDER,
     hpcc_command,
@@ -10,7 +11,14 @@ from benchmarks.installed.hpcc import (
     read_hpcc,
 )
 from benchmarks.installed.hpcg import PROGRAM, hpcg_command, read_hpcg
-from benchmarks.machine import MAIN_MEMORY, STREAM_ELEMENTS, TIMES_CACHES, Machine
+from benchmarks.launch import by_mpirun
+from benchmarks.machine import (
+    MAIN_MEMORY,
+    STREAM_ELEMENTS,
+    TIMES_CACHES,
+    Machine,
+    ThreadSet,
+)
 from benchmarks.programs import Program
 from benchmarks.results import Result, read_results
 
@@ -19,7 +27,12 @@ _FLAGS = ("-O2", "-std=gnu11", "-pthread")
 # STREAM is to show what a compiler makes of plain loops.
 _STREAM_FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fopenmp")
 _HPCG_SECONDS = 60
+# As in Intel's MPI benchmarks: messages of up to 4 MiB, in powers of two.
+_LARGEST_MESSAGE = 22
 _SMALLEST, _LATENCY_STEP = 4096, 2
+
+
+Sets = Sequence[ThreadSet]
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class Suite:
     and its path is placed before the arguments. Without, ``arguments`` is the command
     of a program that is installed: ``program`` says what is known about it. A host must
     have the programs that it ``needs``. ``seconds`` is about how long one run takes.
-    ``read`` reads what it prints.
+    ``read`` reads what it prints. With ``ranks``, mpirun starts a process on each CPU.
     """
 
     name: str
@@ -56,6 +69,7 @@ class Suite:
     compiler: str = "cc"
     needs: tuple[str, ...] = ()
     program: Program = Program()
+    ranks: bool = False
     read: Callable[[str], list[Result]] = read_results
 
     def command(
@@ -63,7 +77,22 @@ class Suite:
     ) -> list[str]:
         """Return the words of the command; ``path`` is that of a compiled program."""
         words = self.arguments(machine, cpus, effort)
-        return [path, *words] if self.flags else [*words]
+        start = by_mpirun(len(cpus)) if self.ranks else []
+        return [*start, *([path] if self.flags else []), *words]
+
+    def sets(self, machine: Machine, threads: Sequence[int], effort: Effort) -> Sets:
+        """Return some numbers of cores, or else what the topology suggests.
+
+        Raises BenchmarkMachineError if there are too few for the suite.
+        """
+        quick = effort is QUICK
+        suggested = machine.rank_sets if self.ranks else machine.thread_sets
+        given = [ThreadSet(count, "compact-cores") for count in threads]
+        least = 2 if self.ranks else 1
+        found = given or suggested(quick=quick)
+        if not (enough := [each for each in found if each.count >= least]):
+            raise BenchmarkMachineError(f"{self.title} needs {least} CPUs")
+        return enough
 
 
 def _time_of(kernels: int, effort: Effort) -> float:
@@ -97,6 +126,18 @@ def _hpcc(machine: Machine, cpus: Sequence[int], effort: Effort) -> Sequence[str
     cores = machine.cores_of(cpus)
     order = matrix_order(cores) if effort.every_variant else SMALL_ORDER
     return hpcc_command(len(cpus), order)
+
+
+def _message_sizes(effort: Effort) -> list[int]:
+    step = 1 if effort.every_variant else 4
+    return [0, *(2**power for power in range(0, _LARGEST_MESSAGE + 1, step))]
+
+
+def _mpi(_: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
+    sizes = map(str, _message_sizes(effort))
+    # Fewer have no interval.
+    repeats = effort.repeats if effort.every_variant else 6
+    return [str(repeats), str(effort.seconds / 3), *sizes]
 
 
 _XHPCG = Program(PROGRAM)
@@ -155,5 +196,16 @@ SUITES: Mapping[str, Suite] = {
             read=read_hpcc,
         ),
         hpcg(),
+        Suite(
+            "mpi",
+            "MPI messages",
+            "time of messages between ranks, by pattern, size and placement",
+            _mpi,
+            lambda effort: _time_of(len(_message_sizes(effort)) * 6, effort) / 3,
+            _FLAGS,
+            "mpicc",
+            needs=("mpirun",),
+            ranks=True,
+        ),
     )
 }

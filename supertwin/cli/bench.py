@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from benchmarks.errors import (
+    BenchmarkMachineError,
     BenchmarkOutputError,
     NoCompilerError,
     NotInstalledError,
 )
 from benchmarks.imported import import_results
 from benchmarks.installed.source import built
-from benchmarks.machine import ThreadSet
+from benchmarks.machine import Machine
 from benchmarks.measure import Bench, measure
 from benchmarks.programs import Program
 from benchmarks.record import lines
@@ -31,7 +32,7 @@ from supertwin.cli.wording import counted
 _QUICK = ("carm", "stream")
 # Suites whose outputs other programs write.
 _FOREIGN = ("hpcc", "hpcg")
-_LACKING = (NoCompilerError, NotInstalledError)
+_LACKING = (BenchmarkMachineError, NoCompilerError, NotInstalledError)
 
 
 @click.command("bench")
@@ -43,6 +44,7 @@ _LACKING = (NoCompilerError, NotInstalledError)
     multiple=True,
     help="Number of cores to measure.  [default: what the topology suggests]",
 )
+@click.option("--quick", is_flag=True, help="Measure fewer variants and sizes.")
 @click.option("--program", type=TEXT, help="The xhpcg on the host, for hpcg.")
 @click.option("--source", type=TEXT, help="A source folder of HPCG on the host.")
 @click.option(
@@ -55,6 +57,7 @@ def bench_command(
     what: str,
     host: str | None,
     threads: tuple[int, ...],
+    quick: bool,
     program: str | None,
     source: str | None,
     file: Path | None,
@@ -78,8 +81,8 @@ def bench_command(
             results = import_results(bench, SUITES[what], file).results
             click.echo("\n".join(lines(results)))
             return
-        effort = QUICK if what == "quick" else FULL
-        session = _Session(bench, effort, _sets(bench, threads, effort))
+        effort = QUICK if quick or what == "quick" else FULL
+        session = _Session(bench, bench.machine(), threads, effort)
         session.run_all(_suites(bench, what, program, source))
 
 
@@ -108,24 +111,19 @@ def _suites(
     return [known[name] for name in names]
 
 
-def _sets(bench: Bench, threads: Sequence[int], effort: Effort) -> list[ThreadSet]:
-    if threads:
-        return [ThreadSet(count, "compact-cores") for count in threads]
-    return bench.machine().thread_sets(quick=effort is QUICK)
-
-
 @dataclass(frozen=True)
 class _Session:
     """Suites that are measured one after the other on a host."""
 
     bench: Bench
+    machine: Machine
+    threads: Sequence[int]
     effort: Effort
-    sets: Sequence[ThreadSet]
 
     def run_all(self, suites: Sequence[Suite]) -> None:
-        """Run suites; go on after one that lacks a program or fails.
+        """Run suites; go on after one that the host lacks something for, or that fails.
 
-        Raises the first failure, and the first that lacks a program if all do.
+        Raises the first failure, and the first lack if there is one for all.
         """
         self._say_time(suites)
         failed = [error for suite in suites if (error := self._failure(suite, suites))]
@@ -137,7 +135,8 @@ class _Session:
 
     def _failure(self, suite: Suite, suites: Sequence[Suite]) -> SuperTwinError | None:
         try:
-            for run in measure(self.bench, suite, self.sets, self.effort, _say):
+            sets = suite.sets(self.machine, self.threads, self.effort)
+            for run in measure(self.bench, suite, sets, self.effort, _say):
                 click.echo("\n".join(lines(run.results)))
         except (*_LACKING, BenchmarkError, BenchmarkOutputError) as error:
             if len(suites) > 1:
@@ -146,9 +145,16 @@ class _Session:
         return None
 
     def _say_time(self, suites: Sequence[Suite]) -> None:
-        seconds = sum(suite.seconds(self.effort) for suite in suites) * len(self.sets)
-        runs = counted(len(suites) * len(self.sets), "run")
+        counts = {suite.name: self._count(suite) for suite in suites}
+        seconds = sum(counts[one.name] * one.seconds(self.effort) for one in suites)
+        runs = counted(sum(counts.values()), "run")
         _say(f"{runs}, about {seconds:.0f} s if nothing else uses the CPUs")
+
+    def _count(self, suite: Suite) -> int:
+        try:
+            return len(suite.sets(self.machine, self.threads, self.effort))
+        except BenchmarkMachineError:
+            return 0
 
 
 def _say(line: str) -> None:

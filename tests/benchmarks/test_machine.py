@@ -31,6 +31,26 @@ def test_thread_sets_are_those_of_the_topology() -> None:
     assert two_sockets().thread_sets(quick=True) == [ThreadSet(8, "compact-cores")]
 
 
+def test_pairs_of_ranks_are_near_and_far() -> None:
+    sets = two_sockets().rank_sets(quick=True)
+    pairs = [ThreadSet(2, name) for name in ("compact-cores", "compact", "scatter")]
+    assert sets == [*pairs, ThreadSet(8, "compact-cores")]
+    single = Machine("n1", (1,), (1,), ())
+    assert single.rank_sets(quick=False) == []
+    with pytest.raises(BenchmarkMachineError, match="needs 2 CPUs") as caught:
+        SUITES["mpi"].sets(single, [], FULL)
+    assert caught.value.code == "benchmark-machine"
+    with pytest.raises(BenchmarkMachineError):
+        SUITES["mpi"].sets(two_sockets(), [1], FULL)
+
+
+def test_given_numbers_replace_the_suggested_ones() -> None:
+    assert SUITES["stream"].sets(two_sockets(), [3], FULL) == [
+        ThreadSet(3, "compact-cores")
+    ]
+    assert len(SUITES["stream"].sets(two_sockets(), [], FULL)) == 5
+
+
 def test_sizes_are_half_of_the_share_of_each_cache() -> None:
     assert two_sockets().levels([0, 1]) == {
         **{"L1": 16 * KIB, "L2": 512 * KIB, "L3": 8 * MIB},

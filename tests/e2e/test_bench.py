@@ -109,7 +109,7 @@ def test_bench_of_more_cores_than_there_are_is_refused(stack: Stack) -> None:
 def test_list_names_the_suites(stack: Stack) -> None:
     printed = stack.run("bench", "list").stdout
     names = [line.split()[0] for line in printed.splitlines()]
-    assert names == [*SUITES, "latency", "hpcc", "hpcg"]
+    assert names == [*SUITES, "latency", "hpcc", "hpcg", "mpi"]
 
 
 # ---- programs that are installed -------------------------------------------------
@@ -148,11 +148,24 @@ def test_suites_that_lack_a_program_are_left_out(stack: Stack, tmp_path: Path) -
     assert all("run" in row for row in rows)
 
 
+def test_messages_are_measured_by_size(stack: Stack) -> None:
+    done = stack.run("bench", "mpi", "--quick", "--threads", "2")
+    assert "ping-pong, 4096 B, Open MPI" in done.stdout
+    path = "/queries/benchmarks/messages.json"
+    answer = stack.get(path, host=HOST, pattern="ping-pong", ranks=2).json()
+    rows = answer["results"]["bindings"]
+    assert [int(row["size"]["value"]) for row in rows] == [
+        0,
+        *(16**n for n in range(6)),
+    ]
+    assert {row["placement"]["value"] for row in rows} == {"compact-cores"}
+
+
 def test_host_that_lacks_all_programs_is_an_error(stack: Stack, tmp_path: Path) -> None:
     user = without_programs(stack, tmp_path)
-    done = user.run("bench", "all", "--threads", "1", check=False)
+    done = user.run("bench", "all", "--threads", "2", check=False)
     assert done.returncode == 2
-    assert done.stderr.count("left out") == done.stderr.count("has no ") - 1 == 5
+    assert done.stderr.count("left out") == done.stderr.count("has no ") - 1 == 6
 
 
 @pytest.mark.parametrize(
