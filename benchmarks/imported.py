@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.errors import BenchmarkOutputError
-from benchmarks.measure import Bench, timed
+from benchmarks.machine import disks_of
+from benchmarks.measure import Bench, known_disks, timed
 from benchmarks.programs import Program
 from benchmarks.record import Benchmark, BenchmarkRun, keep_benchmark
 from benchmarks.results import Result
@@ -27,7 +28,8 @@ def import_results(bench: Bench, suite: Suite, file: Path) -> BenchmarkRun:
             f"no host {bench.host}: `supertwin query inventory/hosts` lists the hosts"
         )
     written = file.stat().st_mtime
-    found = (timed(one, written, written) for one in _read(suite, file))
+    results = known_disks(_read(suite, file), disks_of(bench.twin, bench.host))
+    found = (timed(one, written, written) for one in results)
     run = BenchmarkRun("", "", (), (), tuple(found))
     benchmark = Benchmark(
         f"{suite.name}-{bench.host}-{time.time_ns() // 1_000_000}",

@@ -34,12 +34,13 @@ class Cache:
 
 @dataclass(frozen=True)
 class Machine:
-    """The cores and threads of each socket of a host, and its caches of data."""
+    """The cores and threads of each socket of a host, its caches of data, its disks."""
 
     host: str
     cores: tuple[int, ...]
     threads: tuple[int, ...]
     caches: tuple[Cache, ...]
+    disks: frozenset[str] = frozenset()
 
     def thread_sets(self, *, quick: bool) -> list[ThreadSet]:
         """Return the thread sets that the topology suggests; ``quick``: all cores only.
@@ -67,6 +68,12 @@ class Machine:
             pairs.append("scatter")
         more = [each for each in self.thread_sets(quick=quick) if each.count > _PAIR]
         return [*(ThreadSet(_PAIR, policy) for policy in pairs), *more]
+
+    def job_sets(self, *, quick: bool) -> list[ThreadSet]:
+        """Return the sets for jobs that wait for a disk: one, and one on each core."""
+        cores = sum(self.cores)
+        counts = [1] if quick or cores == 1 else [1, cores]
+        return [ThreadSet(count, "compact-cores") for count in counts]
 
     def cores_of(self, cpus: Iterable[int]) -> int:
         """Return the number of cores that CPUs are on: those with L1 caches apart."""
@@ -128,7 +135,13 @@ def machine_of(twin: Endpoint, host: str) -> Machine:
         )
     cores = tuple(int(row["cores"]) for row in sockets)
     threads = tuple(int(row["threads"]) for row in sockets)
-    return Machine(host, cores, threads, caches)
+    return Machine(host, cores, threads, caches, disks_of(twin, host))
+
+
+def disks_of(twin: Endpoint, host: str) -> frozenset[str]:
+    """Return the device names of a host's disks."""
+    rows = twin.table(saved_query("inventory/disks").bind({"host": host})).records()
+    return frozenset(str(row["device"]) for row in rows)
 
 
 def _cpus(text: str) -> frozenset[int]:

@@ -53,6 +53,7 @@ _INSTALL = {
     "cc": "`apt install gcc`",
     "mpicc": "`apt install libopenmpi-dev`, or libmpich-dev",
     "mpirun": "`apt install openmpi-bin`, or mpich",
+    "fio": "`apt install fio`",
     "hpcc": "`apt install hpcc`",
     "xhpcg": "build HPCG, and name it with --program, or its source with --source",
 }

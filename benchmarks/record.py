@@ -121,11 +121,17 @@ def _describe_result(
             ST.matrixOrder: result.order,
             ST.transferSize: result.transfer,
             ST.measuredWith: result.tool or None,
+            ST.fileSystem: result.system or None,
+            ST.onDisk: _disk(benchmark.host, result, iris),
             **_figures(result),
             PROV.startedAtTime: _time(_at(result.began)),
             PROV.endedAtTime: _time(_at(result.ended)),
         },
     )
+
+
+def _disk(host: str, result: Result, iris: Iris) -> URIRef | None:
+    return iris.component(host, "disk", result.disk) if result.disk else None
 
 
 def _figures(result: Result) -> Properties:

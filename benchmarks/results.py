@@ -33,7 +33,8 @@ class Result:
     could do, and ``doubts`` say what is odd about the value. ``tool`` is the installed
     program or library that it depends on, with its version, and ``kind`` how the kernel
     was run. ``transfer`` is the size of a message or block in bytes, and ``order`` that
-    of a square matrix. Texts are empty, and sizes None, if they do not apply.
+    of a square matrix. ``system`` is a file system, on ``disk``. Texts are empty, and
+    sizes None, if they do not apply.
     """
 
     kernel: str
@@ -53,6 +54,8 @@ class Result:
     tool: str = ""
     order: int | None = None
     transfer: int | None = None
+    system: str = ""
+    disk: str = ""
     size: int = 0
     began: float = 0.0
     ended: float = 0.0

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.errors import BenchmarkMachineError
+from benchmarks.installed.fio import FOLDER, fio_command, read_fio
 from benchmarks.installed.hpcc import (
     SMALL_ORDER,
     hpcc_command,
@@ -27,6 +28,8 @@ _FLAGS = ("-O2", "-std=gnu11", "-pthread")
 # STREAM is to show what a compiler makes of plain loops.
 _STREAM_FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fopenmp")
 _HPCG_SECONDS = 60
+# MiB of files, and seconds of each job.
+_FILES, _FEW_FILES = (1024, 2.0), (64, 0.2)
 # As in Intel's MPI benchmarks: messages of up to 4 MiB, in powers of two.
 _LARGEST_MESSAGE = 22
 _SMALLEST, _LATENCY_STEP = 4096, 2
@@ -47,6 +50,18 @@ class Effort:
 
 QUICK = Effort("quick", 10, 0.02, every_variant=False)
 FULL = Effort("full", 15, 0.03, every_variant=True)
+
+
+def _thread_sets(machine: Machine, effort: Effort) -> Sets:
+    return machine.thread_sets(quick=effort is QUICK)
+
+
+def _rank_sets(machine: Machine, effort: Effort) -> Sets:
+    return machine.rank_sets(quick=effort is QUICK)
+
+
+def _job_sets(machine: Machine, effort: Effort) -> Sets:
+    return machine.job_sets(quick=effort is QUICK)
 
 
 @dataclass(frozen=True)
@@ -70,6 +85,7 @@ class Suite:
     needs: tuple[str, ...] = ()
     program: Program = Program()
     ranks: bool = False
+    suggested: Callable[[Machine, Effort], Sets] = _thread_sets
     read: Callable[[str], list[Result]] = read_results
 
     def command(
@@ -85,11 +101,9 @@ class Suite:
 
         Raises BenchmarkMachineError if there are too few for the suite.
         """
-        quick = effort is QUICK
-        suggested = machine.rank_sets if self.ranks else machine.thread_sets
         given = [ThreadSet(count, "compact-cores") for count in threads]
         least = 2 if self.ranks else 1
-        found = given or suggested(quick=quick)
+        found = given or self.suggested(machine, effort)
         if not (enough := [each for each in found if each.count >= least]):
             raise BenchmarkMachineError(f"{self.title} needs {least} CPUs")
         return enough
@@ -159,6 +173,22 @@ def hpcg(program: Program = _XHPCG) -> Suite:
     )
 
 
+def fio(folder: str = FOLDER) -> Suite:
+    """Return the suite that measures the file system of a folder."""
+    return Suite(
+        "fio",
+        "Files",
+        "sequential and random reads and writes of a file system, by fio",
+        lambda _, cpus, effort: fio_command(
+            folder, len(cpus), *(_FILES if effort.every_variant else _FEW_FILES)
+        ),
+        lambda effort: 40 * (_FILES if effort.every_variant else _FEW_FILES)[1],
+        needs=("fio",),
+        read=read_fio,
+        suggested=_job_sets,
+    )
+
+
 SUITES: Mapping[str, Suite] = {
     suite.name: suite
     for suite in (
@@ -206,6 +236,8 @@ SUITES: Mapping[str, Suite] = {
             "mpicc",
             needs=("mpirun",),
             ranks=True,
+            suggested=_rank_sets,
         ),
+        fio(),
     )
 }

@@ -46,6 +46,7 @@ missing_for_tests() {
     [ -e /usr/include/stdio.h ] || echo libc6-dev
     # Benchmarks that these programs are, or are compiled with.
     command -v hpcc >/dev/null || echo hpcc
+    command -v fio >/dev/null || echo fio
     command -v g++ >/dev/null || echo g++
     compgen -G '/usr/lib/*/openmpi/include/mpi.h' >/dev/null || echo libopenmpi-dev
     [ "$(uname -m)" != x86_64 ] || missing_for_arm

@@ -19,7 +19,7 @@ from benchmarks.machine import Machine
 from benchmarks.measure import Bench, measure
 from benchmarks.programs import Program
 from benchmarks.record import lines
-from benchmarks.suites import FULL, QUICK, SUITES, Effort, Suite, hpcg
+from benchmarks.suites import FULL, QUICK, SUITES, Effort, Suite, fio, hpcg
 from core.errors import SuperTwinError
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
@@ -31,7 +31,7 @@ from supertwin.cli.wording import counted
 
 _QUICK = ("carm", "stream")
 # Suites whose outputs other programs write.
-_FOREIGN = ("hpcc", "hpcg")
+_FOREIGN = ("fio", "hpcc", "hpcg")
 _LACKING = (BenchmarkMachineError, NoCompilerError, NotInstalledError)
 
 
@@ -48,10 +48,13 @@ _LACKING = (BenchmarkMachineError, NoCompilerError, NotInstalledError)
 @click.option("--program", type=TEXT, help="The xhpcg on the host, for hpcg.")
 @click.option("--source", type=TEXT, help="A source folder of HPCG on the host.")
 @click.option(
+    "--folder", type=TEXT, help="A folder on the host, for fio.  [default: /var/tmp]"
+)
+@click.option(
     "--import",
     "file",
     type=NonEmptyPath(exists=True, dir_okay=False),
-    help="Keep the results in FILE, an output of hpcc or xhpcg, and run nothing.",
+    help="Keep the results in FILE, an output of hpcc, xhpcg or fio; run nothing.",
 )
 def bench_command(
     what: str,
@@ -60,6 +63,7 @@ def bench_command(
     quick: bool,
     program: str | None,
     source: str | None,
+    folder: str | None,
     file: Path | None,
 ) -> None:
     """Measure what a host can do, and keep the results in its twin.
@@ -72,7 +76,7 @@ def bench_command(
         for suite in SUITES.values():
             click.echo(f"{suite.name:10} {suite.title}: {suite.about}")
         return
-    _check_options(what, program, source, file)
+    _check_options(what, program, source, folder, file)
     settings = Settings()
     api = ApiClient(settings.home)
     with closing(api), dataset(settings, "twin") as twin:
@@ -83,14 +87,20 @@ def bench_command(
             return
         effort = QUICK if quick or what == "quick" else FULL
         session = _Session(bench, bench.machine(), threads, effort)
-        session.run_all(_suites(bench, what, program, source))
+        session.run_all(_suites(bench, what, program, source, folder))
 
 
 def _check_options(
-    what: str, program: str | None, source: str | None, file: Path | None
+    what: str,
+    program: str | None,
+    source: str | None,
+    folder: str | None,
+    file: Path | None,
 ) -> None:
     if (program or source) and what not in ("hpcg", "all"):
         raise click.UsageError("--program and --source are for hpcg")
+    if folder and what not in ("fio", "all"):
+        raise click.UsageError("--folder is for fio")
     if program and source:
         raise click.UsageError("--program and --source: give one of them")
     if file and what not in _FOREIGN:
@@ -98,16 +108,17 @@ def _check_options(
 
 
 def _suites(
-    bench: Bench, what: str, program: str | None, source: str | None
+    bench: Bench, what: str, program: str | None, source: str | None, folder: str | None
 ) -> list[Suite]:
     names = {"quick": _QUICK, "all": (*SUITES,)}.get(what, (what,))
+    known = {**SUITES}
     if source:
         where = (bench.host, bench.address(), bench.settings.ssh_config)
-        known = {**SUITES, "hpcg": hpcg(built(source, *where))}
-    elif program:
-        known = {**SUITES, "hpcg": hpcg(Program(program))}
-    else:
-        known = {**SUITES}
+        known["hpcg"] = hpcg(built(source, *where))
+    if program:
+        known["hpcg"] = hpcg(Program(program))
+    if folder:
+        known["fio"] = fio(folder)
     return [known[name] for name in names]
 
 

@@ -109,7 +109,7 @@ def test_bench_of_more_cores_than_there_are_is_refused(stack: Stack) -> None:
 def test_list_names_the_suites(stack: Stack) -> None:
     printed = stack.run("bench", "list").stdout
     names = [line.split()[0] for line in printed.splitlines()]
-    assert names == [*SUITES, "latency", "hpcc", "hpcg", "mpi"]
+    assert names == [*SUITES, "latency", "hpcc", "hpcg", "mpi", "fio"]
 
 
 # ---- programs that are installed -------------------------------------------------
@@ -161,11 +161,24 @@ def test_messages_are_measured_by_size(stack: Stack) -> None:
     assert {row["placement"]["value"] for row in rows} == {"compact-cores"}
 
 
+def test_files_are_measured_in_a_folder(stack: Stack, tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    done = stack.run("bench", "fio", "--quick", "--folder", str(tmp_path))
+    assert "random read, operations" in done.stdout
+    answer = stack.get("/queries/benchmarks/files.json", host=HOST).json()
+    rows = answer["results"]["bindings"]
+    assert {row["jobs"]["value"] for row in rows} == {"1"}
+    assert {"sequential write", "random read"} <= {r["kernel"]["value"] for r in rows}
+    lacking = stack.run("bench", "fio", "--folder", "/nowhere", check=False)
+    assert "/nowhere is not a folder" in lacking.stderr
+    assert lacking.stderr.rstrip().endswith("[benchmark-failed]")
+
+
 def test_host_that_lacks_all_programs_is_an_error(stack: Stack, tmp_path: Path) -> None:
     user = without_programs(stack, tmp_path)
     done = user.run("bench", "all", "--threads", "2", check=False)
     assert done.returncode == 2
-    assert done.stderr.count("left out") == done.stderr.count("has no ") - 1 == 6
+    assert done.stderr.count("left out") == done.stderr.count("has no ") - 1 == 7
 
 
 @pytest.mark.parametrize(
@@ -224,6 +237,7 @@ def test_bad_import_leaves_no_result(
         ["stream", "--program", "/bin/true"],
         ["hpcg", "--program", "/bin/true", "--source", "/tmp"],
         ["carm", "--import", "/etc/hostname"],
+        ["hpcg", "--folder", "/tmp"],
     ],
 )
 def test_options_of_other_suites_are_refused(stack: Stack, words: list[str]) -> None:
