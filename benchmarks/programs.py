@@ -42,14 +42,32 @@ program=$folder/$2
 shift 3
 if [ ! -x "$program" ]; then
   mkdir -p "$folder"
-  "$cc" -x c "$@" -o "$program.$$" -
+  "$cc" -x c "$@" -o "$program.$$" - -lm -ldl
   mv "$program.$$" "$program"
 fi
 printf '%s\\n' "$program" "$version"
 """
-_MISSING = 'for name; do command -v "$name" >/dev/null || echo "$name"; done'
+# A name with a star is a list of patterns, and one of them must match.
+_MISSING = """\
+has() {
+  command -v "$1" >/dev/null && return
+  case $1 in
+    *'*'*) for each in $1; do [ ! -e "$each" ] || return 0; done ;;
+  esac
+  return 1
+}
+for name; do has "$name" || echo "$name"; done
+"""
+# Where Debian's alternatives and Intel's installer put libraries.
+BLAS = (
+    "/usr/lib/*/*/libblas.so.3",
+    "/usr/lib/*/libmkl_rt.so",
+    "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so.2",
+)
+ANY_BLAS = " ".join(BLAS)
 # How each program is installed on Debian.
 _INSTALL = {
+    ANY_BLAS: "`apt install libopenblas0-pthread`",
     "cc": "`apt install gcc`",
     "mpicc": "`apt install libopenmpi-dev`, or libmpich-dev",
     "mpirun": "`apt install openmpi-bin`, or mpich",
@@ -119,8 +137,9 @@ def check_installed(
     missing = err if status else out
     if lines := missing.splitlines():
         name = lines[0]
+        called = "BLAS library" if name == ANY_BLAS else printable(name)[:300]
         fix = _INSTALL.get(name, "install it, or name another one")
-        raise NotInstalledError(f"{host} has no {printable(name)[:300]}: {fix}")
+        raise NotInstalledError(f"{host} has no {called}: {fix}")
 
 
 def run_script(

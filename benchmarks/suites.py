@@ -20,7 +20,7 @@ from benchmarks.machine import (
     Machine,
     ThreadSet,
 )
-from benchmarks.programs import Program
+from benchmarks.programs import ANY_BLAS, BLAS, Program
 from benchmarks.results import Result, read_results
 
 _DOUBLE = 8
@@ -30,6 +30,8 @@ _STREAM_FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fopenmp")
 _HPCG_SECONDS = 60
 # MiB of files, and seconds of each job.
 _FILES, _FEW_FILES = (1024, 2.0), (64, 0.2)
+# Of matrices: in the first cache, to larger than all.
+_ORDERS, _FEW_ORDERS = (32, 64, 128, 256, 512, 1024, 2048, 4096), (64, 256, 1024)
 # As in Intel's MPI benchmarks: messages of up to 4 MiB, in powers of two.
 _LARGEST_MESSAGE = 22
 _SMALLEST, _LATENCY_STEP = 4096, 2
@@ -154,6 +156,13 @@ def _mpi(_: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
     return [str(repeats), str(effort.seconds / 3), *sizes]
 
 
+def _blas(_: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
+    orders = _ORDERS if effort.every_variant else _FEW_ORDERS
+    repeats = effort.repeats if effort.every_variant else 6
+    words = (",".join(map(str, orders)), ",".join(BLAS))
+    return [str(repeats), str(effort.seconds), *words]
+
+
 _XHPCG = Program(PROGRAM)
 
 
@@ -239,5 +248,14 @@ SUITES: Mapping[str, Suite] = {
             suggested=_rank_sets,
         ),
         fio(),
+        Suite(
+            "blas",
+            "Matrix multiplication",
+            "DGEMM and ZGEMM by order, of each BLAS library that is installed",
+            _blas,
+            lambda effort: 60 if effort.every_variant else 10,
+            _FLAGS,
+            needs=(ANY_BLAS,),
+        ),
     )
 }
