@@ -25,7 +25,7 @@ from benchmarks.results import Result, read_results
 
 _DOUBLE = 8
 _FLAGS = ("-O2", "-std=gnu11", "-pthread")
-# STREAM is to show what a compiler makes of plain loops.
+# STREAM and sparse products are to show what a compiler makes of plain loops.
 _STREAM_FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fopenmp")
 _HPCG_SECONDS = 60
 # MiB of files, and seconds of each job.
@@ -34,6 +34,8 @@ _FILES, _FEW_FILES = (1024, 2.0), (64, 0.2)
 _ORDERS, _FEW_ORDERS = (32, 64, 128, 256, 512, 1024, 2048, 4096), (64, 256, 1024)
 # As in Intel's MPI benchmarks: messages of up to 4 MiB, in powers of two.
 _LARGEST_MESSAGE = 22
+# Bytes of a row of 27 elements, each with a column number.
+_SPARSE_ROW, _FEWEST_ROWS = 27 * (_DOUBLE + 4), 100_000
 _SMALLEST, _LATENCY_STEP = 4096, 2
 
 
@@ -163,6 +165,12 @@ def _blas(_: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
     return [str(repeats), str(effort.seconds), *words]
 
 
+def _spmv(machine: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
+    rows = TIMES_CACHES * machine.last_level(cpus) // _SPARSE_ROW
+    repeats = effort.repeats if effort.every_variant else 6
+    return [str(repeats), str(effort.seconds), str(max(rows, _FEWEST_ROWS))]
+
+
 _XHPCG = Program(PROGRAM)
 
 
@@ -256,6 +264,14 @@ SUITES: Mapping[str, Suite] = {
             lambda effort: 60 if effort.every_variant else 10,
             _FLAGS,
             needs=(ANY_BLAS,),
+        ),
+        Suite(
+            "spmv",
+            "Sparse matrices",
+            "sparse matrix-vector products by matrix and by its format",
+            _spmv,
+            lambda effort: 3 + _time_of(11, effort),
+            _STREAM_FLAGS,
         ),
     )
 }
