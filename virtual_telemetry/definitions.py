@@ -18,14 +18,22 @@ from core.linux.lock import turn
 from core.settings.settings import Settings
 from core.stores.datasets import Progress, dataset
 from core.stores.endpoint import Endpoint
-from core.stores.errors import SamplesError, UnitMismatchError, VirtualCycleError
 from ingest.entailed import drop, with_entailed
 from ingest.shape_check import first_fault
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris
 from ontology.terms import PREFIXES, QUDT, ST
-from queries.terms import iri_term, text_term
-from virtual_telemetry.check import Checked, Tree, check, scaled, whole
+from queries.terms import iri_term
+from virtual_telemetry.check import Checked, check, whole
+from virtual_telemetry.dependencies import (
+    VirtualTelemetry,
+    check_computable,
+    check_no_cycle,
+    check_users,
+    inputs_of,
+    leaves,
+    text_of,
+)
 from virtual_telemetry.errors import (
     UnknownVirtualError,
     VirtualInUseError,
@@ -34,7 +42,7 @@ from virtual_telemetry.errors import (
 )
 from virtual_telemetry.expression import parse
 from virtual_telemetry.inputs import GraphInputs
-from virtual_telemetry.units import scale, unit
+from virtual_telemetry.units import unit
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _PREFIX = f"PREFIX st: <{PREFIXES['st']}>\n"
@@ -58,24 +66,6 @@ class VirtualRequest:
     label: str = ""
 
 
-@dataclass(frozen=True)
-class VirtualTelemetry:
-    """Stored virtual telemetry; ``unit`` and ``host`` are IRIs, empty without one."""
-
-    iri: str
-    name: str
-    label: str
-    expression: str
-    unit: str
-    host: str
-    tree: Tree
-
-    def document(self) -> dict[str, str]:
-        """What the API and the command line show of it."""
-        names = ("name", "iri", "label", "expression", "unit", "host")
-        return {name: getattr(self, name) for name in names}
-
-
 def add(
     settings: Settings, name: str, request: VirtualRequest, progress: Progress
 ) -> tuple[VirtualTelemetry, bool]:
@@ -90,9 +80,9 @@ def add(
         iris = Iris(settings.base)
         known = _known(twin)
         made = _made(name, request, twin, iris)
-        _check_no_cycle(made, known)
-        _check_computable(made.tree, twin)
-        _check_users(made, known, twin)
+        check_no_cycle(made, known)
+        check_computable(made.tree, twin)
+        check_users(made, known, twin)
         graph = iris.virtual_graph(name)
         triples = _triples(made)
         if fault := first_fault(triples, twin):
@@ -108,7 +98,7 @@ def remove(settings: Settings, name: str, progress: Progress) -> None:
         iris = Iris(settings.base)
         known = _known(twin)
         iri = _one(name, known).iri
-        users = [each.name for each in known.values() if iri in _inputs(each.tree)]
+        users = [each.name for each in known.values() if iri in inputs_of(each.tree)]
         if users:
             raise VirtualInUseError(
                 f"{', '.join(users)} computes with {name}: change or remove it first"
@@ -168,7 +158,7 @@ def _made(
 def _host(checked: Checked) -> str:
     """The host of all inputs; empty if they have several, or may have others later."""
     hosts = {facts.host for facts in checked.inputs}
-    may_change = any("set" in leaf for leaf in _leaves(checked.tree))
+    may_change = any("set" in leaf for leaf in leaves(checked.tree))
     return hosts.pop() if len(hosts) == 1 and not may_change else ""
 
 
@@ -177,127 +167,12 @@ def _triples(made: VirtualTelemetry) -> Triples:
     properties = {
         ST.virtualName: made.name,
         ST.expression: made.expression,
-        ST.expressionTree: _json(made.tree),
+        ST.expressionTree: text_of(made.tree),
         QUDT.hasUnit: URIRef(made.unit) if made.unit else None,
         ST.ofHost: URIRef(made.host) if made.host else None,
     }
     triples.node(URIRef(made.iri), ST.VirtualTelemetry, properties, made.label)
     return triples
-
-
-def _json(tree: Tree) -> str:
-    return json.dumps(tree, separators=(",", ":"))
-
-
-def _check_no_cycle(
-    made: VirtualTelemetry, known: Mapping[str, VirtualTelemetry]
-) -> None:
-    trees = {each.iri: each.tree for each in known.values()} | {made.iri: made.tree}
-    names = {each.iri: each.name for each in known.values()}
-    path = _path(made.iri, made.iri, trees, set())
-    if path:
-        shown = " → ".join([made.name, *(names.get(one, made.name) for one in path)])
-        raise VirtualCycleError(
-            f"{made.name} would be computed from itself ({shown}): leave one of these "
-            "inputs out"
-        )
-
-
-def _path(
-    start: str, wanted: str, trees: Mapping[str, Tree], seen: set[str]
-) -> list[str]:
-    """The way from virtual telemetry to one of its inputs, direct or not."""
-    for iri in _inputs(trees.get(start, {})):
-        if iri == wanted:
-            return [iri]
-        if iri in trees and iri not in seen:
-            seen.add(iri)
-            if found := _path(iri, wanted, trees, seen):
-                return [iri, *found]
-    return []
-
-
-def _inputs(tree: Tree) -> list[str]:
-    """The IRIs in a tree, which are its inputs apart from those of its sets."""
-    return [leaf["input"] for leaf in _leaves(tree) if "input" in leaf]
-
-
-def _leaves(tree: Tree) -> Iterator[Tree]:
-    parts = [tree[key] for key in ("of", "left", "right") if key in tree]
-    if not parts:
-        yield tree
-    for part in parts:
-        yield from _leaves(part)
-
-
-def _check_computable(tree: Tree, twin: Endpoint) -> None:
-    """Let Fuseki write the expression, as it will when samples are asked for."""
-    term = text_term(_json(tree))
-    twin.table(
-        f"{_PREFIX}SELECT ?text {{ VALUES ?tree {{ {term} }} "
-        "?tree st:metricsQl ?text }"
-    )
-
-
-def fault(tree: Tree, twin: Endpoint) -> str:
-    """Why an expression cannot be computed now; empty if it can be."""
-    try:
-        _check_computable(tree, twin)
-    except SamplesError as error:
-        return str(error)
-    return ""
-
-
-def _check_users(
-    made: VirtualTelemetry, known: Mapping[str, VirtualTelemetry], twin: Endpoint
-) -> None:
-    """Compile all that computes with it, with the new definition in its place."""
-    by_iri = {each.iri: each for each in known.values()}
-    changed = {made.iri: made}
-    while users := [each for each in by_iri.values() if _is_user(each, changed)]:
-        changed |= {each.iri: each for each in users}
-    for user in changed.values():
-        why = "" if user is made else _new_fault(user.tree, changed, twin)
-        # One that was wrong before must not keep others from being changed.
-        if why and not fault(user.tree, twin):
-            raise VirtualInUseError(
-                f"{user.name} computes with {made.name}, and then could not: {why}; "
-                "change or remove it first"
-            )
-
-
-def _is_user(one: VirtualTelemetry, changed: Mapping[str, VirtualTelemetry]) -> bool:
-    return one.iri not in changed and any(iri in changed for iri in _inputs(one.tree))
-
-
-def _new_fault(
-    tree: Tree, changed: Mapping[str, VirtualTelemetry], twin: Endpoint
-) -> str:
-    try:
-        return fault(_inlined(tree, changed), twin)
-    except UnitMismatchError as error:
-        return str(error)
-
-
-def _inlined(tree: Tree, changed: Mapping[str, VirtualTelemetry]) -> Tree:
-    """A tree with those of some of its inputs in their place."""
-    one = changed.get(tree.get("input", ""))
-    if one is None:
-        return {key: _part_inlined(part, changed) for key, part in tree.items()}
-    inner = _inlined(one.tree, changed)
-    if one.unit == tree["unit"]:
-        return inner
-    if not (one.unit and tree["unit"]):
-        raise UnitMismatchError(f"{one.name} would have {_unit_name(one.unit)}")
-    return scaled(inner, scale(unit(one.unit), unit(tree["unit"])))
-
-
-def _part_inlined(part: Any, changed: Mapping[str, VirtualTelemetry]) -> Any:
-    return _inlined(part, changed) if isinstance(part, dict) else part
-
-
-def _unit_name(iri: str) -> str:
-    return f"the unit {iri.rpartition('/')[2]}" if iri else "no unit"
 
 
 def inputs(twin: Endpoint, iri: str) -> list[str]:

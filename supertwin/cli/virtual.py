@@ -11,8 +11,9 @@ from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from core.stores.results import Table
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
-from virtual_telemetry import definitions
-from virtual_telemetry.definitions import VirtualRequest, VirtualTelemetry
+from virtual_telemetry import definitions, dependencies
+from virtual_telemetry.definitions import VirtualRequest
+from virtual_telemetry.dependencies import VirtualTelemetry
 
 _COLUMNS = ["name", "label", "unit", "host", "expression"]
 _PROGRESS = partial(click.echo, err=True)
@@ -57,7 +58,7 @@ def show_command(name: str, as_json: bool) -> None:
     with dataset(Settings(), "twin") as twin:
         found = definitions.find(twin, name)
         inputs = definitions.inputs(twin, found.iri)
-        fault = definitions.fault(found.tree, twin)
+        fault = dependencies.fault(found.tree, twin)
     document = {**found.document(), "fault": fault, "inputs": inputs}
     if as_json:
         click.echo(json.dumps(document, indent=2))

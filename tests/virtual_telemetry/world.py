@@ -19,12 +19,8 @@ from ontology.iris import Iris
 from ontology.load import ontology_graph
 from ontology.terms import ST
 from tests.servers import Fuseki, VictoriaMetrics
-from virtual_telemetry.definitions import (
-    VirtualRequest,
-    VirtualTelemetry,
-    add,
-    remove,
-)
+from virtual_telemetry.definitions import VirtualRequest, add, remove
+from virtual_telemetry.dependencies import VirtualTelemetry
 
 BASE = "http://twin.example:8000"
 SECONDS = 1200
