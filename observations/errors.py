@@ -143,7 +143,7 @@ class SampleExistsError(UserError):
 class NoSeriesError(UserError):
     """No runs with parallel efficiencies have this tag."""
 
-    code = "no-series"
+    code = "no-scaling-runs"
     status = 404
 
 

@@ -108,4 +108,4 @@ def test_series_scales_as_its_serial_part_allows(
 def test_series_that_does_not_exist_is_an_error(stack: Stack) -> None:
     done = stack.run("scaling", "no-such-tag", check=False)
     assert done.returncode == 2
-    assert done.stderr.rstrip().endswith("[no-series]")
+    assert done.stderr.rstrip().endswith("[no-scaling-runs]")

@@ -14,7 +14,9 @@ import org.apache.jena.sparql.engine.QueryIterator;
 import org.apache.jena.sparql.engine.binding.Binding;
 import org.apache.jena.sparql.engine.binding.BindingFactory;
 import org.apache.jena.sparql.engine.iterator.QueryIterPlainWrapper;
-import org.apache.jena.sparql.pfunction.PFuncSimple;
+import org.apache.jena.sparql.pfunction.PropFuncArg;
+import org.apache.jena.sparql.pfunction.PropFuncArgType;
+import org.apache.jena.sparql.pfunction.PropertyFunctionEval;
 import org.apache.jena.sparql.pfunction.PropertyFunctionRegistry;
 import org.apache.jena.vocabulary.RDF;
 
@@ -29,7 +31,7 @@ import org.w3id.supertwin.samples.Telemetry.Computed;
  * <p>Instead of virtual telemetry, the subject may be the tree of an expression. That is how
  * virtual_telemetry/definitions.py tries an expression before it writes it.
  */
-final class VirtualFunction extends PFuncSimple {
+final class VirtualFunction extends PropertyFunctionEval {
     private static final String NAMESPACE = "https://w3id.org/supertwin/ns#";
 
     private final String name;
@@ -39,6 +41,8 @@ final class VirtualFunction extends PFuncSimple {
 
     private VirtualFunction(String name, SeriesStore store, Function<Computed, List<Node>> values,
             BiFunction<Catalogue, Node, Collection<Node>> whenBroken) {
+        // Either, so that the error of a list has a code.
+        super(PropFuncArgType.PF_ARG_EITHER, PropFuncArgType.PF_ARG_EITHER);
         this.name = name;
         this.store = store;
         this.values = values;
@@ -67,8 +71,15 @@ final class VirtualFunction extends PFuncSimple {
     }
 
     @Override
-    public QueryIterator execEvaluated(Binding row, Node subject, Node predicate, Node object,
-            ExecutionContext context) {
+    public QueryIterator execEvaluated(Binding row, PropFuncArg subject, Node predicate,
+            PropFuncArg object, ExecutionContext context) {
+        if (subject.isList() || object.isList())
+            throw Requests.of(context.getContext()).fail(SampleError.badCall(
+                    name + " takes no lists: write ?virtual " + name + " ?value"));
+        return rows(row, subject.getArg(), object.getArg(), context);
+    }
+
+    private QueryIterator rows(Binding row, Node subject, Node object, ExecutionContext context) {
         Requests requests = Requests.of(context.getContext());
         try {
             InputSource.refuseIn(context, name);
