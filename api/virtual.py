@@ -85,7 +85,6 @@ _BODY = {
 }
 _REFUSED: dict[str, Any] = {
     "responses": {405: {"description": "Its samples are computed, not stored"}},
-    "include_in_schema": False,
 }
 
 

@@ -15,7 +15,13 @@ from tests.dashboards.saved import SERIES, TABLE, query_text, save, saved_dashbo
 
 def test_own_dashboards_are_loaded() -> None:
     monitor, inventory = definition("monitor"), definition("inventory")
-    assert list(load_dashboards()) == ["bridge", "inventory", "jobs", "monitor"]
+    assert list(load_dashboards()) == [
+        "bridge",
+        "inventory",
+        "jobs",
+        "monitor",
+        "virtual",
+    ]
     assert (monitor.title, monitor.about_one_host) == ("Monitor", True)
     assert (inventory.title, inventory.about_one_host) == ("Inventory and drift", False)
 

@@ -43,7 +43,7 @@ def test_every_dashboard_is_a_file(run: Run, made: list[Made], tmp_path: Path) -
     wanted = {
         f"{one.document['uid']}.json": one.document
         for one in made
-        if one.spec.name in ("bridge", "jobs", "monitor") or not one.spec.host
+        if one.spec.name != "inventory" or not one.spec.host
     }
     assert {path.name for path in out.iterdir()} == wanted.keys()
     for name, document in wanted.items():
@@ -59,7 +59,7 @@ def test_rewriting_one_host_leaves_other_files(run: Run, tmp_path: Path) -> None
         "mine.json",
         *(
             f"supertwin-{name}-{BIG}.json"
-            for name in ("bridge", "inventory", "jobs", "monitor")
+            for name in ("bridge", "inventory", "jobs", "monitor", "virtual")
         ),
     }
     kept = tmp_path / f"supertwin-inventory-{BIG}.json"

@@ -24,8 +24,11 @@ TAKE_RUNS = [
     for name, query in load_catalogue().items()
     if any(param.type == RUN for param in query.params.values())
 ]
-# The others need two runs at once, or samples.
-OTHERS = ["observations/overlapping", "samples/run-metric", "samples/run-neighbours"]
+# The others need two runs at once, samples, or runs whose threads were recorded.
+OTHERS = [
+    *("observations/overlapping", "samples/run-metric", "samples/run-neighbours"),
+    *("observations/pop", "observations/thread-times"),
+]
 OF_RUNS = [name for name in TAKE_RUNS if name not in OTHERS]
 
 
