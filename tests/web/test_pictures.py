@@ -54,9 +54,13 @@ def test_stacked_values_are_sums(page: Page) -> None:
       return [picture.drawn.arrays[0][last], sum];
     }"""
     panel = page.locator("#panel-stack")
-    wait_until(lambda: panel.evaluate(sums))
-    drawn, expected = panel.evaluate(sums)
-    assert drawn == pytest.approx(expected)
+
+    def is_drawn() -> bool:
+        # A newer frame is drawn a moment after it has come.
+        drawn, expected = panel.evaluate(sums) or (None, 0.0)
+        return bool(drawn == pytest.approx(expected))
+
+    wait_until(is_drawn, what="the sums of the last frame")
 
 
 def test_value_axis_follows_the_values(page: Page) -> None:
