@@ -24,11 +24,17 @@ TAKE_RUNS = [
     for name, query in load_catalogue().items()
     if any(param.type == RUN for param in query.params.values())
 ]
-# The others need two runs at once, samples, or runs whose threads were recorded.
-OTHERS = [
-    *("observations/overlapping", "samples/run-metric", "samples/run-neighbours"),
-    *("observations/pop", "observations/thread-times"),
-]
+# The others need two runs at once, or samples.
+OTHERS = ["observations/overlapping", "samples/run-metric", "samples/run-neighbours"]
+# The times of one thread of each run, which only newer runs have.
+TIMES = """PREFIX st: <https://w3id.org/supertwin/ns#>
+PREFIX run: <http://localhost:8000/observation/>
+INSERT { GRAPH <x:times> {
+  ?run st:ranOn ?host ; st:hasParallelAnalysis [ st:hasThreadTimes [
+    st:rankNumber 0 ; st:threadNumber 0 ; st:usefulTime 1.0 ; st:barrierTime 0.0 ;
+    st:idleTime 0.0 ; st:lockTime 0.0 ; st:forkTime 0.0 ; st:mpiWaitTime 0.0 ;
+    st:mpiCallTime 0.0 ] ] } }
+WHERE { VALUES (?run ?host) { (run:a "n1") (run:b "n2") } }"""
 OF_RUNS = [name for name in TAKE_RUNS if name not in OTHERS]
 
 
@@ -44,11 +50,13 @@ def rows(twin: Endpoint, name: str, id_: str) -> list[list[object]]:
 @pytest.fixture
 def twin(endpoint: Endpoint) -> Endpoint:
     endpoint.add_quads(load_data(RECORDED).serialize(format="nquads").encode())
+    endpoint.update(TIMES)
     return endpoint
 
 
 def test_run_queries_accept_run_ids() -> None:
-    names = ("derived", "origin", "properties", "runs", "series", "statistics")
+    figures = ("derived", "origin", "pop", "properties")
+    names = (*figures, "runs", "series", "statistics", "thread-times")
     assert [f"observations/{name}" for name in names] == OF_RUNS
     assert set(OTHERS) <= set(TAKE_RUNS)
 
