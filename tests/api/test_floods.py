@@ -2,16 +2,25 @@
 
 import select
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import anyio
 import httpx
 import pytest
+from anyio import (
+    create_task_group,
+    fail_after,
+    to_thread,
+    wait_all_tasks_blocked,
+)
 
 from api import in_flight
 from api.http_protocol import MOST_CONNECTIONS
+from api.threads import computed, of_health
 from tests.api.servers import Api
 from tests.ports import LOOPBACK
 from tests.servers import ROOT, answers, wait_until
@@ -159,16 +168,33 @@ def test_pages_are_served_while_programs_use_all_connections(flooded: FewFiles) 
     wait_until(served, 60, "room again")
 
 
-@pytest.mark.serial
-def test_health_answers_during_long_requests(api_url: str) -> None:
+def test_health_is_answered_next_to_the_most_requests(flooded: FewFiles) -> None:
     """The supervisor ends an API whose health request is not answered."""
-    asks = b"GET /ontology/hardware?format=turtle HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    asks = b"GET /sparql?query=ASK%7B%7D HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with ExitStack() as stack:
-        held = [connected(stack, api_url, asks) for _ in range(in_flight.MOST)]
-        assert httpx.get(f"{api_url}/health", timeout=240).status_code in (200, 503)
+        held = [connected(stack, flooded.url, asks) for _ in range(in_flight.MOST)]
+        found = httpx.get(f"{flooded.url}/health", timeout=240).json()
+        assert found["services"]["fuseki"]["reason"].startswith("no answer in")
         answered, _, _ = select.select(held, [], [], 0)
         assert len(answered) < len(held)
-        assert all(one.recv(12) == b"HTTP/1.1 200" for one in held)
+
+
+def test_health_waits_for_no_other_threads() -> None:
+    release = threading.Event()
+
+    async def measured() -> bool:
+        async with create_task_group() as others:
+            for _ in range(50):
+                others.start_soon(computed, release.wait)
+                others.start_soon(to_thread.run_sync, release.wait)
+            await wait_all_tasks_blocked()
+            try:
+                with fail_after(60):
+                    return await of_health(release.is_set)
+            finally:
+                release.set()
+
+    assert anyio.run(measured) is False
 
 
 def test_file_descriptor_limit_is_raised(tmp_path: Path) -> None:

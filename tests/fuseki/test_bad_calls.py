@@ -14,6 +14,7 @@ from core.stores.errors import EndpointError, SeriesAwayError
 from core.stores.sparql_dataset import Answer
 from tests.api import graph
 from tests.fuseki.samples import CPU0, FREE, RELEASE, Samples
+from tests.ports import LOOPBACK, free_port
 from tests.servers import Fuseki, VictoriaMetrics
 
 LAST_HOUR = '"now-1h" "now"'
@@ -117,11 +118,13 @@ def test_error_in_a_filter_is_not_an_empty_answer(samples: Samples) -> None:
     assert code_of(samples, pattern) == "unknown-telemetry"
 
 
-def test_missing_series_store_is_an_error(fuseki: Fuseki) -> None:
-    with Endpoint(f"{fuseki.url}/twin") as dataset:
-        dataset.update(graph.TWIN)
-    alone = Samples(f"{fuseki.url}/twin", 0)
-    assert code_of(alone, f"{CPU0} st:last (?value)") == "store-away"
+def test_missing_series_store_is_an_error(tmp_path: Path) -> None:
+    store = f"http://{LOOPBACK}:{free_port()}"
+    with Fuseki(tmp_path, store) as alone:
+        with Endpoint(f"{alone.url}/twin") as dataset:
+            dataset.update(graph.TWIN)
+        samples = Samples(f"{alone.url}/twin", 0)
+        assert code_of(samples, f"{CPU0} st:last (?value)") == "store-away"
 
 
 def test_extension_for_another_version_ends_fuseki(
