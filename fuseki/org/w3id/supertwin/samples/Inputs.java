@@ -41,8 +41,8 @@ record Inputs(List<Group> groups, boolean isOne) implements Part {
     }
 
     @Override
-    public int depth() {
-        return 1;
+    public List<Part> operands() {
+        return List.of();
     }
 
     @Override

@@ -28,11 +28,18 @@ interface Part {
         }
     }
 
+    /** The parts that this part computes with. */
+    List<Part> operands();
+
     /** How many parts are in each other here. */
-    int depth();
+    default int depth() {
+        return 1 + operands().stream().mapToInt(Part::depth).max().orElse(0);
+    }
 
     /** The milliseconds between two values of each input; 0 where they are not known. */
-    LongStream periods();
+    default LongStream periods() {
+        return operands().stream().flatMapToLong(Part::periods);
+    }
 
     /** The values of this part on a grid of time; several vectors if it is a set. */
     List<Vector> vectors(long gridMs);

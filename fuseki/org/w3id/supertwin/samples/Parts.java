@@ -3,7 +3,6 @@ package org.w3id.supertwin.samples;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
-import java.util.stream.LongStream;
 
 /** The parts of an expression that compute with others. */
 final class Parts {
@@ -18,13 +17,8 @@ final class Parts {
 
     record Constant(double value) implements Part {
         @Override
-        public int depth() {
-            return 1;
-        }
-
-        @Override
-        public LongStream periods() {
-            return LongStream.empty();
+        public List<Part> operands() {
+            return List.of();
         }
 
         @Override
@@ -35,13 +29,8 @@ final class Parts {
 
     record Operation(String operator, Part left, Part right) implements Part {
         @Override
-        public int depth() {
-            return 1 + Math.max(left.depth(), right.depth());
-        }
-
-        @Override
-        public LongStream periods() {
-            return LongStream.concat(left.periods(), right.periods());
+        public List<Part> operands() {
+            return List.of(left, right);
         }
 
         @Override
@@ -54,13 +43,8 @@ final class Parts {
     /** Values in another unit. */
     record Converted(Part of, double scale) implements Part {
         @Override
-        public int depth() {
-            return 1 + of.depth();
-        }
-
-        @Override
-        public LongStream periods() {
-            return of.periods();
+        public List<Part> operands() {
+            return List.of(of);
         }
 
         @Override
@@ -72,13 +56,8 @@ final class Parts {
     /** The derivative or the integral between each time of the grid and the one before. */
     record Difference(Part of, boolean isIntegral) implements Part {
         @Override
-        public int depth() {
-            return 1 + of.depth();
-        }
-
-        @Override
-        public LongStream periods() {
-            return of.periods();
+        public List<Part> operands() {
+            return List.of(of);
         }
 
         @Override
@@ -94,13 +73,8 @@ final class Parts {
     /** One series from a set; it has a value where all members have one. */
     record Aggregate(String function, Part of) implements Part {
         @Override
-        public int depth() {
-            return 1 + of.depth();
-        }
-
-        @Override
-        public LongStream periods() {
-            return of.periods();
+        public List<Part> operands() {
+            return List.of(of);
         }
 
         @Override
