@@ -81,6 +81,15 @@ FIGURES = (
     Figure("double arithmetic intensity", "FLOPsDouble", "DramTraffic"),
     Figure("package power", "EnergyPackage", COVERED_SECONDS, "W", True),
     Figure("DRAM power", "EnergyDram", COVERED_SECONDS, "W", True),
+    Figure("instructions per joule", "Instructions", "EnergyPackage"),
+    Figure("FLOPs per joule", "FLOPs", "EnergyPackage"),
+    # Top-down analysis, level 1 and a part of level 2: shares of the slots.
+    Figure("retiring", "SlotsRetiring", "Slots", "UNITLESS"),
+    Figure("bad speculation", "SlotsBadSpeculation", "Slots", "UNITLESS", True),
+    Figure("front-end bound", "SlotsFrontEndBound", "Slots", "UNITLESS", True),
+    Figure("fetch latency", "SlotsFetchLatency", "Slots", "UNITLESS", True),
+    Figure("back-end bound", "SlotsBackEndBound", "Slots", "UNITLESS", True),
+    Figure("SMT contention", "SlotsSmtContention", "Slots", "UNITLESS", True),
 )
 ROLES = tuple(dict.fromkeys(role for figure in FIGURES for role in figure.roles))
 

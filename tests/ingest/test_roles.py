@@ -21,6 +21,8 @@ ASKED = {
     "skl", "skx", "ivb_ep", "icl", "icx", "spr", "amd64_fam17h_zen2",
     "amd64_fam19h_zen3", "amd64_fam19h_zen4", "arm_n1",
 }  # fmt: skip
+# Bits of a counter's register that are not in perf's config.
+PRIVILEGES_AND_ENABLE = 0x530000
 # Table 2.2 of the thesis, the rows of hardware counters.
 TABLE = """Cycles; Loads; Stores; L1 Data Misses; L2 Data Misses; LLC Misses;
 L1 Data Stalls; L2 Stalls; L3 Stalls; Memory Stalls; Cycles with misses on L1 Data;
@@ -95,6 +97,70 @@ def test_formulas_match_the_thesis() -> None:
     }
     (energy,) = formulas()["EnergyPackage", "skx"].terms
     assert energy.weight == Decimal(1) / 2**32
+
+
+# Event, unit mask and counter mask in tools/perf/pmu-events/arch/x86 of the kernel:
+# skylakex, icelakex, sapphirerapids, amdzen4.
+KERNEL_CODES = {
+    ("skx", "UOPS_ISSUED:ANY"): 0x10E,
+    ("skx", "UOPS_RETIRED:RETIRE_SLOTS"): 0x2C2,
+    ("skx", "INT_MISC:RECOVERY_CYCLES"): 0x10D,
+    ("skx", "IDQ_UOPS_NOT_DELIVERED:CORE"): 0x19C,
+    ("skx", "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"): 0x400019C,
+    ("icx", "TOPDOWN:SLOTS_P"): 0x1A4,
+    ("icx", "UOPS_RETIRED:SLOTS"): 0x2C2,
+    ("icx", "INT_MISC:UOP_DROPPING"): 0x100D,
+    ("icx", "IDQ_UOPS_NOT_DELIVERED:CORE"): 0x19C,
+    ("icx", "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"): 0x500019C,
+    ("spr", "TOPDOWN:SLOTS_P"): 0x1A4,
+    ("spr", "UOPS_RETIRED:SLOTS"): 0x2C2,
+    ("spr", "INT_MISC:UOP_DROPPING"): 0x10AD,
+    ("spr", "IDQ_UOPS_NOT_DELIVERED:CORE"): 0x19C,
+    ("spr", "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"): 0x600019C,
+    ("amd64_fam19h_zen4", "RETIRED_OPS"): 0xC1,
+    ("amd64_fam19h_zen4", "DISPATCH_STALLS_1:FE_NO_OPS"): 0x1000001A0,
+    ("amd64_fam19h_zen4", "DISPATCH_STALLS_1:FE_NO_OPS:c=6"): 0x1060001A0,
+    ("amd64_fam19h_zen4", "DISPATCH_STALLS_1:BE_STALLS"): 0x100001EA0,
+    ("amd64_fam19h_zen4", "DISPATCH_STALLS_1:SMT_CONTENTION"): 0x1000060A0,
+    (
+        "amd64_fam19h_zen4",
+        "OPS_SOURCE_DISPATCHED_FROM_DECODER:DECODER:OPCACHE:LOOP_BUFFER",
+    ): 0x7AA,
+}
+
+
+def test_slots_have_the_codes_of_the_kernel() -> None:
+    """Events for which libpfm4 has another code are in no formula."""
+    events = {
+        (term.pmu or model, term.event)
+        for (role, model), formula in formulas().items()
+        if role.startswith("Slots") and model in {pmu for pmu, _ in KERNEL_CODES}
+        for term in formula.terms
+    }
+    assert events - KERNEL_CODES.keys() == {
+        ("skx", "CPU_CLK_UNHALTED:THREAD_P"),
+        ("amd64_fam19h_zen4", "CYCLES_NOT_IN_HALT"),
+    }
+    names: dict[str, list[str]] = {}
+    for pmu, event in KERNEL_CODES:
+        names.setdefault(pmu, []).append(event)
+    found = {
+        (pmu, one["name"]): int(one["encoding"][0], 16) & ~PRIVILEGES_AND_ENABLE
+        for pmu, events_ in read_events(names).items()
+        for one in events_
+    }
+    assert found == KERNEL_CODES
+
+
+def test_slots_of_a_skylake_add_up() -> None:
+    """Each slot is used in exactly one way."""
+    parts = ("Retiring", "BadSpeculation", "FrontEndBound", "BackEndBound")
+    total: dict[str, Decimal] = {}
+    for part in parts:
+        for term in formulas()[f"Slots{part}", "skx"].terms:
+            total[term.event] = total.get(term.event, Decimal(0)) + term.weight
+    (slots,) = formulas()["Slots", "skx"].terms
+    assert {event: n for event, n in total.items() if n} == {slots.event: slots.weight}
 
 
 def test_graph_of_roles_conforms() -> None:

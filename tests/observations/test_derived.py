@@ -33,6 +33,14 @@ COUNTED = {
     **{f"skx_unc_imc{box}::UNC_M_CAS_COUNT:WR": 5e6 for box in range(6)},
     "rapl::RAPL_ENERGY_PKG": 100 * 2**32,
 }
+SLOTS = {
+    "skx::CPU_CLK_UNHALTED:THREAD_P": 1e9,
+    "skx::UOPS_RETIRED:RETIRE_SLOTS": 1.2e9,
+    "skx::UOPS_ISSUED:ANY": 1.5e9,
+    "skx::INT_MISC:RECOVERY_CYCLES": 0.125e9,
+    "skx::IDQ_UOPS_NOT_DELIVERED:CORE": 0.4e9,
+    "skx::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE": 0.05e9,
+}
 # The formulas of a Skylake-X for one thread, worked out by hand.
 DOUBLE = 1e9 + 2 * 2e8 + 4 * 3e8 + 8 * 4e8
 FLOPS = DOUBLE + 5e8 + 8 * 1e8
@@ -75,9 +83,11 @@ def recorded(
     return found
 
 
-def roles_of(twin: Endpoint, host: str, *cpus: int) -> list[HostRole]:
+def roles_of(
+    twin: Endpoint, host: str, *cpus: int, counted: Mapping[str, float] = COUNTED
+) -> list[HostRole]:
     asked = RunSpec(host, ("x",), cpus)
-    names = {one.metric for one in recorded(COUNTED, 0)}
+    names = {one.metric for one in recorded(counted, 0)}
     return read_roles(twin, asked, "run-a", names)
 
 
@@ -96,6 +106,8 @@ def test_figures_of_a_skylake(twin: Endpoint) -> None:
         {
             "Instructions": 2 * 6e9,
             "Cycles": 2 * 4e9,
+            # All of its events were counted, too.
+            "Slots": 2 * 4 * 4e9,
             "FLOPs": 2 * FLOPS,
             "FLOPsDouble": 2 * DOUBLE,
             "FLOPsSingle": 2 * (FLOPS - DOUBLE),
@@ -109,6 +121,8 @@ def test_figures_of_a_skylake(twin: Endpoint) -> None:
             "arithmetic intensity": 2 * FLOPS / BYTES,
             "double arithmetic intensity": 2 * DOUBLE / BYTES,
             "package power": 100.0 / COVERED,
+            "instructions per joule": 2 * 6e9 / 100,
+            "FLOPs per joule": 2 * FLOPS / 100,
         }
     )
     assert {one.dutycycle for one in found.values()} == {1.0}
@@ -117,6 +131,21 @@ def test_figures_of_a_skylake(twin: Endpoint) -> None:
     assert (units["FLOP rate"], units["package power"]) == ("FLOPS", "W")
     assert (units["EnergyPackage"], units["DramTraffic"]) == ("J", "BYTE")
     assert found["IPC"].roles == ("Instructions", "Cycles")
+
+
+def test_shares_of_the_slots_of_a_skylake(twin: Endpoint) -> None:
+    roles = roles_of(twin, "sky", 0, counted=SLOTS)
+    found = {one.name: one for one in derive(roles, recorded(SLOTS, 0, 1), SECONDS)}
+    shares = {
+        "retiring": 0.3,
+        "bad speculation": 0.2,
+        "front-end bound": 0.1,
+        "fetch latency": 0.05,
+        "back-end bound": 0.4,
+    }
+    values = {name: found[name].value for name in shares}
+    assert values == pytest.approx(shares)
+    assert found["Slots"].value == pytest.approx(4e9)
 
 
 def test_unpinned_run_includes_all_threads(twin: Endpoint) -> None:

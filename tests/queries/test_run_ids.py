@@ -26,11 +26,13 @@ TAKE_RUNS = [
 ]
 # The others need two runs at once, or samples.
 OTHERS = ["observations/overlapping", "samples/run-metric", "samples/run-neighbours"]
-# The times of one thread of each run, which only newer runs have.
-TIMES = """PREFIX st: <https://w3id.org/supertwin/ns#>
+# A share of the slots and the times of a thread, which only newer runs have.
+MORE = """PREFIX st: <https://w3id.org/supertwin/ns#>
 PREFIX run: <http://localhost:8000/observation/>
-INSERT { GRAPH <x:times> {
-  ?run st:ranOn ?host ; st:hasParallelAnalysis [ st:hasThreadTimes [
+INSERT { GRAPH <x:more> {
+  ?run st:ranOn ?host ;
+    st:hasFigure [ st:figureName "retiring" ; st:figureValue 0.5 ] ;
+    st:hasParallelAnalysis [ st:hasThreadTimes [
     st:rankNumber 0 ; st:threadNumber 0 ; st:usefulTime 1.0 ; st:barrierTime 0.0 ;
     st:idleTime 0.0 ; st:lockTime 0.0 ; st:forkTime 0.0 ; st:mpiWaitTime 0.0 ;
     st:mpiCallTime 0.0 ] ] } }
@@ -50,13 +52,13 @@ def rows(twin: Endpoint, name: str, id_: str) -> list[list[object]]:
 @pytest.fixture
 def twin(endpoint: Endpoint) -> Endpoint:
     endpoint.add_quads(load_data(RECORDED).serialize(format="nquads").encode())
-    endpoint.update(TIMES)
+    endpoint.update(MORE)
     return endpoint
 
 
 def test_run_queries_accept_run_ids() -> None:
     figures = ("derived", "origin", "pop", "properties")
-    names = (*figures, "runs", "series", "statistics", "thread-times")
+    names = (*figures, "runs", "series", "statistics", "thread-times", "top-down")
     assert [f"observations/{name}" for name in names] == OF_RUNS
     assert set(OTHERS) <= set(TAKE_RUNS)
 
