@@ -212,7 +212,8 @@ final class Catalogue {
 
     private static SampleError unknown(Node iri) {
         return new SampleError(SampleError.Code.UNKNOWN_TELEMETRY, Times.text(iri)
-                + " is not telemetry of the twin; telemetry is a st:SWTelemetry or st:HWTelemetry,"
-                + " or {host}/telemetry/{metric}/{instance} of a metric that the host exposes");
+                + " is not telemetry of the twin; telemetry is a st:SWTelemetry or st:HWTelemetry"
+                + " (leave out other nodes by this class), or"
+                + " {host}/telemetry/{metric}/{instance} of a metric that the host exposes");
     }
 }
