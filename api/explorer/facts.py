@@ -29,6 +29,7 @@ _ELSEWHERE = frozenset(
         ST.hasPlacement,
         ST.resolvesAtFetch,
         ST.digest,
+        ST.expressionTree,
     )
 )
 _FEW = 8

@@ -81,8 +81,12 @@ PANELS = (
         "table",
         unit=None,
         table=TableData(
-            (TableColumn("name"), TableColumn("memorySize", True, _BYTE)),
-            (("b10", 3 * 2.0**30), ("b9", None), ("b1", 2.0**20)),
+            (
+                TableColumn("name"),
+                TableColumn("memorySize", True, _BYTE),
+                TableColumn("load"),
+            ),
+            (("b10", 3 * 2.0**30, 2 / 3), ("b9", None, 7), ("b1", 2.0**20, None)),
             "SELECT …",
         ),
     ),

@@ -172,6 +172,7 @@ def test_table_sorts_numbers_by_value_and_empty_cells_last(page: Page) -> None:
     assert column(1) == ["3 GiB", "1 MiB", ""]
     table.get_by_role("button", name="Name").click()
     assert column(0) == ["b1", "b9", "b10"]
+    assert column(2) == ["", "7", "0.6667"]
 
 
 def test_bounded_value_is_marked_with_its_measurement(page: Page) -> None:

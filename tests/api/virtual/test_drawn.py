@@ -62,6 +62,9 @@ def test_five_examples_in_sparql_page_and_grafana(
     assert len(values) == 100
     page = api.client.get(f"{api.url}/virtual/{name}", headers={"Accept": "text/html"})
     assert f"virtual:{name}" in page.text
+    facts, _, triples = page.text.partition("All triples")
+    assert "expressionTree" not in facts
+    assert "expressionTree" in triples
     url = f"{api.url}/dashboards/virtual/grafana"
     document = api.client.get(url, params={"host": "n1"}).json()
     (panel,) = [one for one in document["panels"] if one["title"] == name]

@@ -1,7 +1,7 @@
 // A saved query's answer as a table that can be sorted.
 
 import { timeElement } from "./times.js";
-import { formatValue } from "./units.js";
+import { figures, formatValue } from "./units.js";
 
 const INSTANT = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 const COLLATOR = new Intl.Collator("en", { numeric: true });
@@ -83,7 +83,8 @@ export class Table {
   _cell(cell, column) {
     if (cell === null) return "";
     if (typeof cell === "number") {
-      return column.numeric ? formatValue(cell, column.unit) : String(cell);
+      if (column.numeric) return formatValue(cell, column.unit);
+      return Number.isInteger(cell) ? String(cell) : figures(cell);
     }
     if (typeof cell === "boolean") return cell ? "yes" : "no";
     if (INSTANT.test(cell)) return timeElement(cell);
