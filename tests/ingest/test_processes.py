@@ -55,7 +55,8 @@ def test_own_process_is_read() -> None:
 
 def test_pinned_process_has_its_cpus() -> None:
     with running("taskset", "-c", str(LAST), "sleep", "60") as pid:
-        while (found := read_process(pid)) and found.name != "sleep":
+        # A process has its new name before its new command.
+        while (found := read_process(pid)) and found.command != "sleep 60":
             pass
         # The one that was read may be half `taskset` and half `sleep`.
         found = read_process(pid)
