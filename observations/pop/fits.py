@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 _CONFIDENCE = 0.95
+_PASSES = 3
 Vector = NDArray[np.float64]
 
 
@@ -120,14 +121,26 @@ def least_squares(columns: Vector, measured: Vector) -> LeastSquares:
 
     ``columns``: one row for each run, linearly independent.
     """
-    scaled = columns / measured[:, None]
-    solved, *_ = np.linalg.lstsq(scaled, np.ones_like(measured), rcond=None)
-    found = np.asarray(solved, float)
-    errors = scaled @ found - 1
+    found, scale = _solved(columns, measured, measured), measured
+    # Relative to measured times alone, noise makes the fit too small by twice its
+    # variance, because times that are too short by chance count more.
+    for _ in range(_PASSES):
+        if not (columns @ found > 0).all():
+            break
+        scale = columns @ found
+        found = _solved(columns, measured, scale)
+    errors = (measured - columns @ found) / scale
     free = len(measured) - len(found)
     variance = float(errors @ errors) / max(free, 1)
+    scaled = columns / scale[:, None]
     covariance = np.asarray(np.linalg.inv(scaled.T @ scaled) * variance, float)
     return LeastSquares(found, covariance, errors, variance, free)
+
+
+def _solved(columns: Vector, measured: Vector, scale: Vector) -> Vector:
+    scaled = columns / scale[:, None]
+    found, *_ = np.linalg.lstsq(scaled, measured / scale, rcond=None)
+    return np.asarray(found, float)
 
 
 def _ratio(law: Law, at: int, fitted: LeastSquares) -> Interval:

@@ -144,6 +144,16 @@ def test_held_out_error_is_that_of_models_without_the_runs() -> None:
     assert 0 <= found.covered <= 1
 
 
+def test_many_groups_are_left_out_in_twelve_parts() -> None:
+    rows = planted(amdahl, threads(*range(1, 14)), noise=0.05)
+    # The first and the last are in the same part.
+    others = model([one for one in rows if one["threads"] not in (1, 13)])
+    last = [one["seconds"] for one in rows if one["threads"] == 13]
+    expected = others.predict({"threads": 13}).seconds
+    error = np.mean([abs(expected / seconds - 1) for seconds in last])
+    assert model(rows).held_out.greatest >= error - 1e-12
+
+
 def test_wrong_law_has_a_large_held_out_error() -> None:
     """No form has a step, so the runs next to it are predicted badly."""
     rows = planted(lambda threads: 1.0 if threads < 4 else 5.0, COUNTS)
