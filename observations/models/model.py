@@ -9,6 +9,7 @@ import numpy as np
 from core.stores.endpoint import Endpoint
 from observations.comparison.compare import VerdictWord
 from observations.errors import ModelInputError
+from observations.models.boosting import Boosting, boost
 from observations.models.forms import FORMS, Form, all_powers
 from observations.models.rates import read_machine_form
 from observations.models.runs import (
@@ -75,11 +76,15 @@ class RunsCheck:
 
 @dataclass(frozen=True)
 class RuntimeModel:
-    """A model with the runs that it was fitted to, and its error on runs left out."""
+    """A model with the runs that it was fitted to, and its error on runs left out.
+
+    ``boosting`` was fitted to the same runs, if that was wanted.
+    """
 
     runs: TaggedRuns
     fitted: Fitted
     held_out: HeldOut
+    boosting: Boosting | None = None
 
     @property
     def terms(self) -> tuple[ModelTerm, ...]:
@@ -101,6 +106,20 @@ class RuntimeModel:
         """The relative standard deviation of the runs."""
         return float(np.sqrt(self.fitted.fit.variance))
 
+    @property
+    def is_boosting_better(self) -> bool:
+        """Whether trees had the smaller error on runs left out."""
+        if self.boosting is None:
+            return False
+        return self.boosting.held_out.mean < self.held_out.mean
+
+    def _has_values(self, inputs: Inputs) -> bool:
+        """Whether each value was measured: trees are constant between two values."""
+        return all(
+            value in {run.inputs[name] for run in self.runs.runs}
+            for name, value in inputs.items()
+        )
+
     def predict(self, inputs: Inputs, repeat: int = 1) -> Prediction:
         """Predict the time of a run, or the mean time of ``repeat`` runs.
 
@@ -109,37 +128,44 @@ class RuntimeModel:
         _check(self.runs, inputs)
         ranges = self.runs.ranges
         known = {name: inputs.get(name, ranges[name][0]) for name in self.runs.inputs}
-        seconds, half = self.fitted.predict(of_one(known), repeat)
-        low = max(float(seconds[0] - half[0]), 0.0)
         beyond = tuple(_beyond(self.runs, known))
-        return Prediction(
-            known, float(seconds[0]), low, float(seconds[0] + half[0]), beyond
-        )
+        if self.boosting and self.is_boosting_better and self._has_values(known):
+            found = self.boosting.predict(of_one(known))
+            seconds, low, high = (float(one[0]) for one in found)
+        else:
+            expected, half = (
+                float(one[0]) for one in self.fitted.predict(of_one(known), repeat)
+            )
+            seconds, low, high = expected, max(expected - half, 0.0), expected + half
+        return Prediction(known, seconds, low, high, beyond)
 
 
-def read_model(twin: Endpoint, tag: str, host: str, inputs: Inputs) -> RuntimeModel:
+def read_model(
+    twin: Endpoint, tag: str, host: str, inputs: Inputs, *, boosting: bool = False
+) -> RuntimeModel:
     """Fit a model that can predict for some inputs to the runs in the graph.
 
-    Raises NoModelRunsError, TooFewRunsError and ModelInputError.
+    Raises NoModelRunsError, TooFewRunsError, ModelInputError and NotInstalledError.
     """
     found, _ = read_runs(twin, tag, host)
     _check(found, inputs)
     threads = [*found.ranges.get(THREADS, ()), inputs.get(THREADS, 1.0)]
     machine = read_machine_form(twin, host, threads)
-    return fit_model(found, machine)
+    return fit_model(found, machine, boosting=boosting)
 
 
 def check_runs(
-    twin: Endpoint, tag: str, host: str, runs: Set[str]
+    twin: Endpoint, tag: str, host: str, runs: Set[str], *, boosting: bool = False
 ) -> tuple[RuntimeModel, list[RunsCheck]]:
     """Fit a model to the other runs with a tag, and compare these runs with it.
 
     ``runs``: their IRIs. Those with the same inputs are compared together. Raises
-    NoModelRunsError, TooFewRunsError and ModelInputError.
+    NoModelRunsError, TooFewRunsError, ModelInputError and NotInstalledError.
     """
     others, checked = read_runs(twin, tag, host, runs)
     threads = [run.inputs.get(THREADS, 1.0) for run in (*others.runs, *checked)]
-    model = fit_model(others, read_machine_form(twin, host, threads))
+    machine = read_machine_form(twin, host, threads)
+    model = fit_model(others, machine, boosting=boosting)
     return model, [*_checks(model, checked)]
 
 
@@ -153,15 +179,22 @@ def _checks(model: RuntimeModel, runs: Sequence[TimedRun]) -> Iterator[RunsCheck
         yield RunsCheck(len(seconds), float(np.mean(seconds)), expected)
 
 
-def fit_model(found: TaggedRuns, machine: Form | None = None) -> RuntimeModel:
-    """Choose, fit and validate a model; raises ModelInputError."""
+def fit_model(
+    found: TaggedRuns, machine: Form | None = None, *, boosting: bool = False
+) -> RuntimeModel:
+    """Choose, fit and validate a model; raises ModelInputError and NotInstalledError.
+
+    ``boosting``: fit gradient boosting, too.
+    """
     runs, settings = as_arrays(found), [n for n in _varying(found) if n != THREADS]
     # Without settings, a start is the same as a term of constant work.
     forms = [form for form in FORMS if settings or not form.has_start]
     forms += [machine] if machine else []
     powers = all_powers(settings)
     formula = choose(runs, forms, powers)
-    return RuntimeModel(found, fit(runs, formula), validate(runs, forms, powers))
+    held_out = validate(runs, forms, powers)
+    trees = boost(found) if boosting else None
+    return RuntimeModel(found, fit(runs, formula), held_out, trees)
 
 
 def _terms(fitted: Fitted) -> Iterator[ModelTerm]:

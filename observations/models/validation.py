@@ -103,8 +103,7 @@ def validate(
     """
     relative = np.zeros_like(runs.seconds)
     covered = np.zeros(len(runs.seconds), bool)
-    for part in range(min(_PARTS, len(runs.starts))):
-        is_out = runs.group % _PARTS == part
+    for is_out in parts(runs):
         left_out, others = runs.where(is_out), runs.where(~is_out)
         model = fit(others, choose(others, forms, powers))
         seconds, half = model.predict(left_out.inputs)
@@ -112,6 +111,17 @@ def validate(
         relative[is_out], covered[is_out] = away / left_out.seconds, away <= half
     errors = np.add.reduceat(relative, runs.starts) / np.bincount(runs.group)
     return HeldOut(float(errors.mean()), float(errors.max()), float(covered.mean()))
+
+
+def parts(runs: Runs) -> Iterator[NDArray[np.bool_]]:
+    """Yield which runs are left out together: a group, or a twelfth of them.
+
+    The groups of a part are drawn, always in the same way: in their order, a part might
+    have all runs with one value.
+    """
+    drawn = np.random.default_rng(0).permutation(len(runs.starts)) % _PARTS
+    for part in range(min(_PARTS, len(drawn))):
+        yield drawn[runs.group] == part
 
 
 def fit(runs: Runs, formula: Formula) -> Fitted:

@@ -22,6 +22,7 @@ from observations.models.model import (
 )
 from observations.models.runs import THREADS
 from observations.models.store import keep_model
+from observations.models.validation import HeldOut
 from ontology.figures import figures
 from ontology.iris import Iris
 from supertwin.cli.host import HOST
@@ -41,6 +42,11 @@ _WORSE = 3
     metavar="ID",
     help="Compare this run, or group of runs, with a model of the others.",
 )
+@click.option(
+    "--boosting",
+    is_flag=True,
+    help="Try gradient boosting, too (needs scikit-learn).",
+)
 @click.option("--host", type=HOST, help="Host of the runs.  [default: this host]")
 @click.option(
     "--format",
@@ -55,6 +61,7 @@ def predict_command(
     threads: int | None,
     pairs: tuple[str, ...],
     check: str | None,
+    boosting: bool,
     host: str | None,
     form: str,
 ) -> None:
@@ -69,11 +76,12 @@ def predict_command(
     if check:
         if threads is not None or pairs:
             raise click.UsageError("--check takes threads and settings from the runs")
-        _check(settings, tag, host or settings.host, check, form)
+        _check(settings, tag, host or settings.host, check, boosting, form)
         return
     inputs = _inputs(threads, pairs)
     with dataset(settings, "twin") as twin:
-        model = read_model(twin, tag, host or settings.host, inputs)
+        name = host or settings.host
+        model = read_model(twin, tag, name, inputs, boosting=boosting)
         found = model.predict(inputs)
         iri = keep_model(twin, Iris(settings.base), model)
     document = {**_document(model), "model": iri, "prediction": asdict(found)}
@@ -81,11 +89,13 @@ def predict_command(
     _warn(found)
 
 
-def _check(settings: Settings, tag: str, host: str, id_: str, form: str) -> None:
+def _check(
+    settings: Settings, tag: str, host: str, id_: str, boosting: bool, form: str
+) -> None:
     with dataset(settings, "twin") as twin:
         group = find_group(twin, Iris(settings.base), id_)
         runs = {str(run["run"]) for run in group.runs}
-        model, checks = check_runs(twin, tag, host, runs)
+        model, checks = check_runs(twin, tag, host, runs, boosting=boosting)
     listed = [{**asdict(one), "verdict": one.verdict} for one in checks]
     document = {**_document(model), "checks": listed}
     _print(form, document, [*_text(model), *map(_checked, checks)])
@@ -136,6 +146,7 @@ def _document(model: RuntimeModel) -> dict[str, Any]:
         "left_out": dict(runs.left_out),
         "held_out": asdict(model.held_out),
         "deviation": model.deviation,
+        "boosting": asdict(model.boosting.held_out) if model.boosting else None,
     }
 
 
@@ -144,7 +155,7 @@ def _interval(found: Any) -> dict[str, float]:
 
 
 def _text(model: RuntimeModel) -> Iterator[str]:
-    runs, held_out = model.runs, model.held_out
+    runs = model.runs
     number, groups = counted(len(runs.runs), "run"), len(runs.combinations)
     inputs = ", ".join(runs.inputs)
     yield f"{runs.tag} on {runs.host}: {number}, {groups} different values of {inputs}"
@@ -153,9 +164,16 @@ def _text(model: RuntimeModel) -> Iterator[str]:
         yield f"left out: {', '.join(reasons)}"
     yield f"{model.form}: {model.formula}"
     yield from _terms(model)
-    yield (
-        f"error on values that were left out: {held_out.mean:.1%} on average, "
-        f"{held_out.greatest:.1%} at most; {held_out.covered:.0%} of their runs were "
+    yield _error(model.held_out)
+    if model.boosting:
+        used = "used for measured values" if model.is_boosting_better else "unused"
+        yield f"gradient boosting, {used}: {_error(model.boosting.held_out)}"
+
+
+def _error(found: HeldOut) -> str:
+    return (
+        f"error on values that were left out: {found.mean:.1%} on average, "
+        f"{found.greatest:.1%} at most; {found.covered:.0%} of their runs were "
         "within the interval"
     )
 

@@ -10,7 +10,7 @@ from observations.errors import ModelInputError
 from observations.models.forms import FORMS, machine_form
 from observations.models.model import RuntimeModel, fit_model
 from observations.models.runs import tagged_runs
-from observations.models.validation import as_arrays, choose, of_one
+from observations.models.validation import as_arrays, choose, of_one, parts
 from observations.models.validation import fit as fit_formula
 from observations.pop.fits import AMDAHL, fit
 from tests.observations.models.planted import Law, grid, planted, threads
@@ -145,13 +145,13 @@ def test_held_out_error_is_that_of_models_without_the_runs() -> None:
 
 
 def test_many_groups_are_left_out_in_twelve_parts() -> None:
-    rows = planted(amdahl, threads(*range(1, 14)), noise=0.05)
-    # The first and the last are in the same part.
-    others = model([one for one in rows if one["threads"] not in (1, 13)])
-    last = [one["seconds"] for one in rows if one["threads"] == 13]
-    expected = others.predict({"threads": 13}).seconds
-    error = np.mean([abs(expected / seconds - 1) for seconds in last])
-    assert model(rows).held_out.greatest >= error - 1e-12
+    rows = planted(squared, SIZES)
+    runs = as_arrays(tagged_runs("solver", "n1", rows))
+    found = [*parts(runs)]
+    assert len(found) == 12
+    assert (np.sum(found, axis=0) == 1).all()
+    for is_out in found:
+        assert not {*runs.group[is_out]} & {*runs.group[~is_out]}
 
 
 def test_wrong_law_has_a_large_held_out_error() -> None:
