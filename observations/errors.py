@@ -147,6 +147,25 @@ class NoSeriesError(UserError):
     status = 404
 
 
+class NoModelRunsError(UserError):
+    """No runs have this tag."""
+
+    code = "no-tagged-runs"
+    status = 404
+
+
+class TooFewRunsError(UserError):
+    """There are too few runs to fit and validate a model."""
+
+    code = "too-few-runs"
+
+
+class ModelInputError(UserError):
+    """An input of a model is unknown, missing or not positive."""
+
+    code = "bad-model-input"
+
+
 class TextMetricError(UserError):
     """The values of the metric are texts, and only numbers can be imported."""
 

@@ -12,6 +12,7 @@ from ingest.entailed import drop
 from observations.comparison.baselines import baseline_rows
 from observations.comparison.comparing import find_runs
 from observations.errors import RunActiveError, RunInBaselineError, UnknownRunError
+from observations.models.store import graphs_of_models
 from observations.session.repetition import SPEC
 from observations.session.session_journal import open_requests, set_aside_path
 from ontology.iris import Iris
@@ -23,6 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 def forget_runs(settings: Settings, twin: Endpoint, ids: Sequence[str]) -> list[str]:
     """Remove runs, or groups of repetitions, for good; return the ids of the runs.
 
+    Models that were fitted to them are removed, too; `supertwin predict` fits new ones.
     A run that was never recorded is found by its folder. Samples stay in the series
     store until their retention ends. If anything is wrong, raises UserError and
     removes nothing.
@@ -37,10 +39,11 @@ def forget_runs(settings: Settings, twin: Endpoint, ids: Sequence[str]) -> list[
     names = sorted({_id(row) for row in rows} | stored)
     _check_over(settings, {name.rpartition("-")[0] for name in names} | {*names})
     _check_no_baseline(twin, {row["run"] for row in rows})
+    models = graphs_of_models(twin, {str(row["run"]) for row in rows})
     for name in names:
         _remove(settings.home, name)
     # Remove the graphs last: an interrupted removal can be repeated.
-    twin.update(drop(iris, *map(iris.observation_graph, names)))
+    twin.update(drop(iris, *map(iris.observation_graph, names), *models))
     return names
 
 

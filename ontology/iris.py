@@ -226,6 +226,13 @@ class Iris:
     def baseline_graph(self, name: str) -> URIRef:
         return self._iri("graph", "baseline", name)
 
+    def model(self, host: str, tag: str, *part: str) -> URIRef:
+        """A model of runs with a tag on a host, or a ``term`` or ``input`` of it."""
+        return self._iri("model", host, tag, *part)
+
+    def model_graph(self, host: str, tag: str) -> URIRef:
+        return self._iri("graph", "model", host, tag)
+
     def benchmark(self, id_: str) -> URIRef:
         """A benchmark that was run on a host."""
         return self._iri("benchmark", id_)

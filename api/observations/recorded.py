@@ -1,4 +1,4 @@
-"""``/observation/{id}``: a recorded run and its parts, at their own IRIs."""
+"""Recorded runs, their parts, baselines and models, at their own IRIs."""
 
 from typing import Annotated
 from urllib.parse import urlencode
@@ -73,6 +73,34 @@ async def part(
 async def baseline(request: Request, services: Use, name: Segment) -> Response:
     """A baseline with its runs."""
     return await _part(request, services, services.iris.baseline(decoded(name)))
+
+
+@router.get("/model/{host}/{tag}", summary="A model of the runtime", **OPTIONS)
+@scoped
+async def model(
+    request: Request, services: Use, host: Segment, tag: Segment
+) -> Response:
+    """Formula, terms, inputs and runs of a model, and its error."""
+    return await _model(request, services, host, tag)
+
+
+@router.get("/model/{host}/{tag}/{kind}/{name}", summary="Part of a model", **OPTIONS)
+@scoped
+async def model_part(
+    request: Request,
+    services: Use,
+    host: Segment,
+    tag: Segment,
+    kind: Annotated[str, Path(description="`term` or `input`")],
+    name: Segment,
+) -> Response:
+    """A term of a model, or an input with the range in which it was measured."""
+    return await _model(request, services, host, tag, kind, name)
+
+
+async def _model(request: Request, services: Services, *path: str) -> Response:
+    host, tag, *part = map(decoded, path)
+    return await _part(request, services, services.iris.model(host, tag, *part))
 
 
 async def _group(

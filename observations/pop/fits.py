@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 _CONFIDENCE = 0.95
+_PASSES = 3
 Vector = NDArray[np.float64]
 
 
@@ -57,6 +58,25 @@ class Fit:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class LeastSquares:
+    """Coefficients of a fit with their covariance, and the relative errors of the runs.
+
+    ``free``: how many more runs than coefficients there are.
+    """
+
+    coefficients: Vector
+    covariance: Vector
+    errors: Vector
+    variance: float
+    free: int
+
+    @property
+    def quantile(self) -> float:
+        """How many standard errors a 95 % interval reaches to each side."""
+        return float(student.ppf((1 + _CONFIDENCE) / 2, self.free))
+
+
 AMDAHL = Law(
     "Amdahl",
     "T = T1 (serial + (1 - serial)/n)",
@@ -90,27 +110,48 @@ def fit(law: Law, threads: Sequence[int], seconds: Sequence[float]) -> Fit:
     if len(set(threads)) < len(law.terms):
         needed = len(law.terms)
         return Fit(law, reason=f"it needs runs with {needed} numbers of threads")
-    measured = n / times if law.fits_rate else times
-    columns = np.column_stack([term(n) for term in law.terms]) / measured[:, None]
-    found, *_ = np.linalg.lstsq(columns, np.ones_like(n), rcond=None)
-    left = columns @ found - 1
-    free = len(n) - len(found)
-    covariance = np.linalg.inv(columns.T @ columns) * (left @ left) / max(free, 1)
-    parameters = {
-        name: _ratio(law, at, found, covariance, free)
-        for name, at in law.parameters.items()
-    }
-    return Fit(law, parameters, float(np.abs(left).mean()))
+    columns = np.column_stack([term(n) for term in law.terms])
+    found = least_squares(columns, n / times if law.fits_rate else times)
+    parameters = {name: _ratio(law, at, found) for name, at in law.parameters.items()}
+    return Fit(law, parameters, float(np.abs(found.errors).mean()))
 
 
-def _ratio(law: Law, at: int, found: Vector, covariance: Vector, free: int) -> Interval:
+def least_squares(columns: Vector, measured: Vector) -> LeastSquares:
+    """Fit a linear combination of columns so that the relative errors are smallest.
+
+    ``columns``: one row for each run, linearly independent.
+    """
+    found, scale = _solved(columns, measured, measured), measured
+    # Relative to measured times alone, noise makes the fit too small by twice its
+    # variance, because times that are too short by chance count more.
+    for _ in range(_PASSES):
+        if not (columns @ found > 0).all():
+            break
+        scale = columns @ found
+        found = _solved(columns, measured, scale)
+    errors = (measured - columns @ found) / scale
+    free = len(measured) - len(found)
+    variance = float(errors @ errors) / max(free, 1)
+    scaled = columns / scale[:, None]
+    covariance = np.asarray(np.linalg.inv(scaled.T @ scaled) * variance, float)
+    return LeastSquares(found, covariance, errors, variance, free)
+
+
+def _solved(columns: Vector, measured: Vector, scale: Vector) -> Vector:
+    scaled = columns / scale[:, None]
+    found, *_ = np.linalg.lstsq(scaled, measured / scale, rcond=None)
+    return np.asarray(found, float)
+
+
+def _ratio(law: Law, at: int, fitted: LeastSquares) -> Interval:
     """Return a parameter with Fieller's interval, within what is possible."""
+    found, covariance = fitted.coefficients, fitted.covariance
     over, under = np.zeros_like(found), np.zeros_like(found)
     over[at], under[[*law.over]] = 1.0, 1.0
     value = _possible(float(over @ found / (under @ found)), law)
-    if free < 1:
+    if fitted.free < 1:
         return Interval(value, reason="there are too few runs for an interval")
-    quantile = float(student.ppf((1 + _CONFIDENCE) / 2, free)) ** 2
+    quantile = fitted.quantile**2
     a = (under @ found) ** 2 - quantile * under @ covariance @ under
     b = (over @ found) * (under @ found) - quantile * over @ covariance @ under
     c = (over @ found) ** 2 - quantile * over @ covariance @ over

@@ -32,6 +32,7 @@ _COMMANDS = {
     "probe": "supertwin.cli.ingest:probe_command",
     "cgroups": "supertwin.cli.cgroups:cgroups_group",
     "pin": "supertwin.cli.pin:pin_command",
+    "predict": "supertwin.cli.predict:predict_command",
     "process": "supertwin.cli.processes:process_command",
     "query": "supertwin.cli.queries:query",
     "run": "supertwin.cli.services:run_command",

@@ -116,6 +116,8 @@ NAMED = (
     "/observation/run-2a",
     "/observation/run-2a?frame=run",
     "/baseline/b",
+    f"/model/{HOST}/b",
+    f"/graph/model/{HOST}/b",
     "/benchmark/m",
     "/graph/benchmark/m",
     f"/history/{HIDDEN}",

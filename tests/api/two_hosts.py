@@ -91,13 +91,15 @@ def two_hosts(folder: Path) -> Iterator[TwoHosts]:
 
 
 def _add_rest(fuseki: str) -> None:
-    """Add the ontology, both histories, and a hidden baseline and benchmark."""
+    """Add the ontology, both histories, and a hidden baseline, model and benchmark."""
     with Endpoint(f"{fuseki}/twin") as twin:
         publish_ontology(twin, IRIS)
         twin.update(
             f"{PREFIXES} INSERT DATA {{ GRAPH <{IRIS.baseline_graph('b')}> {{ "
             f"<{IRIS.baseline('b')}> st:baselineName {Literal('b').n3()} ; "
             f"st:baselineRun <{IRIS.observation('run-2a')}> }} "
+            f"GRAPH <{IRIS.model_graph(HOST, 'b')}> {{ <{IRIS.model(HOST, 'b')}> "
+            f"a st:RuntimeModel ; st:modelledRun <{IRIS.observation('run-2a')}> }} "
             f"GRAPH <{IRIS.benchmark_graph('m')}> {{ <{IRIS.benchmark('m')}> "
             f"a st:Benchmark ; st:ofHost <{IRIS.host(HIDDEN)}> }} }}"
         )

@@ -137,6 +137,8 @@ def test_iris_are_valid_and_keep_their_path(host: str, id_: str) -> None:
         (IRIS.plan_graph("n1", "fast"), "/graph/plans/n1/fast"),
         (IRIS.pmu_graph("spr"), "/graph/pmu/spr"),
         (IRIS.metrics_graph, "/graph/metrics"),
+        (IRIS.model("n1", "a", "term", "1"), "/model/n1/a/term/1"),
+        (IRIS.model_graph("n1", "a"), "/graph/model/n1/a"),
     ],
 )
 def test_iris_have_their_paths(iri: URIRef, path: str) -> None:

@@ -27,7 +27,8 @@ class RulesTest {
             "graph/pmu/x, WHOLE", "graph/entailed/a, WHOLE", "graph/entailed/b, HIDDEN",
             "graph/entailed/metrics, HIDDEN", "graph/entailed/metrics/~, WHOLE",
             "graph/entailed/plans/b, HIDDEN", "graph/entailed/pmu/x, WHOLE",
-            "graph/observation/1, HIDDEN", "graph/baseline/x, HIDDEN", "graph/benchmark/1, HIDDEN",
+            "graph/observation/1, HIDDEN", "graph/baseline/x, HIDDEN", "graph/model/a/x, HIDDEN",
+            "graph/benchmark/1, HIDDEN",
             "graph/twin, HIDDEN", "graph/new/a, HIDDEN", "graph/, HIDDEN", "twin/a, HIDDEN"})
     void graphsOfOtherHostsAndOfUnknownKindsAreHidden(String path, Rule rule) {
         assertEquals(rule, rules(Set.of("a"), null).graph(NodeFactory.createURI(BASE + "/" + path)));

@@ -3,11 +3,12 @@
 import random
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from observations.pop.fits import AMDAHL, GUSTAFSON, USL, Law, fit
+from observations.pop.fits import AMDAHL, GUSTAFSON, USL, Law, fit, least_squares
 
 THREADS = [1, 2, 4, 8, 16] * 2
 Time = Callable[[int], float]
@@ -57,6 +58,18 @@ def test_interval_has_the_parameter_about_as_often_as_it_says(
             covered[name] += found.low <= known[name] <= found.high
     # 95 % of 400; the bounds are four standard deviations away.
     assert all(362 <= count <= 398 for count in covered.values())
+
+
+def test_noise_does_not_bias_the_fit() -> None:
+    chance, n = np.random.default_rng(22), np.array(THREADS, float)
+    columns = np.column_stack([term(n) for term in AMDAHL.terms])
+    truth = columns @ [0.3, 2.7]
+    found = [
+        least_squares(columns, truth * chance.normal(1, 0.2, len(n))).coefficients.sum()
+        for _ in range(1000)
+    ]
+    # Four standard errors; twice the variance would be 8 %.
+    assert np.mean(found) == pytest.approx(3, rel=0.02)
 
 
 def test_too_few_runs_have_a_reason() -> None:

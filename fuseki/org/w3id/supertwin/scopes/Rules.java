@@ -49,11 +49,11 @@ final class Rules {
                 : graph(name, path.split("/"));
     }
 
-    /** Whether a graph describes a run or a baseline, or has the consequences of one. */
+    /** Whether a graph describes a run, baseline or model, or has the consequences of one. */
     boolean isOfRuns(Node name) {
         return name.isURI() && name.getURI().startsWith(start + GRAPH)
                 && name.getURI().substring(start.length() + GRAPH.length())
-                        .matches("(entailed/)?(observation|baseline)/.+");
+                        .matches("(entailed/)?(observation|baseline|model)/.+");
     }
 
     /** The rule of the graph whose consequences a graph has. */
@@ -73,7 +73,8 @@ final class Rules {
             return ofHost(name, path);
         boolean isVisible = switch (path[0]) {
             case "observation" -> isRunVisible(name);
-            case "baseline" -> isBaselineVisible(name);
+            case "baseline" -> areRunsVisible(name, Terms.BASELINE_RUN);
+            case "model" -> areRunsVisible(name, Terms.MODELLED_RUN);
             case "benchmark" -> areHosts(name, this::host);
             default -> false;
         };
@@ -138,8 +139,9 @@ final class Rules {
         return !found.isEmpty() && allowed.containsAll(found);
     }
 
-    private boolean isBaselineVisible(Node graph) {
-        List<Node> runs = facts.objects(graph, Terms.BASELINE_RUN).toList();
+    /** Whether a graph names runs by a property, and all of them are visible. */
+    private boolean areRunsVisible(Node graph, Node property) {
+        List<Node> runs = facts.objects(graph, property).toList();
         return !runs.isEmpty() && runs.stream().allMatch(run -> shows(run, true));
     }
 
@@ -158,6 +160,8 @@ final class Rules {
                     && graph(node(GRAPH + "observation/" + path[1])) != Rule.HIDDEN;
             case "baseline", "benchmark" ->
                 graph(node(GRAPH + path[0] + "/" + path[1])) != Rule.HIDDEN;
+            case "model" -> path.length > 2
+                    && graph(node(GRAPH + "model/" + path[1] + "/" + path[2])) != Rule.HIDDEN;
             case "graph" -> graph(node) != Rule.HIDDEN;
             default -> true;
         };

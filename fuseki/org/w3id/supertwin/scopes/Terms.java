@@ -15,6 +15,7 @@ final class Terms {
     static final Node INSTANCES_FROM = term("instancesFrom");
     static final Node QUERY_PARAMETERS = term("queryParameters");
     static final Node BASELINE_RUN = term("baselineRun");
+    static final Node MODELLED_RUN = term("modelledRun");
 
     private Terms() {}
 

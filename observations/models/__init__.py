@@ -1,0 +1,1 @@
+"""Models of the time of a program, fitted to its runs."""

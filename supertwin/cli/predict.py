@@ -1,0 +1,210 @@
+"""`supertwin predict`: the time of a run, by a model of earlier runs."""
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from observations.comparison.compare import VerdictWord
+from observations.comparison.comparing import find_group
+from observations.models.model import (
+    Prediction,
+    RunsCheck,
+    RuntimeModel,
+    check_runs,
+    read_model,
+)
+from observations.models.runs import THREADS
+from observations.models.store import keep_model
+from observations.models.validation import HeldOut
+from ontology.figures import figures
+from ontology.iris import Iris
+from supertwin.cli.host import HOST
+from supertwin.cli.wording import counted
+
+_WORSE = 3
+
+
+@click.command("predict")
+@click.argument("tag")
+@click.option("--threads", type=click.IntRange(min=1), help="Number of threads.")
+@click.option(
+    "--set", "pairs", multiple=True, metavar="NAME=NUMBER", help="Value of a setting."
+)
+@click.option(
+    "--check",
+    metavar="ID",
+    help="Compare this run, or group of runs, with a model of the others.",
+)
+@click.option(
+    "--boosting",
+    is_flag=True,
+    help="Try gradient boosting, too (needs scikit-learn).",
+)
+@click.option("--host", type=HOST, help="Host of the runs.  [default: this host]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Format of the answer.",
+)
+def predict_command(
+    tag: str,
+    threads: int | None,
+    pairs: tuple[str, ...],
+    check: str | None,
+    boosting: bool,
+    host: str | None,
+    form: str,
+) -> None:
+    """Predict how long a run takes, from the runs with a tag.
+
+    The settings of a run are its tags of the form NAME=NUMBER. Several models are
+    fitted; the one with the smallest error on runs that were left out predicts, and is
+    kept in the graph. With --check, the exit status is 3 if the runs are slower than
+    expected.
+    """
+    settings = Settings()
+    if check:
+        if threads is not None or pairs:
+            raise click.UsageError("--check takes threads and settings from the runs")
+        _check(settings, tag, host or settings.host, check, boosting, form)
+        return
+    inputs = _inputs(threads, pairs)
+    with dataset(settings, "twin") as twin:
+        name = host or settings.host
+        model = read_model(twin, tag, name, inputs, boosting=boosting)
+        found = model.predict(inputs)
+        iri = keep_model(twin, Iris(settings.base), model)
+    document = {**_document(model), "model": iri, "prediction": asdict(found)}
+    _print(form, document, [*_text(model), _prediction(found)])
+    _warn(found)
+
+
+def _check(
+    settings: Settings, tag: str, host: str, id_: str, boosting: bool, form: str
+) -> None:
+    with dataset(settings, "twin") as twin:
+        group = find_group(twin, Iris(settings.base), id_)
+        runs = {str(run["run"]) for run in group.runs}
+        model, checks = check_runs(twin, tag, host, runs, boosting=boosting)
+    listed = [{**asdict(one), "verdict": one.verdict} for one in checks]
+    document = {**_document(model), "checks": listed}
+    _print(form, document, [*_text(model), *map(_checked, checks)])
+    for one in checks:
+        _warn(one.expected)
+    if any(one.verdict is VerdictWord.WORSE for one in checks):
+        sys.exit(_WORSE)
+
+
+def _print(form: str, document: dict[str, Any], lines: list[str]) -> None:
+    click.echo(json.dumps(document) if form == "json" else "\n".join(lines))
+
+
+def _warn(found: Prediction) -> None:
+    for beyond in found.beyond:
+        click.echo(
+            f"supertwin: {beyond} was not measured: the interval is too narrow if the "
+            "program behaves differently there",
+            err=True,
+        )
+
+
+def _inputs(threads: int | None, pairs: tuple[str, ...]) -> Mapping[str, float]:
+    found = {} if threads is None else {THREADS: float(threads)}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = math.nan
+        if not name or not math.isfinite(found[name]):
+            raise click.BadParameter(f"--set {pair!r}: expected NAME=NUMBER")
+    return found
+
+
+def _document(model: RuntimeModel) -> dict[str, Any]:
+    runs = model.runs
+    return {
+        "tag": runs.tag,
+        "host": runs.host,
+        "form": model.form,
+        "formula": model.formula,
+        "terms": [
+            {"term": term.text, **_interval(term.seconds)} for term in model.terms
+        ],
+        "inputs": {name: [*limits] for name, limits in runs.ranges.items()},
+        "runs": [asdict(run) for run in runs.runs],
+        "left_out": dict(runs.left_out),
+        "held_out": asdict(model.held_out),
+        "deviation": model.deviation,
+        "boosting": asdict(model.boosting.held_out) if model.boosting else None,
+    }
+
+
+def _interval(found: Any) -> dict[str, float]:
+    return {"seconds": found.value, "low": found.low, "high": found.high}
+
+
+def _text(model: RuntimeModel) -> Iterator[str]:
+    runs = model.runs
+    number, groups = counted(len(runs.runs), "run"), len(runs.combinations)
+    inputs = ", ".join(runs.inputs)
+    yield f"{runs.tag} on {runs.host}: {number}, {groups} different values of {inputs}"
+    if runs.left_out:
+        reasons = (f"{count} {why}" for why, count in runs.left_out.items())
+        yield f"left out: {', '.join(reasons)}"
+    yield f"{model.form}: {model.formula}"
+    yield from _terms(model)
+    yield _error(model.held_out)
+    if model.boosting:
+        used = "used for measured values" if model.is_boosting_better else "unused"
+        yield f"gradient boosting, {used}: {_error(model.boosting.held_out)}"
+
+
+def _error(found: HeldOut) -> str:
+    return (
+        f"error on values that were left out: {found.mean:.1%} on average, "
+        f"{found.greatest:.1%} at most; {found.covered:.0%} of their runs were "
+        "within the interval"
+    )
+
+
+def _prediction(found: Prediction) -> str:
+    seconds, low, high = map(figures, (found.seconds, found.low, found.high))
+    return f"{_given(found)}: {seconds} s (95 % of runs: {low} to {high} s)"
+
+
+def _checked(found: RunsCheck) -> str:
+    expected = found.expected
+    low, high = figures(expected.low), figures(expected.high)
+    return (
+        f"{_given(expected)}: {figures(found.seconds)} s in "
+        f"{counted(found.number, 'run')}, expected {low} to {high} s: {found.verdict}"
+    )
+
+
+def _given(found: Prediction) -> str:
+    return ", ".join(f"{name} {figures(v)}" for name, v in found.inputs.items())
+
+
+def _terms(model: RuntimeModel) -> Iterator[str]:
+    ranges = model.runs.ranges.items()
+    greatest = ", ".join(f"{name} {figures(high)}" for name, (_, high) in ranges)
+    yield f"of the time at {greatest}:"
+    whole = sum(term.seconds.value for term in model.terms)
+    for term in model.terms:
+        value, low, high = (
+            figures(one or 0.0)
+            for one in (term.seconds.value, term.seconds.low, term.seconds.high)
+        )
+        share = term.seconds.value / whole
+        yield f"  {term.text:30} {value:>10} s ({low} to {high} s), {share:.0%}"
