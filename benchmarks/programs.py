@@ -65,9 +65,13 @@ BLAS = (
     "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so.2",
 )
 ANY_BLAS = " ".join(BLAS)
+FFTW = ("/usr/lib/*/libfftw3.so.3", "/usr/lib64/libfftw3.so.3")
+ANY_FFTW = " ".join(FFTW)
+_LIBRARIES = {ANY_BLAS: "BLAS library", ANY_FFTW: "FFTW"}
 # How each program is installed on Debian.
 _INSTALL = {
     ANY_BLAS: "`apt install libopenblas0-pthread`",
+    ANY_FFTW: "`apt install libfftw3-double3`",
     "cc": "`apt install gcc`",
     "mpicc": "`apt install libopenmpi-dev`, or libmpich-dev",
     "mpirun": "`apt install openmpi-bin`, or mpich",
@@ -137,7 +141,7 @@ def check_installed(
     missing = err if status else out
     if lines := missing.splitlines():
         name = lines[0]
-        called = "BLAS library" if name == ANY_BLAS else printable(name)[:300]
+        called = _LIBRARIES.get(name, printable(name)[:300])
         fix = _INSTALL.get(name, "install it, or name another one")
         raise NotInstalledError(f"{host} has no {called}: {fix}")
 

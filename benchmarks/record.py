@@ -119,6 +119,7 @@ def _describe_result(
             ST.pageKind: result.pages,
             ST.workingSetSize: result.size or None,
             ST.matrixOrder: result.order,
+            ST.matrixBandwidth: result.bandwidth,
             ST.transferSize: result.transfer,
             ST.measuredWith: result.tool or None,
             ST.fileSystem: result.system or None,

@@ -33,7 +33,8 @@ class Result:
     could do, and ``doubts`` say what is odd about the value. ``tool`` is the installed
     program or library that it depends on, with its version, and ``kind`` how the kernel
     was run. ``transfer`` is the size of a message or block in bytes, and ``order`` that
-    of a square matrix. ``system`` is a file system, on ``disk``. Texts are empty, and
+    of a square matrix, whose elements are up to ``bandwidth`` from its diagonal.
+    ``system`` is a file system, on ``disk``. Texts are empty, and
     sizes None, if they do not apply.
     """
 
@@ -53,6 +54,7 @@ class Result:
     kind: str = ""
     tool: str = ""
     order: int | None = None
+    bandwidth: int | None = None
     transfer: int | None = None
     system: str = ""
     disk: str = ""
@@ -73,9 +75,10 @@ class Result:
         size = f"{self.size} B" if self.pages else ""
         pages = f"{self.pages} pages" if self.pages else ""
         order = "" if self.order is None else f"N={self.order}"
+        wide = "" if self.bandwidth is None else f"bandwidth {self.bandwidth}"
         transfer = "" if self.transfer is None else f"{self.transfer} B"
         kernel = (self.isa, self.precision, self.level, self.stores, pages, size)
-        installed = (self.kind, order, transfer, self.tool)
+        installed = (self.kind, order, wide, transfer, self.tool)
         return ", ".join(filter(None, (*kernel, *installed)))
 
     @property
@@ -137,6 +140,7 @@ def _result(fields: dict[str, Any]) -> Result:
         kind=fields.get("kind", ""),
         tool=fields.get("tool", ""),
         order=fields.get("order"),
+        bandwidth=fields.get("bandwidth"),
         transfer=fields.get("transfer"),
         size=int(fields.get("bytes", 0)),
         began=float(fields["began"]),

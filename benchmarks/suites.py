@@ -20,7 +20,7 @@ from benchmarks.machine import (
     Machine,
     ThreadSet,
 )
-from benchmarks.programs import ANY_BLAS, BLAS, Program
+from benchmarks.programs import ANY_BLAS, ANY_FFTW, BLAS, FFTW, Program
 from benchmarks.results import Result, read_results
 
 _DOUBLE = 8
@@ -34,6 +34,8 @@ _FILES, _FEW_FILES = (1024, 2.0), (64, 0.2)
 _ORDERS, _FEW_ORDERS = (32, 64, 128, 256, 512, 1024, 2048, 4096), (64, 256, 1024)
 # As in Intel's MPI benchmarks: messages of up to 4 MiB, in powers of two.
 _LARGEST_MESSAGE = 22
+# Bytes of a complex number and of its transform.
+_TRANSFORMED = 2 * 2 * _DOUBLE
 # Bytes of a row of 27 elements, each with a column number.
 _SPARSE_ROW, _FEWEST_ROWS = 27 * (_DOUBLE + 4), 100_000
 _SMALLEST, _LATENCY_STEP = 4096, 2
@@ -50,6 +52,11 @@ class Effort:
     repeats: int
     seconds: float
     every_variant: bool
+
+    @property
+    def fewer(self) -> int:
+        """How often slow kernels run; fewer have no interval."""
+        return self.repeats if self.every_variant else 6
 
 
 QUICK = Effort("quick", 10, 0.02, every_variant=False)
@@ -153,22 +160,38 @@ def _message_sizes(effort: Effort) -> list[int]:
 
 def _mpi(_: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
     sizes = map(str, _message_sizes(effort))
-    # Fewer have no interval.
-    repeats = effort.repeats if effort.every_variant else 6
-    return [str(repeats), str(effort.seconds / 3), *sizes]
+    return [str(effort.fewer), str(effort.seconds / 3), *sizes]
 
 
 def _blas(_: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
     orders = _ORDERS if effort.every_variant else _FEW_ORDERS
-    repeats = effort.repeats if effort.every_variant else 6
     words = (",".join(map(str, orders)), ",".join(BLAS))
-    return [str(repeats), str(effort.seconds), *words]
+    return [str(effort.fewer), str(effort.seconds), *words]
+
+
+def _fft(machine: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
+    levels = [*machine.levels(cpus).values()]
+    # From what fits the first cache of a CPU, to what exceeds all caches.
+    first = (levels[0] // _TRANSFORMED).bit_length() - 1
+    last = (levels[-1] * len(cpus) // _TRANSFORMED - 1).bit_length()
+    powers = [*range(first, last, 1 if effort.every_variant else 4), last]
+    words = (",".join(str(2**power) for power in powers), ",".join(FFTW))
+    return [str(effort.fewer), str(effort.seconds), *words]
+
+
+def _rows(machine: Machine, cpus: Sequence[int]) -> str:
+    """Return the rows of a matrix of a 27-point stencil that exceeds the caches."""
+    rows = TIMES_CACHES * machine.last_level(cpus) // _SPARSE_ROW
+    return str(max(rows, _FEWEST_ROWS))
 
 
 def _spmv(machine: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
-    rows = TIMES_CACHES * machine.last_level(cpus) // _SPARSE_ROW
-    repeats = effort.repeats if effort.every_variant else 6
-    return [str(repeats), str(effort.seconds), str(max(rows, _FEWEST_ROWS))]
+    orders = "all" if effort.every_variant else "natural"
+    return [str(effort.fewer), str(effort.seconds), _rows(machine, cpus), orders]
+
+
+def _cg(machine: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
+    return [str(effort.fewer), _rows(machine, cpus)]
 
 
 _XHPCG = Program(PROGRAM)
@@ -268,10 +291,27 @@ SUITES: Mapping[str, Suite] = {
         Suite(
             "spmv",
             "Sparse matrices",
-            "sparse matrix-vector products by matrix and by its format",
+            "sparse matrix-vector products by matrix, and by its format and order",
             _spmv,
-            lambda effort: 3 + _time_of(11, effort),
+            lambda effort: 20 + _time_of(33, effort) if effort.every_variant else 10,
             _STREAM_FLAGS,
+        ),
+        Suite(
+            "cg",
+            "Conjugate gradients",
+            "a 27-point stencil with a multigrid preconditioner, by its kernels",
+            _cg,
+            lambda effort: 15 if effort.every_variant else 8,
+            _STREAM_FLAGS,
+        ),
+        Suite(
+            "fft",
+            "Fourier transforms",
+            "complex transforms of one dimension by size, with the installed FFTW",
+            _fft,
+            lambda effort: 50 if effort.every_variant else 10,
+            _FLAGS,
+            needs=(ANY_FFTW,),
         ),
     )
 }

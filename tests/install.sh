@@ -49,6 +49,7 @@ missing_for_tests() {
     command -v fio >/dev/null || echo fio
     command -v g++ >/dev/null || echo g++
     compgen -G '/usr/lib/*/openmpi/include/mpi.h' >/dev/null || echo libopenmpi-dev
+    has_library libfftw3.so.3 || echo libfftw3-double3
     [ "$(uname -m)" != x86_64 ] || missing_for_arm
 }
 

@@ -65,19 +65,13 @@ static void check(const struct kind *kind, const struct matrices *of) {
 static void measure(const struct kind *kind, struct matrices *of, double once,
                     double least, int repeats, const char *library) {
   struct timing timing = {.repeats = repeats};
-  double busy[2], stolen[2], own = own_seconds(), start = seconds();
+  struct before before = begin_timing(&timing);
   double n = of->order;
   char labels[LINE];
-  timing.began = seconds_of(CLOCK_REALTIME);
-  cpu_seconds(&busy[0], &stolen[0]);
   long calls = 1 + (long)(least / once);
   time_of(of, calls);
   for (int r = 0; r < repeats; r++) timing.seconds[r] = time_of(of, calls);
-  cpu_seconds(&busy[1], &stolen[1]);
-  timing.ended = seconds_of(CLOCK_REALTIME);
-  double whole = cpu_count * (seconds() - start);
-  timing.other = share(busy[1] - busy[0] - (own_seconds() - own), whole);
-  timing.stolen = share(stolen[1] - stolen[0], whole);
+  end_timing(&before, cpu_count, &timing);
   snprintf(labels, sizeof labels,
            "\"kernel\": \"%s\", \"precision\": \"double\", \"order\": %d, \"tool\": \"%s\"",
            kind->name, of->order, library);

@@ -1,25 +1,26 @@
-/* Speed of sparse matrix-vector products by the format of the matrix, with OpenMP.
+/* Speed of sparse matrix-vector products by format and order of the matrix, with OpenMP.
 
-   spmv REPEATS SECONDS ROWS
+   spmv REPEATS SECONDS ROWS ORDERS
 
    Matrices are generated, the same in each run: that of a 27-point stencil on a cube;
    one with 27 elements at random places of each row; and one whose rows have different
    lengths, as in graphs of the web. Formats are CSR, ELL, and SELL-C-sigma (Kreutzer et
    al., 2014), with chunks of 8 rows that are sorted by length within 1 or 256 rows. ELL
-   is left out if it would need more than four times the elements. All formats are
-   compared with CSR. A result counts two operations for each element of the matrix,
-   without those that only fill up a format. */
+   is left out if it would need more than four times the elements. If ORDERS is "all" and
+   not "natural", the rows and columns of each matrix are also put into a random order,
+   and from there into that of reverse Cuthill-McKee (1969; George, 1971). All results are
+   compared with those of CSR in natural order. A result counts two operations for each
+   element of the matrix, without those that only fill up a format. */
 
 #include "team.h"
 
 #include <math.h>
-#include <omp.h>
 
 enum { CHUNK = 8, POINTS = 27, LONGEST_ROW = 4096, MOST_FILLED = 4 };
 
 struct matrix {
-  const char *name;
-  long rows, elements, *starts; /* rows + 1 */
+  const char *name, *order; /* "" or ", random order" */
+  long rows, elements, bandwidth, *starts; /* rows + 1 */
   int *columns;
   double *values;
 };
@@ -31,25 +32,7 @@ struct chunks {
   double *values;
 };
 
-static double *x, *y, *expected;
-
-#define IN_PARALLEL _Pragma("omp parallel for schedule(static)")
-
-static void *memory_for(size_t bytes) {
-  size_t page = 2u << 20;
-  void *memory = aligned_alloc(page, (bytes + page) / page * page);
-  if (!memory) fail("aligned_alloc");
-  madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
-}
-
-/* A number from 0 to 1 that follows from two numbers (splitmix64). */
-static double mixed(uint64_t a, uint64_t b) {
-  uint64_t z = a * 0x9e3779b97f4a7c15u + b * 0xd1b54a32d192ed03u + 1;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
+static double *x, *y, *expected, *natural;
 
 /* ---- matrices -------------------------------------------------------------------- */
 
@@ -86,8 +69,20 @@ static int skewed_row(long row, long rows, int *columns) {
   return scattered(row, rows, columns, length < LONGEST_ROW ? (int)length : LONGEST_ROW);
 }
 
+/* The largest distance of an element from the diagonal. */
+static long bandwidth_of(const struct matrix *of) {
+  long widest = 0;
+#pragma omp parallel for schedule(static) reduction(max : widest)
+  for (long r = 0; r < of->rows; r++)
+    for (long i = of->starts[r]; i < of->starts[r + 1]; i++) {
+      long distance = labs(of->columns[i] - r);
+      widest = distance > widest ? distance : widest;
+    }
+  return widest;
+}
+
 static struct matrix generated(const char *name, fill_row *fill, long rows) {
-  struct matrix of = {.name = name, .rows = rows};
+  struct matrix of = {.name = name, .order = "", .rows = rows};
   of.starts = memory_for((rows + 1) * sizeof *of.starts);
   of.starts[0] = 0;
   for (long r = 0; r < rows; r++) of.starts[r + 1] = of.starts[r] + fill(r, rows, NULL);
@@ -98,11 +93,123 @@ static struct matrix generated(const char *name, fill_row *fill, long rows) {
     int count = fill(r, rows, of.columns + of.starts[r]);
     for (int n = 0; n < count; n++) of.values[of.starts[r] + n] = 1.0 / (1 + n);
   }
+  of.bandwidth = bandwidth_of(&of);
   return of;
 }
 
 static void free_matrix(struct matrix *of) {
   free(of->starts), free(of->columns), free(of->values);
+}
+
+/* ---- orders ---------------------------------------------------------------------- */
+
+/* An order has for each place the row that is placed there. */
+static int *first_order(long rows) {
+  int *order = memory_for(rows * sizeof *order);
+  for (long r = 0; r < rows; r++) order[r] = (int)r;
+  return order;
+}
+
+static int *random_order(long rows) {
+  int *order = first_order(rows);
+  for (long r = rows - 1; r > 0; r--) {
+    long other = (long)(mixed((uint64_t)r, 1u << 21) * (double)(r + 1));
+    int row = order[r];
+    order[r] = order[other], order[other] = row;
+  }
+  return order;
+}
+
+/* Rows and columns as nodes, and elements as edges in both directions. */
+struct graph {
+  long nodes, *starts;
+  int *to;
+};
+
+static struct graph graph_of(const struct matrix *of) {
+  struct graph graph = {.nodes = of->rows};
+  graph.starts = memory_for((of->rows + 2) * sizeof *graph.starts);
+  graph.to = memory_for(2 * of->elements * sizeof *graph.to);
+  memset(graph.starts, 0, (of->rows + 2) * sizeof *graph.starts);
+  /* The start of a node is counted two places on, and moves by one while it is filled. */
+  long *next = graph.starts + 1;
+  for (long r = 0; r < of->rows; r++)
+    for (long i = of->starts[r]; i < of->starts[r + 1]; i++)
+      next[r + 1]++, next[of->columns[i] + 1]++;
+  for (long r = 0; r < of->rows; r++) next[r + 1] += next[r];
+  for (long r = 0; r < of->rows; r++)
+    for (long i = of->starts[r]; i < of->starts[r + 1]; i++) {
+      graph.to[next[r]++] = of->columns[i];
+      graph.to[next[of->columns[i]]++] = (int)r;
+    }
+  return graph;
+}
+
+static const struct graph *sorted_graph;
+
+static int fewer_first(const void *a, const void *b) {
+  int first = *(const int *)a, second = *(const int *)b;
+  const long *starts = sorted_graph->starts;
+  long by = (starts[first + 1] - starts[first]) - (starts[second + 1] - starts[second]);
+  return by ? (by > 0) - (by < 0) : first - second;
+}
+
+/* Append what is reached from a node, breadth first; return how many the order has. */
+static long reach(const struct graph *of, int node, int *order, long count, char *seen) {
+  long at = count;
+  order[count++] = node, seen[node] = 1;
+  for (; at < count; at++) {
+    long first = count, row = order[at];
+    for (long i = of->starts[row]; i < of->starts[row + 1]; i++)
+      if (!seen[of->to[i]]) order[count++] = of->to[i], seen[of->to[i]] = 1;
+    qsort(order + first, count - first, sizeof *order, fewer_first);
+  }
+  return count;
+}
+
+/* Each part of the graph is searched from the node that is reached last from another. */
+static int *cuthill_mckee(const struct matrix *matrix) {
+  struct graph of = graph_of(matrix);
+  int *order = memory_for(of.nodes * sizeof *order);
+  char *seen = memory_for(of.nodes);
+  long count = 0;
+  memset(seen, 0, of.nodes);
+  sorted_graph = &of;
+  for (int node = 0; node < of.nodes; node++) {
+    if (seen[node]) continue;
+    long reached = reach(&of, node, order, count, seen);
+    for (long i = count; i < reached; i++) seen[order[i]] = 0;
+    count = reach(&of, order[reached - 1], order, count, seen);
+  }
+  for (long i = 0, j = of.nodes - 1; i < j; i++, j--) {
+    int row = order[i];
+    order[i] = order[j], order[j] = row;
+  }
+  free(of.starts), free(of.to), free(seen);
+  return order;
+}
+
+static struct matrix reordered(const struct matrix *of, const int *order,
+                               const char *name) {
+  struct matrix to = *of;
+  int *place = memory_for(of->rows * sizeof *place);
+  to.order = name;
+  to.starts = memory_for((of->rows + 1) * sizeof *to.starts);
+  to.columns = memory_for(of->elements * sizeof *to.columns);
+  to.values = memory_for(of->elements * sizeof *to.values);
+  to.starts[0] = 0;
+  for (long r = 0; r < of->rows; r++) {
+    place[order[r]] = (int)r;
+    to.starts[r + 1] = to.starts[r] + of->starts[order[r] + 1] - of->starts[order[r]];
+  }
+  IN_PARALLEL for (long r = 0; r < of->rows; r++) {
+    long from = of->starts[order[r]], at = to.starts[r], end = to.starts[r + 1];
+    for (; at < end; at++, from++)
+      to.columns[at] = place[of->columns[from]], to.values[at] = of->values[from];
+  }
+  free(place);
+  to.bandwidth = bandwidth_of(&to);
+  return to;
 }
 
 /* ---- formats --------------------------------------------------------------------- */
@@ -196,7 +303,7 @@ static double time_of(const struct matrix *of, const struct chunks *chunks, long
 static void check(const struct matrix *of, const char *format) {
   for (long r = 0; r < of->rows; r++)
     if (!(fabs(y[r] - expected[r]) <= 1e-9 * fabs(expected[r]))) {
-      fprintf(stderr, "%s, %s: row %ld is wrong\n", of->name, format, r);
+      fprintf(stderr, "%s%s, %s: row %ld is wrong\n", of->name, of->order, format, r);
       exit(1);
     }
 }
@@ -204,26 +311,19 @@ static void check(const struct matrix *of, const char *format) {
 static void measure(const struct matrix *of, const struct chunks *chunks,
                     const char *format, double least, int repeats) {
   struct timing timing = {.repeats = repeats};
-  double busy[2], stolen[2], own = own_seconds(), start = seconds();
+  struct before before = begin_timing(&timing);
   char labels[LINE];
-  timing.began = seconds_of(CLOCK_REALTIME);
-  cpu_seconds(&busy[0], &stolen[0]);
   time_of(of, chunks, 1);
   double once = time_of(of, chunks, 1), again = time_of(of, chunks, 1);
   long calls = 1 + (long)(least / (again < once ? again : once));
   for (int r = 0; r < repeats; r++) timing.seconds[r] = time_of(of, chunks, calls);
-  cpu_seconds(&busy[1], &stolen[1]);
-  timing.ended = seconds_of(CLOCK_REALTIME);
-  double whole = cpu_count * (seconds() - start);
-  timing.other = share(busy[1] - busy[0] - (own_seconds() - own), whole);
-  timing.stolen = share(stolen[1] - stolen[0], whole);
-  if (!chunks) memcpy(expected, y, of->rows * sizeof *y);
+  end_timing(&before, cpu_count, &timing);
   check(of, format);
   long elements = chunks ? chunks->elements : of->elements;
   snprintf(labels, sizeof labels,
            "\"kernel\": \"spmv\", \"precision\": \"double\", \"order\": %ld, "
-           "\"kind\": \"%s, %s\", \"bytes\": %ld",
-           of->rows, of->name, format,
+           "\"bandwidth\": %ld, \"kind\": \"%s%s, %s\", \"bytes\": %ld",
+           of->rows, of->bandwidth, of->name, of->order, format,
            (long)(elements * (sizeof(int) + sizeof(double))));
   print_result(labels, "FLOP", 2.0 * of->elements * calls, cpu_count, &timing);
 }
@@ -239,6 +339,43 @@ static void measure_chunks(const struct matrix *of, long sigma, const char *form
   free_chunks(&chunks);
 }
 
+/* The vector is put into the order of the matrix, and so is what CSR must give. */
+static void measure_formats(const struct matrix *of, const int *order, double least,
+                            int repeats) {
+  IN_PARALLEL for (long r = 0; r < of->rows; r++) {
+    x[r] = 1 + order[r] % 7;
+    expected[r] = natural[order[r]];
+  }
+  measure(of, NULL, "CSR", least, repeats);
+  measure_chunks(of, 0, "ELL", least, repeats);
+  measure_chunks(of, 1, "SELL-8-1", least, repeats);
+  measure_chunks(of, 256, "SELL-8-256", least, repeats);
+}
+
+static void measure_natural(const struct matrix *of, double least, int repeats) {
+  int *order = first_order(of->rows);
+  IN_PARALLEL for (long r = 0; r < of->rows; r++) {
+    natural[r] = 0;
+    for (long i = of->starts[r]; i < of->starts[r + 1]; i++)
+      natural[r] += of->values[i] * (1 + of->columns[i] % 7);
+  }
+  measure_formats(of, order, least, repeats);
+  free(order);
+}
+
+/* Cuthill-McKee starts from the random order, which hides where elements were. */
+static void measure_orders(const struct matrix *of, double least, int repeats) {
+  int *shuffle = random_order(of->rows);
+  struct matrix random = reordered(of, shuffle, ", random order");
+  measure_formats(&random, shuffle, least, repeats);
+  int *order = cuthill_mckee(&random);
+  struct matrix narrow = reordered(&random, order, ", reverse Cuthill-McKee");
+  free_matrix(&random);
+  IN_PARALLEL for (long r = 0; r < of->rows; r++) order[r] = shuffle[order[r]];
+  measure_formats(&narrow, order, least, repeats);
+  free_matrix(&narrow), free(shuffle), free(order);
+}
+
 int main(int count, char **words) {
   const struct {
     const char *name;
@@ -246,29 +383,26 @@ int main(int count, char **words) {
   } kinds[] = {{"27-point stencil", stencil_row},
                {"random", random_row},
                {"skewed", skewed_row}};
-  if (count != 4) {
-    fputs("usage: spmv REPEATS SECONDS ROWS\n", stderr);
+  if (count != 5 || (strcmp(words[4], "all") && strcmp(words[4], "natural"))) {
+    fputs("usage: spmv REPEATS SECONDS ROWS all|natural\n", stderr);
     return 2;
   }
+  int every_order = !strcmp(words[4], "all");
   int repeats = (int)number(words[1], 1, MAX_REPEATS, "REPEATS");
   double least = number(words[2], 1e-6, 100, "SECONDS");
   long edge = (long)cbrt(number(words[3], 64, 1e9, "ROWS") + 0.5);
   long rows = edge * edge * edge, padded = rows + CHUNK;
-  find_cpus();
-  omp_set_dynamic(0);
-  omp_set_num_threads(cpu_count);
-#pragma omp parallel
-  stay_on(cpus[omp_get_thread_num()]);
-  need_memory(2.5 * POINTS * rows * (sizeof(int) + sizeof(double)));
+  place_threads();
+  /* The matrix, its order, and a format or a graph. */
+  need_memory((every_order ? 3.5 : 2.5) * POINTS * rows * (sizeof(int) + sizeof(double)));
   x = memory_for(padded * sizeof *x);
   y = memory_for(padded * sizeof *y), expected = memory_for(padded * sizeof *y);
-  IN_PARALLEL for (long r = 0; r < padded; r++) x[r] = 1 + r % 7, y[r] = expected[r] = 0;
+  natural = memory_for(padded * sizeof *natural);
+  IN_PARALLEL for (long r = 0; r < padded; r++) x[r] = y[r] = expected[r] = natural[r] = 0;
   for (int k = 0; k < 3; k++) {
     struct matrix of = generated(kinds[k].name, kinds[k].fill, rows);
-    measure(&of, NULL, "CSR", least, repeats);
-    measure_chunks(&of, 0, "ELL", least, repeats);
-    measure_chunks(&of, 1, "SELL-8-1", least, repeats);
-    measure_chunks(&of, 256, "SELL-8-256", least, repeats);
+    measure_natural(&of, least, repeats);
+    if (every_order) measure_orders(&of, least, repeats);
     free_matrix(&of);
   }
   return 0;

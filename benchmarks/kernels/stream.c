@@ -10,7 +10,6 @@
 
 #include "team.h"
 
-#include <omp.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -19,7 +18,6 @@ static double *a, *b, *c;
 static long elements;
 static const double scalar = 3.0;
 
-#define IN_PARALLEL _Pragma("omp parallel for schedule(static)")
 #define ORDINARY(name, left, right) \
   static void name(void) { \
     IN_PARALLEL for (long i = 0; i < elements; i++) left[i] = right; \
@@ -89,14 +87,6 @@ static void fill(void) {
   IN_PARALLEL for (long i = 0; i < elements; i++) a[i] = 1.0, b[i] = 2.0, c[i] = 0.0;
 }
 
-static double *new_array(void) {
-  size_t page = 2u << 20, bytes = elements * sizeof(double);
-  double *array = aligned_alloc(page, (bytes + page - 1) / page * page);
-  if (!array) fail("aligned_alloc");
-  madvise(array, bytes, MADV_HUGEPAGE);
-  return array;
-}
-
 /* Exit with an error unless the arrays have the values of so many rounds. */
 static void check(int rounds) {
   double x = 1.0, y = 2.0, z = 0.0, wrong = 0;
@@ -113,9 +103,8 @@ static void check(int rounds) {
 /* Run the four kernels in turn, as STREAM does; the first round is not counted. */
 static void measure(const struct stream_kernel *four, int repeats) {
   struct timing timings[SET_OF_FOUR] = {0};
-  double busy[2], stolen[2], own = own_seconds(), start = seconds();
-  double began = seconds_of(CLOCK_REALTIME);
-  cpu_seconds(&busy[0], &stolen[0]);
+  struct timing all = {0};
+  struct before before = begin_timing(&all);
   fill();
   for (int r = -1; r < repeats; r++)
     for (int k = 0; k < SET_OF_FOUR; k++) {
@@ -123,16 +112,13 @@ static void measure(const struct stream_kernel *four, int repeats) {
       four[k].run();
       if (r >= 0) timings[k].seconds[r] = seconds() - before;
     }
-  cpu_seconds(&busy[1], &stolen[1]);
-  double whole = cpu_count * (seconds() - start);
+  end_timing(&before, cpu_count, &all);
   check(repeats + 1);
   for (int k = 0; k < SET_OF_FOUR; k++) {
     char labels[LINE];
     timings[k].repeats = repeats;
-    timings[k].began = began;
-    timings[k].ended = seconds_of(CLOCK_REALTIME);
-    timings[k].other = share(busy[1] - busy[0] - (own_seconds() - own), whole);
-    timings[k].stolen = share(stolen[1] - stolen[0], whole);
+    timings[k].began = all.began, timings[k].ended = all.ended;
+    timings[k].other = all.other, timings[k].stolen = all.stolen;
     snprintf(labels, sizeof labels,
              "\"kernel\": \"%s\", \"stores\": \"%s\", \"bytes\": %ld", four[k].name,
              four[k].stores, (long)(elements * sizeof(double)));
@@ -148,13 +134,10 @@ int main(int count, char **words) {
   }
   int repeats = (int)number(words[1], 2, MAX_REPEATS, "REPEATS");
   elements = (long)number(words[2], 1000, 1e12, "ELEMENTS") / 8 * 8;
-  find_cpus();
-  omp_set_dynamic(0);
-  omp_set_num_threads(cpu_count);
-#pragma omp parallel
-  stay_on(cpus[omp_get_thread_num()]);
+  place_threads();
   need_memory(3.0 * elements * sizeof(double));
-  a = new_array(), b = new_array(), c = new_array();
+  size_t bytes = elements * sizeof(double);
+  a = memory_for(bytes), b = memory_for(bytes), c = memory_for(bytes);
   for (int k = 0; k < KERNELS; k += SET_OF_FOUR) measure(kernels + k, repeats);
   return 0;
 }

@@ -64,6 +64,37 @@ static char *new_memory(size_t bytes, int huge) {
   return memory;
 }
 
+/* Memory whose pages are not touched yet: each is on the NUMA node of its first user. */
+static void *memory_for(size_t bytes) {
+  size_t page = 2u << 20;
+  void *memory = aligned_alloc(page, (bytes + page - 1) / page * page);
+  if (!memory) fail("aligned_alloc");
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  return memory;
+}
+
+#ifdef _OPENMP
+#include <omp.h>
+#define IN_PARALLEL _Pragma("omp parallel for schedule(static)")
+
+/* Find the CPUs, and place a thread of OpenMP on each. */
+static void place_threads(void) {
+  find_cpus();
+  omp_set_dynamic(0);
+  omp_set_num_threads(cpu_count);
+#pragma omp parallel
+  stay_on(cpus[omp_get_thread_num()]);
+}
+#endif
+
+/* A number from 0 to 1 that follows from two numbers (splitmix64). */
+static double mixed(uint64_t a, uint64_t b) {
+  uint64_t z = a * 0x9e3779b97f4a7c15u + b * 0xd1b54a32d192ed03u + 1;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
 /* A barrier at which threads spin: waking a thread that sleeps takes microseconds. */
 struct barrier {
   atomic_int waiting, round;
@@ -177,10 +208,32 @@ static double share(double part, double whole) {
   return part < 0 ? 0 : part > whole ? 1 : part / whole;
 }
 
+/* What the CPUs did until a measurement began. */
+struct before {
+  double busy, stolen, own, start;
+};
+
+static struct before begin_timing(struct timing *timing) {
+  struct before before = {.own = own_seconds(), .start = seconds()};
+  cpu_seconds(&before.busy, &before.stolen);
+  timing->began = seconds_of(CLOCK_REALTIME);
+  return before;
+}
+
+/* Write which shares of the time of `threads` CPUs others took since `begin_timing`. */
+static void end_timing(const struct before *before, int threads, struct timing *timing) {
+  double busy, stolen;
+  timing->ended = seconds_of(CLOCK_REALTIME);
+  cpu_seconds(&busy, &stolen);
+  double whole = threads * (seconds() - before->start);
+  double own = own_seconds() - before->own;
+  timing->other = share(busy - before->busy - own, whole);
+  timing->stolen = share(stolen - before->stolen, whole);
+}
+
 /* Run work on `threads` threads; returns when all have ended. */
 static void run_team(const struct work *work, int threads, double least,
                      struct timing *timing) {
-  double busy[2], stolen[2], own = own_seconds(), start = seconds();
   struct team team = {work, timing, {0, 0, threads}, least, NULL, NULL};
   struct member members[threads];
   pthread_t ids[threads];
@@ -188,19 +241,14 @@ static void run_team(const struct work *work, int threads, double least,
   team.starts = calloc(2 * times, sizeof *team.starts);
   if (!team.starts) fail("calloc");
   team.ends = team.starts + times;
-  cpu_seconds(&busy[0], &stolen[0]);
-  timing->began = seconds_of(CLOCK_REALTIME);
+  struct before before = begin_timing(timing);
   for (int t = 0; t < threads; t++) {
     members[t] = (struct member){&team, t};
     if ((errno = pthread_create(&ids[t], NULL, member_main, &members[t])))
       fail("pthread_create");
   }
   for (int t = 0; t < threads; t++) pthread_join(ids[t], NULL);
-  timing->ended = seconds_of(CLOCK_REALTIME);
-  cpu_seconds(&busy[1], &stolen[1]);
-  double whole = threads * (seconds() - start);
-  timing->other = share(busy[1] - busy[0] - (own_seconds() - own), whole);
-  timing->stolen = share(stolen[1] - stolen[0], whole);
+  end_timing(&before, threads, timing);
   for (int r = 0; r < timing->repeats; r++) {
     double first = team.starts[r], last = team.ends[r];
     for (int t = 1; t < threads; t++) {
