@@ -301,7 +301,7 @@ SUITES: Mapping[str, Suite] = {
             "Conjugate gradients",
             "a 27-point stencil with a multigrid preconditioner, by its kernels",
             _cg,
-            lambda effort: 15 if effort.every_variant else 8,
+            lambda effort: 18 if effort.every_variant else 10,
             _STREAM_FLAGS,
         ),
         Suite(
@@ -309,7 +309,7 @@ SUITES: Mapping[str, Suite] = {
             "Fourier transforms",
             "complex transforms of one dimension by size, with the installed FFTW",
             _fft,
-            lambda effort: 50 if effort.every_variant else 10,
+            lambda effort: 35 if effort.every_variant else 10,
             _FLAGS,
             needs=(ANY_FFTW,),
         ),
