@@ -65,7 +65,7 @@ static char *new_memory(size_t bytes, int huge) {
 }
 
 /* Memory whose pages are not touched yet: each is on the NUMA node of its first user. */
-static void *memory_for(size_t bytes) {
+static inline void *memory_for(size_t bytes) {
   size_t page = 2u << 20;
   void *memory = aligned_alloc(page, (bytes + page - 1) / page * page);
   if (!memory) fail("aligned_alloc");
@@ -88,7 +88,7 @@ static void place_threads(void) {
 #endif
 
 /* A number from 0 to 1 that follows from two numbers (splitmix64). */
-static double mixed(uint64_t a, uint64_t b) {
+static inline double mixed(uint64_t a, uint64_t b) {
   uint64_t z = a * 0x9e3779b97f4a7c15u + b * 0xd1b54a32d192ed03u + 1;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
