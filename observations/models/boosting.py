@@ -28,12 +28,12 @@ _TREES: Mapping[str, Any] = {
 class Boosting:
     """Trees that predict the logarithm of the seconds.
 
-    ``reach``: how far the 95 % prediction interval extends in logarithms, which is the
-    error on runs that were left out.
+    ``half_width``: of the 95 % prediction interval, in logarithms of seconds; it comes
+    from the errors on runs that were left out.
     """
 
     trees: Any
-    reach: float
+    half_width: float
     held_out: HeldOut
 
     def predict(
@@ -41,11 +41,11 @@ class Boosting:
     ) -> tuple[Vector, Vector, Vector]:
         """Return the seconds, and the ends of the prediction interval.
 
-        The error of trees does not shrink with ``repeat``, so neither does this.
+        ``repeat`` is ignored: the interval is always that of one run.
         """
         found = self.trees.predict(_matrix(inputs))
         low, seconds, high = (
-            np.exp(found + way * self.reach) for way in (-1.0, 0.0, 1.0)
+            np.exp(found + sign * self.half_width) for sign in (-1.0, 0.0, 1.0)
         )
         return seconds, low, high
 
@@ -60,8 +60,10 @@ def boost(found: TaggedRuns) -> Boosting:
         )
         errors[is_out] = predicted - np.log(runs.seconds[is_out])
         part[is_out] = number
-    away = np.abs(errors)
-    covered = [away[part == n] <= _reach(away[part != n]) for n in np.unique(part)]
+    distance = np.abs(errors)
+    covered = [
+        distance[part == n] <= _half_width(distance[part != n]) for n in np.unique(part)
+    ]
     relative = np.abs(np.expm1(errors))
     by_group = np.add.reduceat(relative, runs.starts) / np.bincount(runs.group)
     held_out = HeldOut(
@@ -69,13 +71,13 @@ def boost(found: TaggedRuns) -> Boosting:
         float(by_group.max()),
         float(np.concatenate(covered).mean()),
     )
-    return Boosting(_fit(runs), _reach(away), held_out)
+    return Boosting(_fit(runs), _half_width(distance), held_out)
 
 
-def _reach(away: Vector) -> float:
-    """Return the distance within which a new run is with 95 % (split conformal)."""
-    place = int(np.ceil(_CONFIDENCE * (len(away) + 1))) - 1
-    return float(np.sort(away)[min(place, len(away) - 1)])
+def _half_width(distance: Vector) -> float:
+    """Return the distance that 95 % of the left-out errors do not exceed."""
+    place = int(np.ceil(_CONFIDENCE * (len(distance) + 1))) - 1
+    return float(np.sort(distance)[min(place, len(distance) - 1)])
 
 
 def _fit(runs: Runs) -> Any:

@@ -26,8 +26,8 @@ _POWERS = (
     *((half / 2, 1) for half in range(7)),
 )
 _FEW_POWERS = tuple((float(whole), 0) for whole in range(4))
-# With more settings than this, only whole powers are tried.
-_MANY, _MOST = 3, 4
+# All powers of three settings are 16**3 = 4096 combinations for each form: too slow.
+_FEWEST_WITH_WHOLE_POWERS, _MOST_SETTINGS = 3, 4
 
 
 @dataclass(frozen=True)
@@ -122,12 +122,12 @@ def work_of(powers: Mapping[str, Power], inputs: Mapping[str, Vector]) -> Vector
 
 def all_powers(settings: Sequence[str]) -> list[Mapping[str, Power]]:
     """Return the powers to try for settings that vary; raises ModelInputError."""
-    if len(settings) > _MOST:
+    if len(settings) > _MOST_SETTINGS:
         raise ModelInputError(
-            f"the runs differ in {len(settings)} settings ({', '.join(settings)}), and "
-            f"a model can have {_MOST}: give the runs to compare a tag of their own"
+            f"the runs differ in {len(settings)} settings ({', '.join(settings)}), but "
+            f"a model has at most {_MOST_SETTINGS}: tag runs that differ in fewer"
         )
-    tried = _POWERS if len(settings) < _MANY else _FEW_POWERS
+    tried = _POWERS if len(settings) < _FEWEST_WITH_WHOLE_POWERS else _FEW_POWERS
     return [
         dict(zip(settings, powers, strict=True))
         for powers in product(tried, repeat=len(settings))

@@ -44,7 +44,8 @@ class ModelTerm:
 class Prediction:
     """The time for some inputs, in seconds, with its 95 % prediction interval.
 
-    ``beyond`` says which inputs are outside of what was measured.
+    ``beyond`` says which inputs are outside of what was measured, ``is_by_trees``
+    whether gradient boosting made the prediction instead of the formula.
     """
 
     inputs: Inputs
@@ -52,6 +53,7 @@ class Prediction:
     low: float
     high: float
     beyond: tuple[str, ...] = ()
+    is_by_trees: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,16 +130,12 @@ class RuntimeModel:
         _check(self.runs, inputs)
         ranges = self.runs.ranges
         known = {name: inputs.get(name, ranges[name][0]) for name in self.runs.inputs}
+        is_by_trees = self.is_boosting_better and self._has_values(known)
+        model = self.boosting if self.boosting and is_by_trees else self.fitted
+        found = model.predict(of_one(known), repeat)
+        seconds, low, high = (float(one[0]) for one in found)
         beyond = tuple(_beyond(self.runs, known))
-        if self.boosting and self.is_boosting_better and self._has_values(known):
-            found = self.boosting.predict(of_one(known))
-            seconds, low, high = (float(one[0]) for one in found)
-        else:
-            expected, half = (
-                float(one[0]) for one in self.fitted.predict(of_one(known), repeat)
-            )
-            seconds, low, high = expected, max(expected - half, 0.0), expected + half
-        return Prediction(known, seconds, low, high, beyond)
+        return Prediction(known, seconds, low, high, beyond, is_by_trees)
 
 
 def read_model(
@@ -173,6 +171,12 @@ def _checks(model: RuntimeModel, runs: Sequence[TimedRun]) -> Iterator[RunsCheck
     by_inputs: dict[tuple[tuple[str, float], ...], list[float]] = defaultdict(list)
     for run in runs:
         known = {name: v for name, v in run.inputs.items() if name in model.runs.inputs}
+        for name in _varying(model.runs):
+            if name not in known:
+                raise ModelInputError(
+                    f"{run.iri} lacks {name}, which the model of {model.runs.tag!r} "
+                    f"needs: observe it with `--tag {name}=NUMBER`"
+                )
         by_inputs[tuple(sorted(known.items()))].append(run.seconds)
     for inputs, seconds in sorted(by_inputs.items()):
         expected = model.predict(dict(inputs), len(seconds))
@@ -219,10 +223,11 @@ def _check(found: TaggedRuns, inputs: Inputs) -> None:
     for name, value in inputs.items():
         if name not in found.inputs:
             raise ModelInputError(
-                f"the runs of {found.tag!r} have no {name} in common; they have {known}"
+                f"{name!r} is not a setting of most runs of {found.tag!r}, which have "
+                f"{known}: leave it out, or observe runs with `--tag {name}=NUMBER`"
             )
         if not value > 0:
-            raise ModelInputError(f"{name} is {value:g}: a model needs positive values")
+            raise ModelInputError(f"{name} is {value:g}: give a number above 0")
     for name in _varying(found):
         if name not in inputs:
             low, high = map(figures, found.ranges[name])

@@ -12,8 +12,9 @@ from queries.run import saved_rows
 
 QUERY = "observations/settings"
 THREADS = "threads"
-# One is left out for the error, another one to choose the model for that.
+# Validation leaves out one combination, the choice another; two remain for a fit.
 FEWEST = 4
+# An input must be known for more than this share of the runs.
 _COMMON = 0.5
 
 Inputs = Mapping[str, float]
@@ -86,7 +87,7 @@ def read_runs(
 def tagged_runs(tag: str, host: str, rows: Rows) -> TaggedRuns:
     """Build runs from the rows of `observations/settings`; raises TooFewRunsError."""
     left_out: Counter[str] = Counter()
-    found = [run for run in _runs(rows, left_out) if run.seconds > 0]
+    found = [*_runs(rows, left_out)]
     inputs = _common(found)
     complete = []
     for run in found:
@@ -110,6 +111,8 @@ def _runs(rows: Rows, left_out: Counter[str]) -> Iterable[TimedRun]:
         first, inputs = of_run[0], _inputs(of_run)
         if first["outcome"] != Outcome.COMPLETED:
             left_out[str(first["outcome"])] += 1
+        elif not float(first["seconds"]) > 0:
+            left_out["without a measured time"] += 1
         else:
             yield TimedRun(iri, inputs, float(first["seconds"]))
 
@@ -138,9 +141,10 @@ def _check(found: TaggedRuns) -> None:
     if len(found.combinations) >= FEWEST:
         return
     inputs = ", ".join(found.inputs) or "threads and settings"
-    others = "".join(f"; {why}: {count}" for why, count in found.left_out.items())
+    reasons = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
+    others = f" (left out: {reasons})" if reasons else ""
     raise TooFewRunsError(
-        f"{len(found.runs)} completed runs of {found.tag!r} have "
-        f"{len(found.combinations)} different values of {inputs}, and a model needs "
-        f"{FEWEST}{others}: observe more, with `--threads` or `--tag NAME=NUMBER`"
+        f"{len(found.runs)} usable runs of {found.tag!r}{others} have "
+        f"{len(found.combinations)} combinations of {inputs}, and a model needs "
+        f"{FEWEST}: observe more, with `--threads` or `--tag NAME=NUMBER`"
     )

@@ -15,7 +15,7 @@ from observations.store import check_shapes
 from ontology.iris import IdError, Iris, stated
 from ontology.terms import ST
 
-_DIGITS = 9
+_DIGITS = 9  # nanoseconds
 
 
 def keep_model(twin: Endpoint, iris: Iris, model: RuntimeModel) -> URIRef:
@@ -27,7 +27,9 @@ def keep_model(twin: Endpoint, iris: Iris, model: RuntimeModel) -> URIRef:
     try:
         graph = iris.model_graph(runs.host, runs.tag)
     except IdError as error:
-        raise ModelInputError(f"the tag {runs.tag!r} names no model: {error}") from None
+        raise ModelInputError(
+            f"a model of the tag {runs.tag!r} cannot be stored: {error}"
+        ) from None
     triples = describe_model(model, iris, datetime.now(UTC))
     check_shapes(triples, twin)
     added = insertion(with_entailed({graph: triples}, iris))

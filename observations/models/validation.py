@@ -14,10 +14,11 @@ from observations.models.forms import Form, Formula, Power, Vector, work_of
 from observations.models.runs import THREADS, Inputs, TaggedRuns
 from observations.pop.fits import LeastSquares, least_squares
 
-# Terms that nearly depend on each other have no coefficients of their own.
+# The largest condition number of the normal equations: above, terms are dependent.
 _DEPENDENT = 1e8
+# The ridge keeps singular systems solvable; rounding may give a term a little below 0.
 _RIDGE, _NEGATIVE = 1e-9, -1e-6
-# More would take long with two settings, and change little.
+# Repeating the choice for more parts is slow with two settings, and changes little.
 _PARTS = 12
 
 
@@ -55,8 +56,8 @@ class Fitted:
 
     def predict(
         self, inputs: Mapping[str, Vector], repeat: int = 1
-    ) -> tuple[Vector, Vector]:
-        """Return the seconds, and how far the 95 % prediction interval reaches.
+    ) -> tuple[Vector, Vector, Vector]:
+        """Return the seconds, and the ends of the 95 % prediction interval.
 
         It is an interval for the mean of ``repeat`` runs.
         """
@@ -64,15 +65,16 @@ class Fitted:
         seconds = columns @ self.fit.coefficients
         uncertain = np.einsum("rp,pq,rq->r", columns, self.fit.covariance, columns)
         spread = np.sqrt(uncertain + self.fit.variance * seconds**2 / repeat)
-        return seconds, self.fit.quantile * spread
+        half = self.fit.quantile * spread
+        return seconds, np.maximum(seconds - half, 0.0), seconds + half
 
 
 @dataclass(frozen=True)
 class HeldOut:
     """Errors on runs that were left out, relative to their times.
 
-    ``mean`` and ``greatest`` are of the combinations of inputs, ``covered`` is the
-    share of runs within their prediction interval.
+    Each combination of inputs has the mean error of its runs; ``mean`` and ``greatest``
+    are of these. ``covered`` is the share of runs within their prediction interval.
     """
 
     mean: float
@@ -106,9 +108,9 @@ def validate(
     for is_out in parts(runs):
         left_out, others = runs.where(is_out), runs.where(~is_out)
         model = fit(others, choose(others, forms, powers))
-        seconds, half = model.predict(left_out.inputs)
-        away = np.abs(seconds - left_out.seconds)
-        relative[is_out], covered[is_out] = away / left_out.seconds, away <= half
+        seconds, low, high = model.predict(left_out.inputs)
+        relative[is_out] = np.abs(seconds - left_out.seconds) / left_out.seconds
+        covered[is_out] = (low <= left_out.seconds) & (left_out.seconds <= high)
     errors = np.add.reduceat(relative, runs.starts) / np.bincount(runs.group)
     return HeldOut(float(errors.mean()), float(errors.max()), float(covered.mean()))
 
@@ -163,9 +165,11 @@ def _errors(
 
 
 def _held_out(runs: Runs, form: Form, works: Vector) -> Vector:
-    """Return the errors of each group without it, for each of the works.
+    """Return the mean relative error of each group when it is left out.
 
-    They are infinite if a term takes negative time, or depends on the others.
+    There is a row for each combination of powers. Leaving out a group subtracts its
+    part of the normal equations, so nothing is fitted twice. A row is infinite if a
+    term would take negative time, or if the terms are dependent.
     """
     factor = np.where(form.is_work, works[:, :, None], 1.0)
     columns = form.of_threads(runs.threads) * factor / runs.seconds[:, None]

@@ -67,10 +67,10 @@ def predict_command(
 ) -> None:
     """Predict how long a run takes, from the runs with a tag.
 
-    The settings of a run are its tags of the form NAME=NUMBER. Several models are
-    fitted; the one with the smallest error on runs that were left out predicts, and is
-    kept in the graph. With --check, the exit status is 3 if the runs are slower than
-    expected.
+    The settings of a run are its tags, and variables of --env, of the form NAME=NUMBER.
+    The model is the simplest formula whose error on left-out runs is close to the
+    smallest, and it is stored in the graph. With --check, nothing is stored, and the
+    exit status is 3 if the runs are slower than expected.
     """
     settings = Settings()
     if check:
@@ -158,7 +158,7 @@ def _text(model: RuntimeModel) -> Iterator[str]:
     runs = model.runs
     number, groups = counted(len(runs.runs), "run"), len(runs.combinations)
     inputs = ", ".join(runs.inputs)
-    yield f"{runs.tag} on {runs.host}: {number}, {groups} different values of {inputs}"
+    yield f"{runs.tag} on {runs.host}: {number}, {groups} combinations of {inputs}"
     if runs.left_out:
         reasons = (f"{count} {why}" for why, count in runs.left_out.items())
         yield f"left out: {', '.join(reasons)}"
@@ -166,21 +166,22 @@ def _text(model: RuntimeModel) -> Iterator[str]:
     yield from _terms(model)
     yield _error(model.held_out)
     if model.boosting:
-        used = "used for measured values" if model.is_boosting_better else "unused"
-        yield f"gradient boosting, {used}: {_error(model.boosting.held_out)}"
+        worse = "" if model.is_boosting_better else " (not used)"
+        yield f"gradient boosting{worse}: {_error(model.boosting.held_out)}"
 
 
 def _error(found: HeldOut) -> str:
     return (
-        f"error on values that were left out: {found.mean:.1%} on average, "
-        f"{found.greatest:.1%} at most; {found.covered:.0%} of their runs were "
-        "within the interval"
+        f"error on left-out values: {found.mean:.1%} on average, {found.greatest:.1%} "
+        f"for the worst combination; the interval contained {found.covered:.0%} of "
+        "these runs"
     )
 
 
 def _prediction(found: Prediction) -> str:
     seconds, low, high = map(figures, (found.seconds, found.low, found.high))
-    return f"{_given(found)}: {seconds} s (95 % of runs: {low} to {high} s)"
+    by = ", by gradient boosting" if found.is_by_trees else ""
+    return f"{_given(found)}{by}: {seconds} s (95 % of runs: {low} to {high} s)"
 
 
 def _checked(found: RunsCheck) -> str:
@@ -199,7 +200,7 @@ def _given(found: Prediction) -> str:
 def _terms(model: RuntimeModel) -> Iterator[str]:
     ranges = model.runs.ranges.items()
     greatest = ", ".join(f"{name} {figures(high)}" for name, (_, high) in ranges)
-    yield f"of the time at {greatest}:"
+    yield f"time of each term at {greatest}:"
     whole = sum(term.seconds.value for term in model.terms)
     for term in model.terms:
         value, low, high = (

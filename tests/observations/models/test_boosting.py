@@ -8,13 +8,13 @@ import pytest
 from core.settings.tools import NotInstalledError
 from observations.models.model import RuntimeModel, fit_model
 from observations.models.runs import tagged_runs
-from tests.observations.models.planted import Law, grid, planted
+from tests.observations.models.synthetic import Law, grid, synthetic_rows
 
 SIZES = grid([1, 2, 4], [10 ** (3 + third / 3) for third in range(12)])
 
 
 def model(law: Law) -> RuntimeModel:
-    rows = planted(law, SIZES, noise=0.03)
+    rows = synthetic_rows(law, SIZES, noise=0.03)
     return fit_model(tagged_runs("solver", "n1", rows), boosting=True)
 
 
@@ -23,7 +23,7 @@ def steps(threads: float, n: float) -> float:
     return 1e-7 * n * (1 if n < 5e4 else 3 if n < 1e6 else 8) / threads
 
 
-def test_trees_predict_what_no_formula_does() -> None:
+def test_trees_predict_if_no_formula_fits() -> None:
     found = model(steps)
     assert found.boosting
     assert found.is_boosting_better

@@ -13,7 +13,7 @@ from observations.models.runs import tagged_runs
 from observations.models.validation import as_arrays, choose, of_one, parts
 from observations.models.validation import fit as fit_formula
 from observations.pop.fits import AMDAHL, fit
-from tests.observations.models.planted import Law, grid, planted, threads
+from tests.observations.models.synthetic import Law, grid, synthetic_rows, threads
 
 COUNTS = threads(1, 2, 3, 4, 6, 8)
 SIZES = grid([1, 2, 4, 8], [256, 512, 1024, 2048])
@@ -66,7 +66,7 @@ LAWS = [
 def test_law_without_noise_is_found(
     law: Law, inputs: list[Mapping[str, float]], formula: str
 ) -> None:
-    found = model(planted(law, inputs))
+    found = model(synthetic_rows(law, inputs))
     assert found.formula == formula
     greatest = {name: high for name, (_, high) in found.runs.ranges.items()}
     whole = sum(term.seconds.value for term in found.terms)
@@ -81,12 +81,12 @@ def test_two_settings_have_powers_of_their_own() -> None:
         for n in (8, 16, 32, 64)
         for steps in (10, 20, 40)
     ]
-    rows = planted(lambda threads, n, steps: 1e-5 * n**2 * steps, inputs)
+    rows = synthetic_rows(lambda threads, n, steps: 1e-5 * n**2 * steps, inputs)
     assert model(rows).formula == "T = a n^2 steps"
 
 
 def test_parameters_of_amdahl_are_those_of_scaling() -> None:
-    rows = planted(amdahl, COUNTS, noise=0.02)
+    rows = synthetic_rows(amdahl, COUNTS, noise=0.02)
     found = model(rows)
     serial, parallel = found.terms
     # The parallel term is that of eight threads.
@@ -96,15 +96,15 @@ def test_parameters_of_amdahl_are_those_of_scaling() -> None:
     assert law.parameters["serial"].value == pytest.approx(ratio)
 
 
-def test_intervals_have_the_truth_about_as_often_as_they_say() -> None:
+def test_intervals_cover_the_true_value_in_95_percent() -> None:
     chance = np.random.default_rng(7)
     in_terms, in_predictions, chosen = 0, 0, 0
     for seed in range(RELIABLE):
-        rows = planted(amdahl, COUNTS, noise=0.02, seed=seed)
+        rows = synthetic_rows(amdahl, COUNTS, noise=0.02, seed=seed)
         runs = as_arrays(tagged_runs("solver", "n1", rows))
         fitted = fit_formula(runs, choose(runs, PLAIN, [{}]))
-        (seconds,), (half,) = fitted.predict(of_one({"threads": 5}))
-        in_predictions += abs(seconds - amdahl(5) * chance.normal(1, 0.02)) <= half
+        _, (low,), (high,) = fitted.predict(of_one({"threads": 5}))
+        in_predictions += low <= amdahl(5) * chance.normal(1, 0.02) <= high
         if fitted.formula.form.name == "Amdahl":
             half = fitted.fit.quantile * np.sqrt(fitted.fit.covariance[0, 0])
             in_terms += abs(fitted.fit.coefficients[0] - 0.3) <= half
@@ -115,9 +115,9 @@ def test_intervals_have_the_truth_about_as_often_as_they_say() -> None:
     assert in_terms >= 0.9 * chosen
 
 
-def test_prediction_interval_is_that_of_a_run_and_not_of_the_mean() -> None:
-    few = model(planted(amdahl, COUNTS, noise=0.03, repeat=2))
-    many = model(planted(amdahl, COUNTS, noise=0.03, repeat=40))
+def test_prediction_interval_is_for_a_single_run() -> None:
+    few = model(synthetic_rows(amdahl, COUNTS, noise=0.03, repeat=2))
+    many = model(synthetic_rows(amdahl, COUNTS, noise=0.03, repeat=40))
     found = many.predict({"threads": 4})
     # Two standard deviations to each side, however many runs there are.
     assert (found.high - found.low) / found.seconds == pytest.approx(4 * 0.03, rel=0.2)
@@ -130,8 +130,8 @@ def test_prediction_interval_is_that_of_a_run_and_not_of_the_mean() -> None:
     assert (serial.high - serial.low) < 0.06 * serial.value * 4
 
 
-def test_held_out_error_is_that_of_models_without_the_runs() -> None:
-    rows = planted(amdahl, COUNTS, noise=0.05)
+def test_held_out_error_comes_from_models_fitted_without_the_runs() -> None:
+    rows = synthetic_rows(amdahl, COUNTS, noise=0.05)
     errors = []
     for number in (1, 2, 3, 4, 6, 8):
         others = model([one for one in rows if one["threads"] != number])
@@ -145,7 +145,7 @@ def test_held_out_error_is_that_of_models_without_the_runs() -> None:
 
 
 def test_many_groups_are_left_out_in_twelve_parts() -> None:
-    rows = planted(squared, SIZES)
+    rows = synthetic_rows(squared, SIZES)
     runs = as_arrays(tagged_runs("solver", "n1", rows))
     found = [*parts(runs)]
     assert len(found) == 12
@@ -156,19 +156,19 @@ def test_many_groups_are_left_out_in_twelve_parts() -> None:
 
 def test_wrong_law_has_a_large_held_out_error() -> None:
     """No form has a step, so the runs next to it are predicted badly."""
-    rows = planted(lambda threads: 1.0 if threads < 4 else 5.0, COUNTS)
+    rows = synthetic_rows(lambda threads: 1.0 if threads < 4 else 5.0, COUNTS)
     assert model(rows).held_out.greatest > 0.3
 
 
-def test_prediction_outside_of_what_was_measured_says_so() -> None:
-    found = model(planted(squared, SIZES, noise=0.01))
+def test_prediction_outside_measured_range_is_reported() -> None:
+    found = model(synthetic_rows(squared, SIZES, noise=0.01))
     assert found.predict({"threads": 2, "n": 700}).beyond == ()
     beyond = found.predict({"threads": 16, "n": 4096}).beyond
     assert beyond == ("threads 16 (measured: 1 to 8)", "n 4096 (measured: 256 to 2048)")
 
 
 def test_input_that_never_varied_may_be_omitted() -> None:
-    found = model(planted(sorting, grid([4], [1e4, 1e5, 1e6, 1e7])))
+    found = model(synthetic_rows(sorting, grid([4], [1e4, 1e5, 1e6, 1e7])))
     assert found.predict({"n": 1e5}).inputs == {"threads": 4, "n": 1e5}
     assert found.predict({"n": 1e5, "threads": 2}).beyond == (
         "threads 2 (measured: 4)",
@@ -180,12 +180,12 @@ def test_input_that_never_varied_may_be_omitted() -> None:
     [
         ({"threads": 2}, "--set n=VALUE"),
         ({"n": 512}, "--threads N"),
-        ({"threads": 2, "n": 512, "m": 3}, "no m in common"),
-        ({"threads": 2, "n": -1}, "positive"),
+        ({"threads": 2, "n": 512, "m": 3}, "'m' is not a setting of most runs"),
+        ({"threads": 2, "n": -1}, "above 0"),
     ],
 )
 def test_wrong_inputs_are_named(inputs: Mapping[str, float], word: str) -> None:
-    found = model(planted(squared, SIZES))
+    found = model(synthetic_rows(squared, SIZES))
     with pytest.raises(ModelInputError, match=word) as caught:
         found.predict(inputs)
     assert caught.value.code == "bad-model-input"
@@ -197,7 +197,7 @@ def test_too_many_settings_are_refused() -> None:
         for number in range(32)
     ]
     with pytest.raises(ModelInputError, match="5 settings"):
-        model(planted(lambda **_: 1.0, inputs))
+        model(synthetic_rows(lambda **_: 1.0, inputs))
 
 
 NAMES = [*enumerate("abcde")]
@@ -213,7 +213,7 @@ def test_machine_form_follows_measured_rates() -> None:
         rate = np.interp(threads, [*memory], [*memory.values()])
         return float(0.2 + 3 / threads + 20 / rate)
 
-    rows = planted(bound, threads(1, 2, 3, 4, 6, 8, 12, 16), noise=0.002)
+    rows = synthetic_rows(bound, threads(1, 2, 3, 4, 6, 8, 12, 16), noise=0.002)
     found = fit_model(tagged_runs("solver", "n1", rows), form)
     assert found.form == "machine"
     _, computing, moving = found.terms

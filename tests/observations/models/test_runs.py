@@ -4,9 +4,9 @@ import pytest
 
 from observations.errors import TooFewRunsError
 from observations.models.runs import tagged_runs
-from tests.observations.models.planted import grid, planted, row, threads
+from tests.observations.models.synthetic import grid, row, synthetic_rows, threads
 
-ROWS = planted(lambda threads, n: n / threads, grid([1, 2], [64, 128]), repeat=1)
+ROWS = synthetic_rows(lambda threads, n: n / threads, grid([1, 2], [64, 128]), repeat=1)
 
 
 def test_runs_that_did_not_complete_are_left_out() -> None:
@@ -27,7 +27,7 @@ def test_run_without_a_setting_of_the_others_is_left_out() -> None:
     assert found.left_out == {"without n": 1, "without threads": 1}
 
 
-def test_setting_of_few_runs_is_no_input() -> None:
+def test_setting_of_few_runs_is_not_an_input() -> None:
     extra = {**ROWS[0], "setting": "try", "value": 2}
     found = tagged_runs("solver", "n1", [*ROWS, extra])
     assert found.inputs == ("threads", "n")
@@ -51,10 +51,10 @@ def test_setting_of_zero_is_not_a_setting() -> None:
 @pytest.mark.parametrize(
     ("rows", "word"),
     [
-        (ROWS[:3], "3 different values of threads, n"),
-        (planted(lambda threads: 1.0, threads(2), repeat=9), "--threads"),
-        ([row("a", 1.0), row("b", 1.0)], "0 different|1 different"),
-        ([row("a", 1.0, outcome="failed")], "failed: 1"),
+        (ROWS[:3], "3 combinations of threads, n"),
+        (synthetic_rows(lambda threads: 1.0, threads(2), repeat=9), "--threads"),
+        ([row("a", 1.0), row("b", 1.0)], "have [01] combinations"),
+        ([row("a", 1.0, outcome="failed")], "left out: 1 failed"),
     ],
 )
 def test_too_few_runs_are_counted(rows: list[dict[str, object]], word: str) -> None:

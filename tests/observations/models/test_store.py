@@ -14,7 +14,7 @@ from observations.models.store import graphs_of_models, keep_model
 from ontology.iris import Iris
 from ontology.terms import PROV, QUDT, ST, UNIT
 from queries.run import saved_rows
-from tests.observations.models.planted import Law, grid, planted, threads
+from tests.observations.models.synthetic import Law, grid, synthetic_rows, threads
 from tests.servers import Fuseki
 
 IRIS = Iris("http://localhost:8000")
@@ -55,7 +55,7 @@ def observe(twin: Endpoint, tag: str, rows: Sequence[dict[str, Any]]) -> None:
 
 def test_model_is_kept_with_its_terms_and_runs(twin: Endpoint) -> None:
     law: Law = lambda threads, n: 1e-6 * n**2 / threads  # noqa: E731
-    rows = planted(law, grid([1, 2, 4], [256, 512, 1024]), noise=0.01)
+    rows = synthetic_rows(law, grid([1, 2, 4], [256, 512, 1024]), noise=0.01)
     rows[0]["outcome"] = "failed"
     observe(twin, "kept", rows)
     model = read_model(twin, "kept", "n1", {"threads": 2, "n": 600})
@@ -80,10 +80,10 @@ def modelled(twin: Endpoint, model: str) -> list[tuple[Any, ...]]:
 
 
 def test_model_is_replaced_by_that_of_more_runs(twin: Endpoint) -> None:
-    rows = planted(lambda threads: 1 / threads, threads(1, 2, 3, 4), repeat=1)
+    rows = synthetic_rows(lambda threads: 1 / threads, threads(1, 2, 3, 4), repeat=1)
     observe(twin, "grows", rows)
     keep_model(twin, IRIS, read_model(twin, "grows", "n1", {"threads": 2}))
-    more = planted(lambda threads: 1 / threads, threads(5, 6), repeat=1, seed=1)
+    more = synthetic_rows(lambda threads: 1 / threads, threads(5, 6), repeat=1, seed=1)
     observe(twin, "grows", [{**one, "run": f"{one['run']}-more"} for one in more])
     keep_model(twin, IRIS, read_model(twin, "grows", "n1", {"threads": 2}))
     (row,) = saved_rows(twin, "observations/models", {"tag": "grows"})
@@ -99,7 +99,7 @@ def test_models_of_a_run_are_found(twin: Endpoint) -> None:
 def test_rates_that_benchmarks_measured_are_tried(twin: Endpoint) -> None:
     memory = {1: 10.0, 2: 19.0, 4: 24.0, 8: 25.0}
     publish_roofs(twin, {count: 10.0 * count for count in memory}, memory)
-    rows = planted(
+    rows = synthetic_rows(
         lambda threads: 1 / memory[int(threads)], threads(*memory), noise=0.001
     )
     observe(twin, "memory", rows)
@@ -145,9 +145,11 @@ def publish_roofs(
 
 def test_runs_are_checked_by_a_model_of_the_others(twin: Endpoint) -> None:
     law: Law = lambda threads: 2 / threads  # noqa: E731
-    observe(twin, "checked", planted(law, threads(1, 2, 3, 4, 6), noise=0.01))
-    later = planted(lambda threads: 1.2 * law(threads), threads(2, 3), noise=0.01)
-    later += planted(law, threads(4), noise=0.01, seed=3)
+    observe(twin, "checked", synthetic_rows(law, threads(1, 2, 3, 4, 6), noise=0.01))
+    later = synthetic_rows(
+        lambda threads: 1.2 * law(threads), threads(2, 3), noise=0.01
+    )
+    later += synthetic_rows(law, threads(4), noise=0.01, seed=3)
     later = [{**one, "run": f"later-{place}"} for place, one in enumerate(later)]
     observe(twin, "checked", later)
     ids = [f"checked-later-{place}" for place in range(len(later))]

@@ -20,7 +20,7 @@ def row(run: str, seconds: float, **about: Any) -> dict[str, Any]:
     }
 
 
-def planted(
+def synthetic_rows(
     law: Law,
     inputs: Iterable[Mapping[str, float]],
     noise: float = 0.0,
