@@ -23,8 +23,9 @@ _IN_A_FOLDER = f"""\
 set -e
 free=$(sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo)
 if [ "$2" -gt $((${{free:-0}} * 1024)) ]; then
-  echo "this needs $(($2 / 1000000)) MB of memory, and" \\
-    "$((${{free:-0}} * 1024 / 1000000)) MB are available" >&2
+  echo "the processes need $(($2 / 1000000)) MB of memory, but only" \\
+    "$((${{free:-0}} * 1024 / 1000000)) MB are available:" \\
+    "stop other programs, or measure fewer threads" >&2
   exit 3
 fi
 folder=$(mktemp -d)

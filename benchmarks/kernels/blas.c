@@ -65,7 +65,7 @@ static void check(const struct kind *kind, const struct matrices *of) {
 static void measure(const struct kind *kind, struct matrices *of, double once,
                     double least, int repeats, const char *library) {
   struct timing timing = {.repeats = repeats};
-  struct before before = begin_timing(&timing);
+  struct cpu_usage before = begin_timing(&timing);
   double n = of->order;
   char labels[LINE];
   long calls = 1 + (long)(least / once);

@@ -2,11 +2,12 @@
 
    fft REPEATS SECONDS SIZES PATTERNS
 
-   SIZES and PATTERNS have commas. The first libfftw3 that matches a pattern is loaded,
-   with the library of its threads next to it; it may use as many threads as there are
-   CPUs. A transform writes to another array than it reads. It is planned by trying
-   (FFTW_MEASURE), for up to a second. A repetition takes about SECONDS, but at
-   least one transform. Its operations are counted as 5 n log2 n, whatever FFTW does. */
+   SIZES and PATTERNS are lists separated by commas. The program loads the first library
+   that matches a pattern, and the threads library next to it. A transform may use one
+   thread for each CPU of the process. Transforms are out of place. FFTW plans each
+   direction by timing candidates (FFTW_MEASURE), for up to a second. A repetition takes
+   about SECONDS, and has at least one transform. A transform of n numbers counts as
+   5 n log2 n operations, whatever FFTW does. */
 
 #include "team.h"
 
@@ -15,8 +16,11 @@
 #include <limits.h>
 #include <math.h>
 
-enum { FORWARD = -1, BACKWARD = 1, FFTW_MEASURE = 0, SAMPLES = 3, VERSION = 64 };
-static const double planning = 1, tolerance = 1e-13;
+enum { FORWARD = -1, BACKWARD = 1, FFTW_MEASURE = 0, VERSION = 64 };
+enum { SAMPLES = 3 }; /* values compared: each is a sum over all n numbers */
+static const double planning = 1; /* seconds */
+/* Relative: several hundred roundings. `check_close` lets it grow with log2 n. */
+static const double tolerance = 1e-13;
 
 typedef double complex_number[2];
 typedef struct fftw_plan_s *fftw_plan;
@@ -66,7 +70,10 @@ static void load(const char *path) {
   library = opened(threads);
   fftw.init_threads = symbol(library, "fftw_init_threads");
   fftw.use_threads = symbol(library, "fftw_plan_with_nthreads");
-  if (!fftw.init_threads()) fail(threads);
+  if (!fftw.init_threads()) {
+    fprintf(stderr, "%s: fftw_init_threads failed\n", threads);
+    exit(1);
+  }
   fftw.use_threads(cpu_count);
   fftw.limit(planning);
 }
@@ -78,9 +85,12 @@ static struct transform planned(long size) {
   struct transform of = {.size = size, .in = memory_for(bytes), .out = memory_for(bytes)};
   of.forward = fftw.plan((int)size, of.in, of.out, FORWARD, FFTW_MEASURE);
   of.backward = fftw.plan((int)size, of.out, of.in, BACKWARD, FFTW_MEASURE);
-  if (!of.forward || !of.backward) fail("fftw_plan_dft_1d");
+  if (!of.forward || !of.backward) {
+    fprintf(stderr, "FFTW cannot plan a transform of %ld numbers\n", size);
+    exit(1);
+  }
   for (long i = 0; i < size; i++)
-    for (int part = 0; part < 2; part++) of.in[i][part] = mixed(i, part) - 0.5;
+    for (int part = 0; part < 2; part++) of.in[i][part] = random_of(i, part) - 0.5;
   return of;
 }
 
@@ -120,7 +130,7 @@ static void check_inverse(const struct transform *of) {
   fftw.execute(of->backward);
   for (long i = 0; i < of->size; i++)
     for (int part = 0; part < 2; part++)
-      error = fmax(error, fabs(of->in[i][part] / of->size - (mixed(i, part) - 0.5)));
+      error = fmax(error, fabs(of->in[i][part] / of->size - (random_of(i, part) - 0.5)));
   check_close(of, error, 1, "the inverse transform");
 }
 
@@ -138,7 +148,7 @@ static void print_transform(const struct transform *of, long calls,
 static void measure(long size, double least, int repeats) {
   struct timing timing = {.repeats = repeats};
   struct transform of = planned(size);
-  struct before before = begin_timing(&timing);
+  struct cpu_usage before = begin_timing(&timing);
   time_of(&of, 1);
   double once = time_of(&of, 1), again = time_of(&of, 1);
   long calls = 1 + (long)(least / (again < once ? again : once));
@@ -164,7 +174,7 @@ int main(int count, char **words) {
   for (char *word = strtok(words[4], ","); word; word = strtok(NULL, ","))
     glob(word, found.gl_pathc ? GLOB_APPEND : 0, NULL, &found);
   if (!found.gl_pathc) {
-    fputs("FFTW is not installed\n", stderr);
+    fputs("no FFTW library matches PATTERNS: `apt install libfftw3-double3`\n", stderr);
     return 1;
   }
   load(found.gl_pathv[0]);

@@ -55,7 +55,7 @@ static int stencil_row(long row, long rows, int *columns) {
 
 static int scattered(long row, long rows, int *columns, int count) {
   for (int n = 0; columns && n < count; n++)
-    columns[n] = (int)(mixed((uint64_t)row, (uint64_t)n) * (double)rows);
+    columns[n] = (int)(random_of((uint64_t)row, (uint64_t)n) * (double)rows);
   return count;
 }
 
@@ -65,7 +65,7 @@ static int random_row(long row, long rows, int *columns) {
 
 /* Few rows are long: lengths follow a power law. */
 static int skewed_row(long row, long rows, int *columns) {
-  double length = 9 / pow(1 - mixed((uint64_t)row, 1u << 20), 0.66);
+  double length = 9 / pow(1 - random_of((uint64_t)row, 1u << 20), 0.66);
   return scattered(row, rows, columns, length < LONGEST_ROW ? (int)length : LONGEST_ROW);
 }
 
@@ -113,7 +113,7 @@ static int *first_order(long rows) {
 static int *random_order(long rows) {
   int *order = first_order(rows);
   for (long r = rows - 1; r > 0; r--) {
-    long other = (long)(mixed((uint64_t)r, 1u << 21) * (double)(r + 1));
+    long other = (long)(random_of((uint64_t)r, 1u << 21) * (double)(r + 1));
     int row = order[r];
     order[r] = order[other], order[other] = row;
   }
@@ -311,7 +311,7 @@ static void check(const struct matrix *of, const char *format) {
 static void measure(const struct matrix *of, const struct chunks *chunks,
                     const char *format, double least, int repeats) {
   struct timing timing = {.repeats = repeats};
-  struct before before = begin_timing(&timing);
+  struct cpu_usage before = begin_timing(&timing);
   char labels[LINE];
   time_of(of, chunks, 1);
   double once = time_of(of, chunks, 1), again = time_of(of, chunks, 1);

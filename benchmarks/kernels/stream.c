@@ -104,7 +104,7 @@ static void check(int rounds) {
 static void measure(const struct stream_kernel *four, int repeats) {
   struct timing timings[SET_OF_FOUR] = {0};
   struct timing all = {0};
-  struct before before = begin_timing(&all);
+  struct cpu_usage before = begin_timing(&all);
   fill();
   for (int r = -1; r < repeats; r++)
     for (int k = 0; k < SET_OF_FOUR; k++) {

@@ -1,8 +1,9 @@
-/* What the programs in this folder share: a team of threads, clocks, and results.
+/* Code that all programs in this folder share: a team of threads, clocks, and results.
 
-   The file is placed in front of each program. A team has one thread for each CPU that
-   the program may use, and each thread stays on its CPU. A result is one line of JSON
-   on standard output. */
+   SuperTwin compiles a program from standard input, where `#include "team.h"` would find
+   no file: it puts this file in front of the program and removes that line.
+   A team has one thread for each CPU that the program may use, and each thread stays on
+   its CPU. A result is one line of JSON on standard output. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 enum { MAX_CPUS = 4096, MAX_REPEATS = 1000, LINE = 4096 };
+enum { HUGE_PAGE = 2 << 20 }; /* bytes */
 
 static int cpus[MAX_CPUS], cpu_count;
 
@@ -55,9 +57,9 @@ static double seconds_of(clockid_t clock) {
 static double seconds(void) { return seconds_of(CLOCK_MONOTONIC); }
 
 /* Memory of one thread, touched by that thread, so that it is on its NUMA node. */
-static char *new_memory(size_t bytes, int huge) {
-  size_t page = 2u << 20, size = (bytes + page - 1) / page * page;
-  char *memory = aligned_alloc(page, size);
+static inline char *new_memory(size_t bytes, int huge) {
+  size_t size = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  char *memory = aligned_alloc(HUGE_PAGE, size);
   if (!memory) fail("aligned_alloc");
   madvise(memory, size, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   memset(memory, 0, size);
@@ -66,8 +68,8 @@ static char *new_memory(size_t bytes, int huge) {
 
 /* Memory whose pages are not touched yet: each is on the NUMA node of its first user. */
 static inline void *memory_for(size_t bytes) {
-  size_t page = 2u << 20;
-  void *memory = aligned_alloc(page, (bytes + page - 1) / page * page);
+  size_t size = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  void *memory = aligned_alloc(HUGE_PAGE, size);
   if (!memory) fail("aligned_alloc");
   madvise(memory, bytes, MADV_HUGEPAGE);
   return memory;
@@ -87,8 +89,8 @@ static void place_threads(void) {
 }
 #endif
 
-/* A number from 0 to 1 that follows from two numbers (splitmix64). */
-static inline double mixed(uint64_t a, uint64_t b) {
+/* A pseudo-random number in [0, 1), the same for the same a and b (splitmix64). */
+static inline double random_of(uint64_t a, uint64_t b) {
   uint64_t z = a * 0x9e3779b97f4a7c15u + b * 0xd1b54a32d192ed03u + 1;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -101,7 +103,7 @@ struct barrier {
   int size;
 };
 
-static void meet(struct barrier *barrier) {
+static void barrier_wait(struct barrier *barrier) {
   int round = atomic_load(&barrier->round);
   if (atomic_fetch_add(&barrier->waiting, 1) + 1 == barrier->size) {
     atomic_store(&barrier->waiting, 0);
@@ -148,7 +150,9 @@ static double timed(const struct work *work, void *prepared, long iterations) {
   return seconds() - start;
 }
 
-/* Find how many iterations take `least` seconds; the first runs also warm up. */
+/* Find how many iterations take `least` seconds; the first runs also warm up.
+   A run below 0.1 ms is too short to extrapolate from: the next one is ten times as long.
+   Otherwise aim 10 % above `least`, and grow at least by half. */
 static long calibrated(const struct work *work, void *prepared, double least) {
   long iterations = 1;
   for (;;) {
@@ -166,13 +170,13 @@ static void *member_main(void *argument) {
   int repeats = team->timing->repeats;
   stay_on(cpus[member->number]);
   void *prepared = work->prepare ? work->prepare(work, member->number) : NULL;
-  meet(&team->barrier);
+  barrier_wait(&team->barrier);
   if (member->number == 0)
     team->timing->iterations = calibrated(work, prepared, team->least_seconds);
-  meet(&team->barrier);
+  barrier_wait(&team->barrier);
   timed(work, prepared, team->timing->iterations);
   for (int r = 0; r < repeats; r++) {
-    meet(&team->barrier);
+    barrier_wait(&team->barrier);
     team->starts[member->number * repeats + r] = seconds();
     work->run(work, prepared, team->timing->iterations);
     team->ends[member->number * repeats + r] = seconds();
@@ -208,20 +212,21 @@ static double share(double part, double whole) {
   return part < 0 ? 0 : part > whole ? 1 : part / whole;
 }
 
-/* What the CPUs did until a measurement began. */
-struct before {
+/* CPU times until a measurement began, and when it began, in seconds. */
+struct cpu_usage {
   double busy, stolen, own, start;
 };
 
-static struct before begin_timing(struct timing *timing) {
-  struct before before = {.own = own_seconds(), .start = seconds()};
+static struct cpu_usage begin_timing(struct timing *timing) {
+  struct cpu_usage before = {.own = own_seconds(), .start = seconds()};
   cpu_seconds(&before.busy, &before.stolen);
   timing->began = seconds_of(CLOCK_REALTIME);
   return before;
 }
 
 /* Write which shares of the time of `threads` CPUs others took since `begin_timing`. */
-static void end_timing(const struct before *before, int threads, struct timing *timing) {
+static void end_timing(const struct cpu_usage *before, int threads,
+                       struct timing *timing) {
   double busy, stolen;
   timing->ended = seconds_of(CLOCK_REALTIME);
   cpu_seconds(&busy, &stolen);
@@ -232,8 +237,8 @@ static void end_timing(const struct before *before, int threads, struct timing *
 }
 
 /* Run work on `threads` threads; returns when all have ended. */
-static void run_team(const struct work *work, int threads, double least,
-                     struct timing *timing) {
+static inline void run_team(const struct work *work, int threads, double least,
+                            struct timing *timing) {
   struct team team = {work, timing, {0, 0, threads}, least, NULL, NULL};
   struct member members[threads];
   pthread_t ids[threads];
@@ -241,7 +246,7 @@ static void run_team(const struct work *work, int threads, double least,
   team.starts = calloc(2 * times, sizeof *team.starts);
   if (!team.starts) fail("calloc");
   team.ends = team.starts + times;
-  struct before before = begin_timing(timing);
+  struct cpu_usage before = begin_timing(timing);
   for (int t = 0; t < threads; t++) {
     members[t] = (struct member){&team, t};
     if ((errno = pthread_create(&ids[t], NULL, member_main, &members[t])))
@@ -294,7 +299,9 @@ static void need_memory(double bytes) {
     if (sscanf(line, "MemAvailable: %llu kB", &available) == 1) break;
   if (file) fclose(file);
   if (available && bytes > 1024.0 * available) {
-    fprintf(stderr, "this needs %.0f MB of memory, and %.0f MB are available\n",
+    fprintf(stderr,
+            "the arrays need %.0f MB of memory, but only %.0f MB are available: "
+            "stop other programs, or use smaller arrays\n",
             bytes / 1e6, 1024.0 * available / 1e6);
     exit(3);
   }
