@@ -47,7 +47,8 @@ if [ ! -d "$1" ] || [ ! -w "$1" ]; then
 fi
 free=$(df -P -B1 "$1" | awk 'NR == 2 {print $4}')
 if [ "$2" -gt "$free" ]; then
-  echo "this needs $(($2 / 1000000)) MB in $1, and $((free / 1000000)) MB are free" >&2
+  need="the files need $(($2 / 1000000)) MB in $1"
+  echo "$need, but $((free / 1000000)) MB are free: name another --folder" >&2
   exit 3
 fi
 folder=$(mktemp -d -p "$1" supertwin-fio.XXXXXX)

@@ -26,6 +26,7 @@ from observations.models.validation import HeldOut
 from ontology.figures import figures
 from ontology.iris import Iris
 from supertwin.cli.host import HOST
+from supertwin.cli.tables import TEXT_OR_JSON_OPTION
 from supertwin.cli.wording import counted
 
 _WORSE = 3
@@ -48,14 +49,7 @@ _WORSE = 3
     help="Try gradient boosting, too (needs scikit-learn).",
 )
 @click.option("--host", type=HOST, help="Host of the runs.  [default: this host]")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of the answer.",
-)
+@TEXT_OR_JSON_OPTION
 def predict_command(
     tag: str,
     threads: int | None,
@@ -63,7 +57,7 @@ def predict_command(
     check: str | None,
     boosting: bool,
     host: str | None,
-    form: str,
+    output: str,
 ) -> None:
     """Predict how long a run takes, from the runs with a tag.
 
@@ -76,7 +70,7 @@ def predict_command(
     if check:
         if threads is not None or pairs:
             raise click.UsageError("--check takes threads and settings from the runs")
-        _check(settings, tag, host or settings.host, check, boosting, form)
+        _check(settings, tag, host or settings.host, check, boosting, output)
         return
     inputs = _inputs(threads, pairs)
     with dataset(settings, "twin") as twin:
@@ -85,12 +79,12 @@ def predict_command(
         found = model.predict(inputs)
         iri = keep_model(twin, Iris(settings.base), model)
     document = {**_document(model), "model": iri, "prediction": asdict(found)}
-    _print(form, document, [*_text(model), _prediction(found)])
+    _print(output, document, [*_text(model), _prediction(found)])
     _warn(found)
 
 
 def _check(
-    settings: Settings, tag: str, host: str, id_: str, boosting: bool, form: str
+    settings: Settings, tag: str, host: str, id_: str, boosting: bool, output: str
 ) -> None:
     with dataset(settings, "twin") as twin:
         group = find_group(twin, Iris(settings.base), id_)
@@ -98,15 +92,15 @@ def _check(
         model, checks = check_runs(twin, tag, host, runs, boosting=boosting)
     listed = [{**asdict(one), "verdict": one.verdict} for one in checks]
     document = {**_document(model), "checks": listed}
-    _print(form, document, [*_text(model), *map(_checked, checks)])
+    _print(output, document, [*_text(model), *map(_checked, checks)])
     for one in checks:
         _warn(one.expected)
     if any(one.verdict is VerdictWord.WORSE for one in checks):
         sys.exit(_WORSE)
 
 
-def _print(form: str, document: dict[str, Any], lines: list[str]) -> None:
-    click.echo(json.dumps(document) if form == "json" else "\n".join(lines))
+def _print(output: str, document: dict[str, Any], lines: list[str]) -> None:
+    click.echo(json.dumps(document) if output == "json" else "\n".join(lines))
 
 
 def _warn(found: Prediction) -> None:

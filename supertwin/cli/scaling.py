@@ -12,6 +12,7 @@ from core.stores.datasets import dataset
 from observations.pop.fits import Fit, Interval
 from observations.pop.scaling import ScaledRun, Series, read_series
 from supertwin.cli.host import HOST
+from supertwin.cli.tables import TEXT_OR_JSON_OPTION
 
 _HEAD = (
     f"{'ranks':>5} {'threads':>7} {'seconds':>10} {'speedup':>8} {'parallel':>9} "
@@ -23,15 +24,8 @@ _HEAD = (
 @click.argument("tag")
 @click.option("--host", type=HOST, help="Host of the runs.  [default: this host]")
 @click.option("--weak", is_flag=True, help="The work grows with the threads.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of the answer.",
-)
-def scaling_command(tag: str, host: str | None, weak: bool, form: str) -> None:
+@TEXT_OR_JSON_OPTION
+def scaling_command(tag: str, host: str | None, weak: bool, output: str) -> None:
     """Compare the runs with a tag, which were observed with --pop.
 
     Shows parallel and global efficiency, and computation scaling, by the number of
@@ -41,7 +35,7 @@ def scaling_command(tag: str, host: str | None, weak: bool, form: str) -> None:
     settings = Settings()
     with dataset(settings, "twin") as twin:
         found = read_series(twin, tag, host or settings.host, is_weak=weak)
-    click.echo(json.dumps(_document(found)) if form == "json" else _text(found))
+    click.echo(json.dumps(_document(found)) if output == "json" else _text(found))
 
 
 def _document(found: Series) -> dict[str, Any]:

@@ -70,3 +70,11 @@ FORMAT_OPTION = click.option(
     default="table",
     help="How to print the answer.",
 )
+TEXT_OR_JSON_OPTION = click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Format of the answer.",
+)
