@@ -22,6 +22,10 @@ from pinning.policy import LONGEST, WORDS
 
 router = APIRouter(tags=["Observations"])
 
+_RECORDINGS = {
+    "pop": "Record the times of OpenMP threads and MPI ranks, for the POP metrics",
+    "libomp": "The same, also for programs of GCC's OpenMP: they run on LLVM's libomp",
+}
 _NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(
         ("host", "command", "pin", "threads", "cpus", "cwd", "timeout"), ""
@@ -29,6 +33,7 @@ _NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("metrics", "roles", "events", "tags", "variables", "secrets"), ()),
     "every": "1s",
     "repeat": 1,
+    **dict.fromkeys(_RECORDINGS, False),
 }
 
 
@@ -64,6 +69,7 @@ async def new(
         hosts=await host_names(services.graph),
         run_request={**_NOTHING, **run_request},
         words=WORDS,
+        recordings=_RECORDINGS,
         may_not=await launch_refusal(request, services),
     )
 
@@ -98,6 +104,7 @@ async def _form_of_run(
         "roles": [name_of(role) for role in texts(ST.requestedRole)],
         "events": texts(ST.requestedEvent),
         "tags": texts(ST.observationTag),
+        "pop": bool(text(ST.hasParallelAnalysis)),
         **_variables(texts(ST.addedVariable)),
     }
 

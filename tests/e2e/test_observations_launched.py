@@ -246,7 +246,8 @@ def test_run_again_repeats_the_same_request(
     done = stack.run(
         *("observe", "--pin", "compact", "--threads", "1", "--every", "100ms"),
         *("--metrics", "kernel.all.load", "--event", EVENT, "--repeat", "2"),
-        *("--tag", "again", "--timeout", "60.5", "--cwd", "/", *pairs, "--", "true"),
+        *("--tag", "again", "--timeout", "60.5", "--cwd", "/", "--pop"),
+        *(*pairs, "--", "true"),
     )
     (_, first), (_, second) = runs(done.stderr)
     assert outcome(stack, second) == outcome(stack, first) == "completed"
@@ -274,6 +275,7 @@ def test_run_again_repeats_the_same_request(
     expect(page.locator("#preview .cpus li")).to_have_text("0")
     expect(page.get_by_label("runs", exact=True)).to_have_value("2")
     expect(page.get_by_label("seconds at most", exact=True)).to_have_value("60.5")
+    expect(page.get_by_label("Record the times")).to_be_checked()
     expect(page.get_by_text("Values that look like secrets")).to_contain_text(
         "SOLVER_TOKEN, STORE"
     )
@@ -290,6 +292,7 @@ def test_run_again_repeats_the_same_request(
     again = f"{stack.base}/observation/{page.url.rpartition('/')[2]}-1"
     assert outcome(stack, again) == "completed"
     assert requested_values(stack, again) == before
+    assert asked(stack, f"<{again}> st:hasParallelAnalysis ?analysis")
 
 
 def test_words_are_split_as_in_a_shell(visit: Open) -> None:
