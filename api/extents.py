@@ -1,6 +1,6 @@
 """Documents of several nodes: a component with its parts, a run with its figures."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -16,6 +16,7 @@ from queries.terms import iri_term, term
 
 MAX_DEPTH = 5
 _OF_RUN = ("hasFigure", "hasSummary", "ranIn")
+_OF_BENCHMARK = ("hasResult",)
 _KINDS = (ST.Socket, ST.Die, ST.Core, ST.HardwareThread, ST.Cache)
 
 Depth = Annotated[
@@ -36,6 +37,10 @@ RunFrame = Annotated[
         "nested JSON-LD"
     ),
 ]
+BenchmarkFrame = Annotated[
+    Literal["", "benchmark"],
+    Query(description="`benchmark`: results within the benchmark, as nested JSON-LD"),
+]
 
 
 @dataclass(frozen=True)
@@ -51,14 +56,17 @@ class Frame:
     links: tuple[str, ...] = ()
 
 
+def _linked(links: Iterable[str]) -> str:
+    return f"{{node}} {'|'.join(iri_term(ST[name]) for name in links)} ?s"
+
+
 FRAMES: Mapping[str, Frame] = {
     "host": Frame(
         f"VALUES ?kind {{ {' '.join(map(iri_term, _KINDS))} }} "
         f"?s {iri_term(ST.ofHost)} {{node}} ; a ?kind"
     ),
-    "run": Frame(
-        f"{{node}} {'|'.join(iri_term(ST[name]) for name in _OF_RUN)} ?s", _OF_RUN
-    ),
+    "run": Frame(_linked(_OF_RUN), _OF_RUN),
+    "benchmark": Frame(_linked(_OF_BENCHMARK), _OF_BENCHMARK),
 }
 
 

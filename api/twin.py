@@ -222,15 +222,19 @@ async def described(
 
 
 async def framed(
-    request: Request, services: Services, iri: URIRef, name: str
+    request: Request,
+    services: Services,
+    iri: URIRef,
+    name: str,
+    unknown: SuperTwinError | None = None,
 ) -> Response:
-    """Return a node in a frame; raises ApiError."""
+    """Return a node in a frame; raises ``unknown`` if nothing is stated of it."""
     frame, what = FRAMES[name], "a frame is served as JSON-LD"
     offers = (formats.JSON_LD, formats.JSON)
     media_type = formats.requested(request, formats.NODE_FORMATS, offers, what)
     node = await while_connected(request, describe_frame(services.graph, iri, frame))
     if not node.known:
-        raise await _unknown(services, iri, "")
+        raise api_error(unknown) if unknown else await _unknown(services, iri, "")
     depends_only_on(request, node.version)
     base = services.settings.base
     body = await computed(rdf.nested_json_ld, node, base, frame.links)

@@ -6,8 +6,9 @@ from fastapi import APIRouter, Path, Request, Response
 from rdflib import URIRef
 
 from api.access.scoped import scoped
+from api.extents import BenchmarkFrame
 from api.services import Services, Use
-from api.twin import OPTIONS, Segment, decoded, described
+from api.twin import OPTIONS, Segment, decoded, described, framed
 from benchmarks.errors import NoBenchmarkError
 
 router = APIRouter(tags=["Benchmarks"])
@@ -15,9 +16,11 @@ router = APIRouter(tags=["Benchmarks"])
 
 @router.get("/benchmark/{id}", summary="A benchmark of a host", **OPTIONS)
 @scoped
-async def benchmark(request: Request, services: Use, id: Segment) -> Response:
+async def benchmark(
+    request: Request, services: Use, id: Segment, frame: BenchmarkFrame = ""
+) -> Response:
     """Its suite, host, compiler and flags, and links to its results."""
-    return await _node(request, services, services.iris.benchmark(decoded(id)))
+    return await _node(request, services, services.iris.benchmark(decoded(id)), frame)
 
 
 @router.get(
@@ -36,6 +39,12 @@ async def result(
     return await _node(request, services, services.iris.benchmark_result(*words))
 
 
-async def _node(request: Request, services: Services, iri: URIRef) -> Response:
-    unknown = f"nothing is known as {iri}; /queries/benchmarks/results lists all"
-    return await described(request, services, iri, NoBenchmarkError(unknown))
+async def _node(
+    request: Request, services: Services, iri: URIRef, frame: str = ""
+) -> Response:
+    unknown = NoBenchmarkError(
+        f"nothing is known as {iri}; /queries/benchmarks/results lists all"
+    )
+    if frame:
+        return await framed(request, services, iri, frame, unknown)
+    return await described(request, services, iri, unknown)

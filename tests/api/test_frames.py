@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -40,11 +41,29 @@ def run(fuseki: str, base: str) -> Iterator[str]:
       <{node}/figure/b> a st:DerivedFigure ; st:figureName "b" .
       <{node}/summary/m/~> a st:SeriesSummary ; st:sampleCount 3 .
       <{node}/surroundings> a st:Surroundings ; st:kernelRelease "6.1" ."""
+    with stored_graph(fuseki, graph, triples):
+        yield node
+
+
+@pytest.fixture(scope="module")
+def benchmark(fuseki: str, base: str) -> Iterator[str]:
+    """Add a benchmark with two results; return its IRI."""
+    node = f"{base}/benchmark/framed"
+    triples = f"""<{node}> a st:BenchmarkInterface ; rdfs:label "STREAM" ;
+        st:hasResult <{node}/r/one>, <{node}/r/two> .
+      <{node}/r/one> a st:BenchmarkResult ; st:field "triad" ; st:threadCount 1 .
+      <{node}/r/two> a st:BenchmarkResult ; st:field "triad" ; st:threadCount 2 ."""
+    with stored_graph(fuseki, f"{base}/graph/benchmark/framed", triples):
+        yield node
+
+
+@contextmanager
+def stored_graph(fuseki: str, graph: str, triples: str) -> Iterator[None]:
     prefixes = "".join(f"PREFIX {name}: <{iri}> " for name, iri in PREFIXES.items())
     update = f"{prefixes} INSERT DATA {{ GRAPH <{graph}> {{ {triples} }} }}"
     url = f"{fuseki}/twin/update"
     httpx.post(url, data={"update": update}).raise_for_status()
-    yield node
+    yield
     httpx.post(url, data={"update": f"DROP GRAPH <{graph}>"}).raise_for_status()
 
 
@@ -120,6 +139,18 @@ def test_frame_of_a_run_holds_its_figures(api: httpx.Client, run: str) -> None:
     assert isomorphic(parsed(document), whole)
 
 
+def test_frame_of_a_benchmark_holds_its_results(
+    api: httpx.Client, benchmark: str
+) -> None:
+    document = api.get("/benchmark/framed?frame=benchmark").json()
+    assert (document["@id"], document["label"]) == (benchmark, "STREAM")
+    results = document["hasResult"]
+    assert [(each["field"], each["threadCount"]) for each in results] == [
+        ("triad", 1),
+        ("triad", 2),
+    ]
+
+
 @pytest.mark.parametrize("depth", [1, 2])
 def test_depth_adds_the_parts(client: httpx.Client, depth: int) -> None:
     path = f"/twin/{LARGE}/socket/socket-0"
@@ -167,6 +198,9 @@ def test_bad_frame_or_depth_is_one_clear_error(
 def test_unknown_nodes_have_no_frame(api: httpx.Client) -> None:
     assert api.get("/twin/none?frame=host").status_code == 404
     assert api.get("/observation/none?frame=run").status_code == 404
+    answer = api.get("/benchmark/none?frame=benchmark")
+    assert answer.status_code == 404
+    assert answer.json()["type"].endswith("/no-benchmark")
     assert api.get("/twin/n1/core/none?depth=1").status_code == 404
 
 

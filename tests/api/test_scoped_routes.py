@@ -119,6 +119,7 @@ NAMED = (
     f"/model/{HOST}/b",
     f"/graph/model/{HOST}/b",
     "/benchmark/m",
+    "/benchmark/m?frame=benchmark",
     "/graph/benchmark/m",
     f"/history/{HIDDEN}",
     f"/open?name={HIDDEN}",
