@@ -128,12 +128,20 @@ def _peaks(model: Roofline, axes: _Axes) -> Iterator[str]:
 
 
 def _theory(model: Roofline, axes: _Axes) -> Iterator[str]:
-    """Draw the highest theoretical peak, dashed."""
-    if known := [peak.theory for peak in model.peaks if peak.theory]:
-        rate = max(known)
-        x, y = axes.x(rate / model.roofs[0].bandwidth), axes.y(rate)
+    """Draw the highest theoretical peak, and main memory's bandwidth, dashed."""
+    known = [peak.theory for peak in model.peaks if peak.theory]
+    top = max(known, default=model.peaks[0].rate)
+    if known:
+        x, y = axes.x(top / model.roofs[0].bandwidth), axes.y(top)
         yield _line(x, y, _WIDTH - _RIGHT, y, "theory")
-        yield _text(x + 6, y - 5, f"theory {_rate(rate)}", "", "start")
+        yield _text(x + 6, y - 5, f"theory {_rate(top)}", "", "start")
+    if bandwidth := model.memory.theory:
+        start, end = max(axes.x_low, axes.y_low / bandwidth), top / bandwidth
+        low = axes.x(start), axes.y(start * bandwidth)
+        yield _line(*low, axes.x(end), axes.y(top), "theory")
+        middle = math.sqrt(start * end)
+        at = axes.x(middle) + 6, axes.y(middle * bandwidth) + 12
+        yield _text(*at, f"theory {bandwidth / 1e9:.1f} GB/s", "", "start")
 
 
 def _point(point: Point, axes: _Axes) -> str:
