@@ -1,5 +1,6 @@
 """Draws the roofline model as SVG, with logarithmic axes."""
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ _BEYOND = 2.0
 _STYLE = """text{font:12px sans-serif;fill:#222}line{stroke:#888}
 .grid{stroke:#ddd}.roof{stroke:#0060a8;stroke-width:2}.peak{stroke:#a83200;stroke-width:2}
 .theory{stroke:#666;stroke-dasharray:6 4}.point{fill:#00703c;fill-opacity:.75}
-.benchmark{fill:#7a3db8}.title{font-weight:bold}rect{fill:#fff}
+.benchmark{fill:#7a3db8}.mark{fill:#d68400;stroke:#fff;stroke-width:2}
+.title{font-weight:bold}rect{fill:#fff}
 @media (prefers-color-scheme:dark){rect{fill:#1b1d21}text{fill:#ddd}
 .grid{stroke:#333}}"""
 
@@ -40,6 +42,14 @@ class _Axes:
         share = math.log(rate / self.y_low) / math.log(self.y_high / self.y_low)
         return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
 
+    def document(self) -> dict[str, dict[str, float]]:
+        """Return both axes for a page: values, and positions of their ends."""
+        x, y = (self.x_low, self.x_high), (self.y_low, self.y_high)
+        return {
+            name: {"low": low, "high": high, "start": at(low), "end": at(high)}
+            for name, (low, high), at in (("x", x, self.x), ("y", y, self.y))
+        }
+
 
 def svg(model: Roofline) -> str:
     """Draw the model: roofs, peaks, and its newest thousand points."""
@@ -55,11 +65,14 @@ def svg(model: Roofline) -> str:
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-            f'role="img" aria-label="Roofline of {escape(title)}">',
+            f'role="img" aria-label="Roofline of {escape(title)}" '
+            f'data-axes="{escape(json.dumps(axes.document()))}">',
             f"<style>{_STYLE}</style>",
             f'<rect width="{_WIDTH}" height="{_HEIGHT}"/>',
             _text(_WIDTH / 2, 22, f"Roofline of {title}", "title", "middle"),
             *shapes,
+            # The page draws marks of current runs into it.
+            '<g class="live"/>',
             "</svg>\n",
         )
     )

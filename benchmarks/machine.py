@@ -118,7 +118,7 @@ class Machine:
         return found
 
     def placed_levels(self, cpus: Sequence[int]) -> list[str]:
-        """Return LEVEL:BYTES of each level, and LEVEL:BYTES@DOMAINS of remote memory."""
+        """Return LEVEL:BYTES of each level, and LEVEL:BYTES@DOMAINS of remote ones."""
         sizes = self.levels(cpus)
         found = [f"{name}:{size}" for name, size in sizes.items()]
         if domains := self.remote_domains(cpus):
