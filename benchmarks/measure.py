@@ -28,6 +28,7 @@ from ingest.remote_hosts import address_of
 from observations.errors import BenchmarkError
 from observations.printed_runs import Api, PrintedRuns, printed_runs
 from ontology.iris import Iris
+from queries.catalogue import saved_query
 
 TAG = "benchmark"
 # Sampled during each run, so that its graph shows what the machine did.
@@ -73,7 +74,8 @@ def measure(
     those of the running one. Raises the errors of `compiled`, of the API and of runs.
     """
     target = bench.target()
-    task = _Task(bench, suite, effort, bench.machine(), _program(suite, target))
+    program, metrics = _program(suite, target), _metrics(bench)
+    task = _Task(bench, suite, effort, bench.machine(), program, metrics)
     try:
         yield from _measured(task, sets, say)
     finally:
@@ -101,6 +103,14 @@ def _measured(
         yield benchmark.runs[-1]
 
 
+def _metrics(bench: Bench) -> list[str]:
+    """Return what can be sampled: nothing on a host without PCP."""
+    pattern = {"host": bench.host, "pattern": "kernel.percpu.cpu.*"}
+    rows = bench.twin.table(saved_query("telemetry/names").bind(pattern)).records()
+    known = {str(row["metric"]) for row in rows if row["exposed"]}
+    return [name for name in METRICS if name in known]
+
+
 def _program(suite: Suite, target: Target) -> Program:
     if suite.needs:
         check_installed(suite.needs, target)
@@ -118,6 +128,7 @@ class _Task:
     effort: Effort
     machine: Machine
     program: Program
+    metrics: Sequence[str]
 
     def quiet_run(self, threads: ThreadSet, say: Progress) -> BenchmarkRun:
         """Run the suite, and again if others disturb it; return the quieter run."""
@@ -151,7 +162,7 @@ class _Task:
             "host": bench.host if bench.host != bench.settings.host else "",
             "pin": threads.policy,
             "threads": str(threads.count),
-            "metrics": [*METRICS],
+            "metrics": self.metrics,
             "every": _EVERY,
             # The run before may still be recorded.
             "wait": True,

@@ -34,6 +34,7 @@ def test_results_are_in_the_graph_with_their_run(measured: Stack) -> None:
     run = rows[0]["run"]["value"].removeprefix(measured.base)
     document = measured.get(run, "application/ld+json").json()
     assert "benchmark" in json.dumps(document)
+    assert "kernel.percpu.cpu.user" in json.dumps(document)
 
 
 def test_result_is_described_at_its_iri(measured: Stack) -> None:

@@ -2,11 +2,14 @@
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.servers import ROOT
 from tests.slurm import Slurm
 from tests.sshd import USER, Sshd
 from tests.stack import HOST, Stack
@@ -111,3 +114,17 @@ def test_slurm_starts_a_benchmark_of_a_host_of_the_fleet(
     assert status == 0, printed
     assert kernels(remote, "node9")
     assert not [*tmp_path.iterdir()]
+
+
+def test_slurm_starts_a_benchmark_of_a_host_without_ssh(
+    stack: Stack, slurm: Slurm, tmp_path: Path
+) -> None:
+    copied = tmp_path / "node7.tar"
+    collector = [sys.executable, str(ROOT / "ingest/remote/collect.py")]
+    copied.write_bytes(subprocess.run(collector, capture_output=True).stdout)
+    stack.run("ingest", "--collected", str(copied), "--host", "node7")
+    words = ("--host", "node7", "--srun", "-p test")
+    status, printed = by_slurm(stack, slurm, tmp_path, *words)
+    found = kernels(stack, "node7")
+    stack.run("remove", "node7", "--history", "--yes", check=False)
+    assert (status, found) == (0, {"copy", "scale", "add", "triad"}), printed
