@@ -13,6 +13,9 @@ _FLOPS, _BYTES, _HZ = "FLOPS", "BYTE-PER-SEC", "HZ"
 # Streaming stores avoid a level instead of measuring it.
 _NOT_A_ROOF = "streaming-store"
 
+# A rate of this share of a roof has reached it.
+_NEAR = 0.9
+
 # The saved queries that the model is built from.
 QUERIES = ("benchmarks/roofs", "benchmarks/points")
 
@@ -230,40 +233,37 @@ def placed(model: Roofline, point: Point) -> Point:
 def _moves(model: Roofline, point: Point) -> Iterator[Move]:
     """Yield the move to the next roof above a point, and that to the right.
 
-    A point over main memory's roof gets its data from a cache: the cache's roof limits
-    it.
+    A point near a roof has reached it. What is clearly over main memory's roof gets its
+    data from a cache: the cache's roof limits it.
     """
     intensity, rate = point.intensity, point.rate
     lines = [(intensity * roof.bandwidth, roof) for roof in model.roofs]
     top = model.peaks[0].rate
-    roofs = [(value, roof) for value, roof in lines if rate < value < top]
-    memory = min(roofs, key=lambda each: each[0], default=None)
-    peak = min(
-        (peak for peak in model.peaks if peak.rate > rate),
-        key=lambda each: each.rate,
-        default=None,
-    )
-    if memory and (peak is None or memory[0] < peak.rate):
-        yield _to_memory(model, memory[1], memory[0] / rate)
+    over = [(value, roof) for value, roof in lines if _NEAR * value > rate]
+    peaks = [peak for peak in model.peaks if _NEAR * peak.rate > rate]
+    memory = min(over, key=lambda each: each[0], default=None)
+    peak = min(peaks, key=lambda each: each.rate, default=None)
+    if memory and peak and memory[0] < peak.rate:
+        yield _to_memory(memory[1], memory[0] / rate)
     elif peak:
         yield _to_peak(model, peak, rate)
-    if memory:
-        yield _to_the_right(model, memory[1], intensity)
+    limits = [(value, roof) for value, roof in lines if _NEAR * rate < value < top]
+    if limits:
+        yield _to_the_right(model, min(limits, key=lambda each: each[0])[1], intensity)
 
 
-def _to_memory(model: Roofline, roof: Roof, factor: float) -> Move:
-    how = "more loads at the same time, in the order of memory"
-    above = model.roofs.index(roof) - 1
-    if roof.level == REMOTE_MEMORY:
+def _to_memory(roof: Roof, factor: float) -> Move:
+    how = f"keep its data in {roof.level}"
+    if roof.level == MAIN_MEMORY:
+        how = "more loads at the same time, in the order of memory"
+    elif roof.level == REMOTE_MEMORY:
         how = "let each thread first touch the memory that it uses"
-    elif above >= 0:
-        how += f"; after that, keep data in {model.roofs[above].level}"
     return Move("up", roof.level, factor, f"{factor:.3g}x to {roof.level}: {how}")
 
 
 def _to_peak(model: Roofline, peak: Peak, rate: float) -> Move:
     """Describe how the next peak differs from the one that a point is above."""
-    below = [one for one in model.peaks if one.rate <= rate]
+    below = [one for one in model.peaks if _NEAR * one.rate <= rate]
     how = "fewer instructions that do not calculate, and shorter chains of dependencies"
     if below and below[0].isa != peak.isa:
         how = f"vectorise for {peak.isa}"

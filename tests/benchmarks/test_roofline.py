@@ -88,9 +88,13 @@ def test_points_are_compared_with_what_limits_them(model: Roofline) -> None:
         (0.1, 1e9, [("up", "DRAM", 2.0), ("right", "DRAM", 50.0)]),
         (0.1, 4e9, [("up", "L2", 2.5), ("right", "L2", 10.0)]),
         (0.1, 6e10, [("up", "avx double fma", 5 / 3)]),
+        # At main memory's roof, and a little over it.
+        (0.1, 1.9e9, [("up", "L2", 100 / 19), ("right", "DRAM", 50.0)]),
+        (0.1, 2.1e9, [("up", "L2", 100 / 21), ("right", "DRAM", 50.0)]),
         # Limited by memory, but below a peak that is lower than that.
         (4.0, 2e10, [("up", "avx double add", 2.5), ("right", "DRAM", 1.25)]),
         (50.0, 8e10, [("up", "avx double fma", 1.25)]),
+        (50.0, 9.5e10, []),
         (50.0, 2e11, []),
     ],
 )

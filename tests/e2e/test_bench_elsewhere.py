@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import ROOT
+from tests.observed import commanding
+from tests.servers import ROOT, wait_until
 from tests.slurm import Slurm
 from tests.sshd import USER, Sshd
 from tests.stack import HOST, Stack
@@ -49,6 +51,16 @@ def test_remote_host_is_measured_by_ssh(remote: Stack) -> None:
     assert kernels(remote, "node9") == {"copy", "scale", "add", "triad"}
     answer = remote.get("/queries/observations/runs.json", host="node9").json()
     assert answer["results"]["bindings"]
+
+
+@as_root
+def test_interrupt_leaves_nothing_on_the_host(remote: Stack, there: Sshd) -> None:
+    words = ("bench", "carm", "--threads", "1", "--host", "node9")
+    with commanding(remote, *words) as process:
+        wait_until(lambda: any("/carm\0" in text for text in left_by(there)))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    wait_until(lambda: not left_by(there), what="nothing is left")
 
 
 @as_root

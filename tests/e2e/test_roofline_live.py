@@ -49,7 +49,9 @@ def test_mark_follows_a_run_while_it_is_sampled(counting: Stack, visit: Open) ->
         page.wait_for_selector("svg .mark", state="attached", timeout=60_000)
         (title,) = page.locator("svg .mark title").all_text_contents()
         assert re.fullmatch(r"run-\S+: \S+ GFLOP/s at 8.00 FLOP/B", title)
-        assert now.text_content() == title
+        # Threads that are not the run's do not count.
+        listed = counting.get("/observations/running").json()
+        assert [one["cpus"] for one in listed if one["state"] == "running"] == [[0]]
         place = page.locator("svg .mark").get_attribute("cx")
         wait_until(lambda: now.text_content() != title, what="another rate")
         # The same intensity, at another rate.
@@ -58,6 +60,41 @@ def test_mark_follows_a_run_while_it_is_sampled(counting: Stack, visit: Open) ->
         run.communicate(timeout=60)
     page.wait_for_selector("svg .mark", state="detached", timeout=60_000)
     assert now.is_hidden()
+
+
+SUMS = """async (root) => {
+  const { Sums } = await import(`${root}/static/roofline/marks.js`);
+  const series = (role, scope, instname) => {
+    return { group: `run-1 ${role} ${scope}`, instname };
+  };
+  const panel = (id, ...series) => ({ id, series, query: "q" });
+  const panels = [
+    panel("work", series("FLOPs", "thread", "cpu0"), series("FLOPs", "thread", "cpu1")),
+    panel("traffic", series("DramTraffic", "socket", "cpu1")),
+    { ...panel("other", series("FLOPs", "thread", "cpu0")), query: "another" },
+  ];
+  const sums = new Sums({ sections: [{ panels }] }, "q");
+  sums.take("work", [1, 2]);
+  sums.take("other", [99]);
+  const before = sums.points();
+  sums.take("traffic", [4]);
+  const all = sums.points();
+  sums.limit("run-1", [1]);
+  sums.take("work", [1, 2]);
+  const own = sums.points();
+  sums.take("work", [1, null]);
+  return [before, all, own, sums.points()];
+}"""
+
+
+def test_only_threads_of_a_run_count_but_whole_sockets(
+    counting: Stack, visit: Open
+) -> None:
+    page = visit(f"/roofline/{HOST}")
+    before, every, own, after = page.evaluate(SUMS, counting.api)
+    assert (before, after) == ([], [])
+    assert every == [{"plan": "run-1", "rate": 3, "intensity": 0.75}]
+    assert own == [{"plan": "run-1", "rate": 2, "intensity": 0.5}]
 
 
 def test_dashboard_of_rooflines_has_roofs_and_points(counting: Stack) -> None:

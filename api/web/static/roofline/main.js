@@ -6,9 +6,11 @@ import { Marks, Sums, describe } from "./marks.js";
 const SECONDS = 30;
 const AGAIN_MS = 2000;
 const QUERY = "benchmarks/live";
+const RUN = "run-";
 
 const page = document.getElementById("now");
-const address = `${document.documentElement.dataset.root}/dashboards/roofline`;
+const { root } = document.documentElement.dataset;
+const address = `${root}/dashboards/roofline`;
 const parameters = { host: page.dataset.host };
 const marks = new Marks(document.querySelector("figure svg"));
 let sums = null;
@@ -33,18 +35,33 @@ void begin();
 async function begin() {
   feed.stop();
   try {
-    const query = new URLSearchParams(parameters);
-    const headers = { Accept: "application/json" };
-    const answer = await fetch(`${address}?${query}`, { headers });
-    const spec = await answer.json();
-    if (!answer.ok) throw new Error(spec.detail);
-    sums = new Sums(spec, QUERY);
+    const found = new Sums(await read(`${address}?${new URLSearchParams(parameters)}`), QUERY);
+    await Promise.all([...found.plans].map((plan) => limit(found, plan)));
+    sums = found;
     show();
     feed.live(SECONDS);
   } catch (error) {
     tell(error.message);
     setTimeout(() => void begin(), AGAIN_MS);
   }
+}
+
+/** Count only the CPUs of a run: its plan samples all. */
+async function limit(found, plan) {
+  if (!plan.startsWith(RUN)) return;
+  try {
+    const { cpus } = await read(`${root}/observations/${plan.slice(RUN.length)}`);
+    found.limit(plan, cpus);
+  } catch {
+    // It has ended.
+  }
+}
+
+async function read(url) {
+  const answer = await fetch(url, { headers: { Accept: "application/json" } });
+  const body = await answer.json();
+  if (!answer.ok) throw new Error(body.detail);
+  return body;
 }
 
 function show() {

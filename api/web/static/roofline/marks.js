@@ -4,37 +4,57 @@ const SVG = "http://www.w3.org/2000/svg";
 const WORK = "FLOPs";
 const TRAFFIC = "DramTraffic";
 
-/** The sums of the series of each group, such as `run-1 FLOPs`, from a dashboard. */
+/** The sums of the series of each plan and role, from a dashboard. */
 export class Sums {
   constructor(spec, query) {
     const panels = spec.sections.flatMap((section) => section.panels);
     const drawn = panels.filter((panel) => panel.query === query);
-    this.groups = new Map(drawn.map((p) => [p.id, p.series.map((s) => s.group)]));
+    this.series = new Map(drawn.map((panel) => [panel.id, panel.series.map(partOf)]));
     this.sums = new Map();
+    this.cpus = new Map();
   }
 
-  /** Take one value of each series of a panel; a series without one counts as none. */
+  /** The plans that have series. */
+  get plans() {
+    const every = [...this.series.values()].flat();
+    return new Set(every.map(({ plan }) => plan));
+  }
+
+  /** Count only some CPUs for a plan, as its run is bound to them; all if there are none. */
+  limit(plan, cpus) {
+    if (cpus.length) this.cpus.set(plan, new Set(cpus.map((cpu) => `cpu${cpu}`)));
+  }
+
+  /** Take one value of each series of a panel; null where there is none. */
   take(panel, values) {
-    const groups = this.groups.get(panel);
-    if (!groups) return;
+    const series = this.series.get(panel) ?? [];
     const found = new Map();
-    groups.forEach((group, i) => {
-      if (values[i] === null || values[i] === undefined) return;
-      found.set(group, (found.get(group) ?? 0) + values[i]);
+    series.forEach(({ plan, role, scope, instance }, i) => {
+      const cpus = this.cpus.get(plan);
+      const isOther = scope === "thread" && cpus && !cpus.has(instance);
+      const value = isOther ? null : (values[i] ?? null);
+      const key = `${plan} ${role}`;
+      found.set(key, value === null ? (found.get(key) ?? null) : (found.get(key) ?? 0) + value);
     });
-    for (const group of new Set(groups)) this.sums.set(group, found.get(group) ?? null);
+    for (const [key, sum] of found) this.sums.set(key, sum);
   }
 
   /** Each plan that has both: its operations per byte, and per second. */
   points() {
-    const plans = [...this.sums.keys()].map((group) => group.slice(0, group.lastIndexOf(" ")));
-    const found = [...new Set(plans)].map((plan) => {
+    const found = [...this.plans].map((plan) => {
       const rate = this.sums.get(`${plan} ${WORK}`);
       const traffic = this.sums.get(`${plan} ${TRAFFIC}`);
       return { plan, rate, intensity: rate / traffic };
     });
     return found.filter(({ rate, intensity }) => rate > 0 && intensity > 0 && intensity < Infinity);
   }
+}
+
+/** What a series is a part of: its group is `PLAN ROLE SCOPE`. */
+function partOf({ group, instname }) {
+  const words = group.split(" ");
+  const [role, scope] = words.splice(-2);
+  return { plan: words.join(" "), role, scope, instance: instname };
 }
 
 /** A mark for each plan, in a drawing with logarithmic axes. */
