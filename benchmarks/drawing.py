@@ -12,6 +12,8 @@ _WIDTH, _HEIGHT = 860, 540
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 40, 56
 _SHOWN_POINTS = 1_000
 _NAME_WIDTH, _NAME_HEIGHT = 165, 13
+# About the width of a letter.
+_LETTER = 7
 # How far the axes go beyond what is drawn: a factor of two.
 _BEYOND = 2.0
 _STYLE = """text{font:12px sans-serif;fill:#222}line{stroke:#888}
@@ -124,7 +126,11 @@ def _roofs(model: Roofline, axes: _Axes) -> Iterator[str]:
         yield _line(axes.x(start), axes.y(low), axes.x(end), axes.y(high), "roof")
         label = f"{roof.level} {roof.bandwidth / 1e9:.1f} GB/s"
         at = start * (end / start) ** (number / (len(model.roofs) + 1))
-        yield _text(axes.x(at) - 6, axes.y(at * roof.bandwidth) - 6, label, "", "end")
+        x, y = axes.x(at), axes.y(at * roof.bandwidth)
+        if x - 6 - len(label) * _LETTER < _LEFT:  # it would cover the axis
+            yield _text(x + 6, y + 12, label, "", "start")
+        else:
+            yield _text(x - 6, y - 6, label, "", "end")
 
 
 def _peaks(model: Roofline, axes: _Axes) -> Iterator[str]:

@@ -169,6 +169,20 @@ def test_drawing_has_a_line_for_each_roof_and_peak(model: Roofline) -> None:
         assert 0 < float(circle.get("cy", 0)) < 540
 
 
+def test_names_of_roofs_do_not_cover_the_axis(model: Roofline) -> None:
+    names = {
+        str(one.text): one
+        for one in fromstring(svg(model)).iter("{http://www.w3.org/2000/svg}text")
+        if "GB/s" in str(one.text)
+    }
+    assert len(names) == 3
+    for name, one in names.items():
+        if one.get("text-anchor") == "end":
+            assert float(one.get("x", 0)) - 7 * len(name) > 70
+        else:
+            assert float(one.get("x", 0)) > 70
+
+
 def test_theory_is_a_dashed_line() -> None:
     rows = [*ROOFS, row("fma", 9e10, "FLOPS", precision="double", theory=1.5e11)]
     model = roofline("n1", rows, [], None, "double")
