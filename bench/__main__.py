@@ -21,6 +21,7 @@ from bench.questions.run import word_figures
 from bench.questions.speed import question_figures
 from bench.remote import remote_figures
 from bench.replacement import replacement_figures
+from bench.rooflines import roofline_figures
 from bench.samples import sample_figures
 from bench.sampling.results import machine, machine_text
 from bench.sampling_cost import cost_figures
@@ -44,6 +45,7 @@ ON_STACK: dict[str, Callable[[Stack], Iterable[Figure]]] = {
     "chrontext": chrontext_figures,
     "explosions": explosion_figures,
     "dashboards": dashboard_figures,
+    "rooflines": roofline_figures,
     "fleet": fleet_figures,
     "overhead": overhead_figures,
     "accuracy": accuracy_figures,

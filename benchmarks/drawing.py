@@ -1,5 +1,6 @@
 """Draws the roofline model as SVG, with logarithmic axes."""
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +12,15 @@ _WIDTH, _HEIGHT = 860, 540
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 40, 56
 _SHOWN_POINTS = 1_000
 _NAME_WIDTH, _NAME_HEIGHT = 165, 13
+# About the width of a letter.
+_LETTER = 7
 # How far the axes go beyond what is drawn: a factor of two.
 _BEYOND = 2.0
 _STYLE = """text{font:12px sans-serif;fill:#222}line{stroke:#888}
 .grid{stroke:#ddd}.roof{stroke:#0060a8;stroke-width:2}.peak{stroke:#a83200;stroke-width:2}
 .theory{stroke:#666;stroke-dasharray:6 4}.point{fill:#00703c;fill-opacity:.75}
-.benchmark{fill:#7a3db8}.title{font-weight:bold}rect{fill:#fff}
+.benchmark{fill:#7a3db8}.mark{fill:#d68400;stroke:#fff;stroke-width:2}
+.title{font-weight:bold}rect{fill:#fff}
 @media (prefers-color-scheme:dark){rect{fill:#1b1d21}text{fill:#ddd}
 .grid{stroke:#333}}"""
 
@@ -40,6 +44,14 @@ class _Axes:
         share = math.log(rate / self.y_low) / math.log(self.y_high / self.y_low)
         return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
 
+    def document(self) -> dict[str, dict[str, float]]:
+        """Return both axes for a page: values, and positions of their ends."""
+        x, y = (self.x_low, self.x_high), (self.y_low, self.y_high)
+        return {
+            name: {"low": low, "high": high, "start": at(low), "end": at(high)}
+            for name, (low, high), at in (("x", x, self.x), ("y", y, self.y))
+        }
+
 
 def svg(model: Roofline) -> str:
     """Draw the model: roofs, peaks, and its newest thousand points."""
@@ -55,11 +67,14 @@ def svg(model: Roofline) -> str:
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-            f'role="img" aria-label="Roofline of {escape(title)}">',
+            f'role="img" aria-label="Roofline of {escape(title)}" '
+            f'data-axes="{escape(json.dumps(axes.document()))}">',
             f"<style>{_STYLE}</style>",
             f'<rect width="{_WIDTH}" height="{_HEIGHT}"/>',
             _text(_WIDTH / 2, 22, f"Roofline of {title}", "title", "middle"),
             *shapes,
+            # The page draws marks of current runs into it.
+            '<g class="live"/>',
             "</svg>\n",
         )
     )
@@ -111,7 +126,11 @@ def _roofs(model: Roofline, axes: _Axes) -> Iterator[str]:
         yield _line(axes.x(start), axes.y(low), axes.x(end), axes.y(high), "roof")
         label = f"{roof.level} {roof.bandwidth / 1e9:.1f} GB/s"
         at = start * (end / start) ** (number / (len(model.roofs) + 1))
-        yield _text(axes.x(at) - 6, axes.y(at * roof.bandwidth) - 6, label, "", "end")
+        x, y = axes.x(at), axes.y(at * roof.bandwidth)
+        if x - 6 - len(label) * _LETTER < _LEFT:  # it would cover the axis
+            yield _text(x + 6, y + 12, label, "", "start")
+        else:
+            yield _text(x - 6, y - 6, label, "", "end")
 
 
 def _peaks(model: Roofline, axes: _Axes) -> Iterator[str]:
@@ -128,12 +147,20 @@ def _peaks(model: Roofline, axes: _Axes) -> Iterator[str]:
 
 
 def _theory(model: Roofline, axes: _Axes) -> Iterator[str]:
-    """Draw the highest theoretical peak, dashed."""
-    if known := [peak.theory for peak in model.peaks if peak.theory]:
-        rate = max(known)
-        x, y = axes.x(rate / model.roofs[0].bandwidth), axes.y(rate)
+    """Draw the highest theoretical peak, and main memory's bandwidth, dashed."""
+    known = [peak.theory for peak in model.peaks if peak.theory]
+    top = max(known, default=model.peaks[0].rate)
+    if known:
+        x, y = axes.x(top / model.roofs[0].bandwidth), axes.y(top)
         yield _line(x, y, _WIDTH - _RIGHT, y, "theory")
-        yield _text(x + 6, y - 5, f"theory {_rate(rate)}", "", "start")
+        yield _text(x + 6, y - 5, f"theory {_rate(top)}", "", "start")
+    if bandwidth := model.memory.theory:
+        start, end = max(axes.x_low, axes.y_low / bandwidth), top / bandwidth
+        low = axes.x(start), axes.y(start * bandwidth)
+        yield _line(*low, axes.x(end), axes.y(top), "theory")
+        middle = math.sqrt(start * end)
+        at = axes.x(middle) + 6, axes.y(middle * bandwidth) + 12
+        yield _text(*at, f"theory {bandwidth / 1e9:.1f} GB/s", "", "start")
 
 
 def _point(point: Point, axes: _Axes) -> str:

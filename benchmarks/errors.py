@@ -44,3 +44,10 @@ class NoBenchmarkError(UserError):
 
     code = "no-benchmark"
     status = 404
+
+
+class PngError(UserError):
+    """A drawing cannot be converted to PNG."""
+
+    code = "no-png"
+    status = 503

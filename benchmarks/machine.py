@@ -1,13 +1,13 @@
 """What a benchmark needs to know of a host: thread sets, and sizes of memory levels."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.errors import BenchmarkMachineError
 from core.stores.endpoint import Endpoint
 from queries.catalogue import saved_query
 
-MAIN_MEMORY = "DRAM"
+MAIN_MEMORY, REMOTE_MEMORY = "DRAM", "remote DRAM"
 # STREAM wants arrays of four times the last-level caches, and of 10 million elements.
 TIMES_CACHES, STREAM_ELEMENTS = 4, 10_000_000
 _SMALLEST_BUFFER = 64 * 1024 * 1024
@@ -33,14 +33,23 @@ class Cache:
 
 
 @dataclass(frozen=True)
+class Domain:
+    """A NUMA domain with memory: its number, and the allowed CPUs in it."""
+
+    number: int
+    cpus: frozenset[int]
+
+
+@dataclass(frozen=True)
 class Machine:
-    """The cores and threads of each socket of a host, its caches of data, its disks."""
+    """The cores and threads of each socket of a host, its caches, domains and disks."""
 
     host: str
     cores: tuple[int, ...]
     threads: tuple[int, ...]
     caches: tuple[Cache, ...]
     disks: frozenset[str] = frozenset()
+    domains: tuple[Domain, ...] = ()
 
     def thread_sets(self, *, quick: bool) -> list[ThreadSet]:
         """Return the thread sets that the topology suggests; ``quick``: all cores only.
@@ -108,6 +117,28 @@ class Machine:
         found[MAIN_MEMORY] = max(memory, _SMALLEST_BUFFER // len(cpus))
         return found
 
+    def placed_levels(self, cpus: Sequence[int]) -> list[str]:
+        """Return LEVEL:BYTES of each level, and LEVEL:BYTES@DOMAINS of remote ones."""
+        sizes = self.levels(cpus)
+        found = [f"{name}:{size}" for name, size in sizes.items()]
+        if domains := self.remote_domains(cpus):
+            placed = ",".join(map(str, domains))
+            found.append(f"{REMOTE_MEMORY}:{sizes[MAIN_MEMORY]}@{placed}")
+        return found
+
+    def remote_domains(self, cpus: Iterable[int]) -> list[int]:
+        """Return for each CPU, in ascending order, the domain after its own.
+
+        Empty if there is no second domain, or if a CPU is in none.
+        """
+        numbers = [domain.number for domain in self.domains]
+        after = dict(zip(numbers, [*numbers[1:], *numbers[:1]], strict=True))
+        own = {cpu: each.number for each in self.domains for cpu in each.cpus}
+        chosen = sorted(cpus)
+        if len(numbers) < _PAIR or not own.keys() >= {*chosen}:
+            return []
+        return [after[own[cpu]] for cpu in chosen]
+
     def _shares(self, level: int, cpus: Sequence[int]) -> list[int]:
         """Return the share of each cache of a level for each CPU of a set."""
         return [
@@ -135,7 +166,15 @@ def machine_of(twin: Endpoint, host: str) -> Machine:
         )
     cores = tuple(int(row["cores"]) for row in sockets)
     threads = tuple(int(row["threads"]) for row in sockets)
-    return Machine(host, cores, threads, caches, disks_of(twin, host))
+    domains = tuple(_domains(twin, host))
+    return Machine(host, cores, threads, caches, disks_of(twin, host), domains)
+
+
+def _domains(twin: Endpoint, host: str) -> Iterator[Domain]:
+    rows = twin.table(saved_query("topology/numa").bind({"host": host})).records()
+    for row in rows:
+        if row["memory"]:
+            yield Domain(int(row["numa"]), _cpus(str(row["cpus"] or "")))
 
 
 def disks_of(twin: Endpoint, host: str) -> frozenset[str]:
@@ -145,4 +184,4 @@ def disks_of(twin: Endpoint, host: str) -> frozenset[str]:
 
 
 def _cpus(text: str) -> frozenset[int]:
-    return frozenset(map(int, text.split(",")))
+    return frozenset(map(int, filter(None, text.split(","))))

@@ -1,25 +1,34 @@
 """Runs benchmarks on a host and keeps their results in the graph."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from benchmarks.machine import Machine, ThreadSet, machine_of
-from benchmarks.programs import Program, check_installed, compiled
+from benchmarks.memory_theory import memory_limit
+from benchmarks.programs import Program, Target, check_installed, compiled, remove
 from benchmarks.record import Benchmark, BenchmarkRun, keep_benchmark
 from benchmarks.results import Result, noisy
 from benchmarks.suites import Effort, Suite
 from benchmarks.validation import earlier_results, processor_of, validated
-from core.linux.ssh.address import Address, parse_address
+from core.linux.ssh.address import parse_address
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.remote_hosts import address_of
 from observations.errors import BenchmarkError
-from observations.printed_runs import Api, printed_runs
+from observations.printed_runs import Api, PrintedRuns, printed_runs
 from ontology.iris import Iris
+from queries.catalogue import saved_query
 
 TAG = "benchmark"
 # Sampled during each run, so that its graph shows what the machine did.
@@ -31,22 +40,29 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Bench:
-    """Where benchmarks run: a host, the stores and the API."""
+    """Where benchmarks run: a host, the stores and the API.
+
+    ``before`` are words that start each command on the host, such as srun's; ``run``
+    then runs a request by them.
+    """
 
     settings: Settings
     twin: Endpoint
     api: Api
     host: str
+    before: tuple[str, ...] = ()
+    run: Callable[[Api, Mapping[str, Any], str], PrintedRuns] = printed_runs
 
     def machine(self) -> Machine:
         """Return what the graph knows of the host; raises BenchmarkMachineError."""
         return machine_of(self.twin, self.host)
 
-    def address(self) -> Address | None:
-        """Return the address of a host that is not this machine."""
-        if self.host == self.settings.host:
-            return None
-        return parse_address(address_of(self.twin, self.host))
+    def target(self) -> Target:
+        """Return where programs are compiled; raises NoAddressError."""
+        address = None
+        if self.host != self.settings.host and not self.before:
+            address = parse_address(address_of(self.twin, self.host))
+        return Target(self.host, address, self.settings.ssh_config, self.before)
 
 
 def measure(
@@ -57,7 +73,19 @@ def measure(
     Results are in the graph as soon as their run is over, so an interrupt loses only
     those of the running one. Raises the errors of `compiled`, of the API and of runs.
     """
-    task = _Task(bench, suite, effort, bench.machine(), _program(bench, suite))
+    target = bench.target()
+    program, metrics = _program(suite, target), _metrics(bench)
+    task = _Task(bench, suite, effort, bench.machine(), program, metrics)
+    try:
+        yield from _measured(task, sets, say)
+    finally:
+        remove(task.program, target)
+
+
+def _measured(
+    task: "_Task", sets: Sequence[ThreadSet], say: Progress
+) -> Iterator[BenchmarkRun]:
+    bench, suite = task.bench, task.suite
     benchmark = Benchmark(
         f"{suite.name}-{bench.host}-{time.time_ns() // 1_000_000}",
         *(suite.name, suite.title, bench.host, task.program, datetime.now(UTC)),
@@ -68,19 +96,27 @@ def measure(
         say(f"{suite.title}: {each.count} of {bench.host}'s CPUs ({each.policy})")
         run = task.quiet_run(each, say)
         cores = task.machine.cores_of(run.cpus)
-        found = validated(run.results, cores, processor, governor, earlier)
+        memory = memory_limit(bench.twin, task.machine, run.cpus)
+        found = validated(run.results, cores, processor, governor, earlier, memory)
         benchmark.runs.append(replace(run, results=found))
         keep_benchmark(benchmark, bench.twin, Iris(bench.settings.base))
         yield benchmark.runs[-1]
 
 
-def _program(bench: Bench, suite: Suite) -> Program:
-    where = (bench.host, bench.address(), bench.settings.ssh_config)
+def _metrics(bench: Bench) -> list[str]:
+    """Return what can be sampled: nothing on a host without PCP."""
+    pattern = {"host": bench.host, "pattern": "kernel.percpu.cpu.*"}
+    rows = bench.twin.table(saved_query("telemetry/names").bind(pattern)).records()
+    known = {str(row["metric"]) for row in rows if row["exposed"]}
+    return [name for name in METRICS if name in known]
+
+
+def _program(suite: Suite, target: Target) -> Program:
     if suite.needs:
-        check_installed(suite.needs, *where)
+        check_installed(suite.needs, target)
     if not suite.flags:
         return suite.program
-    return compiled(suite.name, suite.flags, *where, suite.compiler)
+    return compiled(suite.name, suite.flags, target, suite.compiler)
 
 
 @dataclass(frozen=True)
@@ -92,6 +128,7 @@ class _Task:
     effort: Effort
     machine: Machine
     program: Program
+    metrics: Sequence[str]
 
     def quiet_run(self, threads: ThreadSet, say: Progress) -> BenchmarkRun:
         """Run the suite, and again if others disturb it; return the quieter run."""
@@ -108,7 +145,7 @@ class _Task:
         )
         began = time.time()
         body = self._body(threads, words)
-        runs = printed_runs(self.bench.api, body, self.suite.title)
+        runs = self.bench.run(self.bench.api, body, self.suite.title)
         span = began, time.time()
         if len(runs.output) != 1:
             raise BenchmarkError(f"{self.suite.title} printed nothing: run it again")
@@ -125,7 +162,7 @@ class _Task:
             "host": bench.host if bench.host != bench.settings.host else "",
             "pin": threads.policy,
             "threads": str(threads.count),
-            "metrics": [*METRICS],
+            "metrics": self.metrics,
             "every": _EVERY,
             # The run before may still be recorded.
             "wait": True,

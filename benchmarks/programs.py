@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.errors import CompileError, NoCompilerError, NotInstalledError
+from core.errors import DiskFullError, SuperTwinError
 from core.linux.ssh.address import Address
 from core.linux.ssh.client import OPTIONS, Ssh, ssh_argv
 from core.linux.ssh.reasons import explain, printable
@@ -19,29 +20,53 @@ _SECONDS = 600.0
 _COMPILERS = {"cc": "C compiler", "mpicc": "MPI compiler (mpicc)"}
 # mpicc alone, without what programs need for compilation.
 _NO_MPI = "mpi.h: No such file"
-# The program is compiled again for another compiler, or another processor, which may
-# share the folder. It is moved to its name when it is complete.
+_FULL = "No space left"
+# Sets `folder` to that of a program, by its key. A host where nothing may stay has one
+# for each time, with the compiler's own files. Folders of benchmarks that were killed
+# are removed a day later.
+FOLDER = """\
+set_folder() {
+  if [ "$once" ]; then
+    find "$HOME" -maxdepth 1 -name '.supertwin-bench-*' -mtime +0 -exec rm -rf {} +
+    folder=$(mktemp -d "$HOME/.supertwin-bench-XXXXXX")
+    export TMPDIR=$folder
+    trap '[ -x "$program" ] || rm -rf "$folder"' EXIT
+  else
+    folder=${XDG_CACHE_HOME:-$HOME/.cache}/supertwin/benchmarks/$1
+    mkdir -p "$folder"
+  fi
+}
+"""
+_REMOVE = """\
+case ${1%/*} in
+  "$HOME"/.supertwin-bench-*) rm -rf "${1%/*}" ;;
+esac
+"""
+# $1: FOLDER's `once`, $2: digest of the source, $3: its name, $4: the compiler, then
+# flags. The program is compiled again for another compiler, or another processor, which
+# may share the folder. It is moved to its name when it is complete.
 _BUILD = f"""\
-case $3 in
+{FOLDER}
+once=$1
+case $4 in
   cc) cc=${{CC:-cc}} ;;
-  *) cc=$3 ;;
+  *) cc=$4 ;;
 esac
 cc=$(command -v "$cc") || exit {_NO_COMPILER}
 set -e
 # A link such as cc does not say which compiler it is; mpicc says what it calls, and
 # must be called by its own name.
-case $3 in
+case $4 in
   cc) cc=$(readlink -f "$cc") calls= ;;
   *) calls=$("$cc" -show) ;;
 esac
 version=$("$cc" --version | head -n 1)
 processor=$(grep -m 1 -E '^(flags|Features)' /proc/cpuinfo)
-key=$(printf '%s' "$1 $version $calls $processor" | cksum | cut -d ' ' -f 1)
-folder=${{XDG_CACHE_HOME:-$HOME/.cache}}/supertwin/benchmarks/$1-$key
-program=$folder/$2
-shift 3
+key=$(printf '%s' "$2 $version $calls $processor" | cksum | cut -d ' ' -f 1)
+set_folder "$2-$key"
+program=$folder/$3
+shift 4
 if [ ! -x "$program" ]; then
-  mkdir -p "$folder"
   "$cc" -x c "$@" -o "$program.$$" - -lm -ldl
   mv "$program.$$" "$program"
 fi
@@ -82,6 +107,25 @@ _INSTALL = {
 
 
 @dataclass(frozen=True)
+class Target:
+    """Where programs are compiled: a host, by ssh if it has an address.
+
+    ``config`` is ssh's configuration. ``before`` are words that start a command there,
+    such as srun's.
+    """
+
+    host: str
+    address: Address | None = None
+    config: Path | None = None
+    before: tuple[str, ...] = ()
+
+    @property
+    def once(self) -> str:
+        """A word if programs do not stay there: on all but this machine."""
+        return "once" if self.address or self.before else ""
+
+
+@dataclass(frozen=True)
 class Program:
     """A compiled program, with what it was compiled from and by.
 
@@ -102,61 +146,71 @@ def source_of(name: str) -> bytes:
 
 
 def compiled(
-    name: str,
-    flags: Sequence[str],
-    host: str,
-    address: Address | None,
-    config: Path | None,
-    compiler: str = "cc",
+    name: str, flags: Sequence[str], target: Target, compiler: str = "cc"
 ) -> Program:
-    """Compile a program on a host, by ssh if it has an address.
+    """Compile a program on a host.
 
-    It stays in the cache of the user that compiles it, so the next call is quick.
-    Raises NoCompilerError, CompileError, SshMissingError and SshNotStartedError.
+    On this machine, it stays in the cache of the user that compiles it, so the next
+    call is quick; elsewhere, `remove` removes it. Raises NoCompilerError, CompileError,
+    DiskFullError, SshMissingError and SshNotStartedError.
     """
     source = source_of(name)
     digest = hashlib.sha256(source + "\0".join(flags).encode()).hexdigest()[:16]
-    words = ("sh", "-c", _BUILD, "sh", digest, name, compiler, *flags)
-    status, out, err = run_script(words, source, address, config)
+    words = ("sh", "-c", _BUILD, "sh", target.once, digest, name, compiler, *flags)
+    status, out, err = run_script(words, source, target)
     if status == _NO_COMPILER or _NO_MPI in err:
         raise NoCompilerError(
-            f"{host} has no {_COMPILERS[compiler]}, which {name} needs: "
+            f"{target.host} has no {_COMPILERS[compiler]}, which {name} needs: "
             f"{_INSTALL[compiler]}"
         )
     lines = out.splitlines()
     if status or len(lines) != 2:
-        reason = next((line for line in err.splitlines() if "error" in line), err)
-        raise CompileError(
-            f"{name} cannot be compiled on {host}: {printable(reason)[:300]}"
-        )
+        raise build_failure(name, target.host, err)
     return Program(lines[0], lines[1], tuple(flags), digest)
 
 
-def check_installed(
-    names: Sequence[str], host: str, address: Address | None, config: Path | None
-) -> None:
+def build_failure(name: str, host: str, err: str) -> SuperTwinError:
+    """Return the error for what a compiler, or srun, printed."""
+    lines = err.splitlines()
+    if full := next((line for line in lines if _FULL in line), ""):
+        return DiskFullError(
+            f"{host} has no room to compile {name} ({printable(full)[:300]}): free some"
+        )
+    reason = next((line for line in lines if "error" in line), err)
+    return CompileError(
+        f"{name} cannot be compiled on {host}: {printable(reason)[:300]}"
+    )
+
+
+def remove(program: Program, target: Target) -> None:
+    """Remove a compiled program from a host where nothing stays."""
+    if program.digest and target.once:
+        run_script(("sh", "-c", _REMOVE, "sh", program.path), b"", target)
+
+
+def check_installed(names: Sequence[str], target: Target) -> None:
     """Raise NotInstalledError if a host lacks one of some programs."""
     words = ("sh", "-c", _MISSING, "sh", *names)
-    status, out, err = run_script(words, b"", address, config)
+    status, out, err = run_script(words, b"", target)
     missing = err if status else out
     if lines := missing.splitlines():
         name = lines[0]
         called = _LIBRARIES.get(name, printable(name)[:300])
         fix = _INSTALL.get(name, "install it, or name another one")
-        raise NotInstalledError(f"{host} has no {called}: {fix}")
+        raise NotInstalledError(f"{target.host} has no {called}: {fix}")
 
 
 def run_script(
-    words: Sequence[str], source: bytes, address: Address | None, config: Path | None
+    words: Sequence[str], source: bytes, target: Target
 ) -> tuple[int, str, str]:
-    """Run a short command, by ssh if there is an address.
+    """Run a short command on a host.
 
     Returns its exit status, its standard output and the end of its standard error.
     Raises SshMissingError and SshNotStartedError.
     """
-    if address:
-        return _run_there(words, source, address, config)
-    return _run_here(words, source)
+    if target.address and not target.before:
+        return _run_there(words, source, target.address, target.config)
+    return _run_here((*target.before, *words), source)
 
 
 def _run_here(words: Sequence[str], source: bytes) -> tuple[int, str, str]:

@@ -1,17 +1,20 @@
 """The cache-aware roofline model of a host, from benchmarks in its graph."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.errors import NoBenchmarkError
-from benchmarks.machine import MAIN_MEMORY
+from benchmarks.machine import MAIN_MEMORY, REMOTE_MEMORY
 from core.stores.endpoint import Endpoint
 from queries.catalogue import saved_query
 
 _FLOPS, _BYTES, _HZ = "FLOPS", "BYTE-PER-SEC", "HZ"
 # Streaming stores avoid a level instead of measuring it.
 _NOT_A_ROOF = "streaming-store"
+
+# A rate of this share of a roof has reached it.
+_NEAR = 0.9
 
 # The saved queries that the model is built from.
 QUERIES = ("benchmarks/roofs", "benchmarks/points")
@@ -21,12 +24,13 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Roof:
-    """The bandwidth of a level of memory, in bytes per second."""
+    """The bandwidth of a level of memory, in bytes per second; ``theory`` if known."""
 
     level: str
     bandwidth: float
     kernel: str
     result: str
+    theory: float | None = None
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,25 @@ class Peak:
 
 
 @dataclass(frozen=True)
+class Move:
+    """What would move a point: ``up`` to a roof, or ``right`` to the ridge of one.
+
+    ``factor`` is by how much its rate, or its operations per byte, can grow until then.
+    """
+
+    direction: str
+    roof: str
+    factor: float
+    text: str
+
+
+@dataclass(frozen=True)
 class Point:
     """A run: its operations per byte and per second, and how near it is to a roof.
 
     ``roof`` is what limits it at its intensity: a level of memory, or a peak. ``share``
-    is its rate divided by the limit of main memory and the highest peak.
+    is its rate divided by the limit of main memory and the highest peak. ``moves`` say
+    what would move it up or right.
     """
 
     name: str
@@ -62,6 +80,7 @@ class Point:
     run: str
     roof: str = ""
     share: float = 0.0
+    moves: tuple[Move, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,8 +97,9 @@ class Roofline:
 
     @property
     def memory(self) -> Roof:
-        """The roof of main memory, the lowest."""
-        return self.roofs[-1]
+        """The roof of main memory, that of the threads' own NUMA domains."""
+        own = (roof for roof in self.roofs if roof.level == MAIN_MEMORY)
+        return next(own, self.roofs[-1])
 
     def ridge(self, roof: Roof) -> float:
         """Return the operations per byte from which a level does not limit the peak."""
@@ -119,8 +139,8 @@ def roofline(
         raise NoBenchmarkError(_lacking(host, threads, []))
     clock = max((row["value"] for row in rows if _unit(row) == _HZ), default=0.0)
     model = Roofline(host, count, policy, float(clock), found, peaks, ())
-    placed = (_placed(model, row) for row in points if row["threads"] == count)
-    return replace(model, points=tuple(placed))
+    found_points = (_placed(model, row) for row in points if row["threads"] == count)
+    return replace(model, points=tuple(found_points))
 
 
 def _lacking(host: str, threads: int | None, counts: Sequence[int]) -> str:
@@ -155,13 +175,20 @@ def _roofs(rows: Rows) -> Iterable[Roof]:
             float(row["best"]),
             f"{row['isa']} {row['kernel']}",
             str(row["result"]),
+            _theory(row),
         )
         if roof.level not in best or roof.bandwidth > best[roof.level].bandwidth:
             best[roof.level] = roof
     # L1, L2, L3, DRAM: the order of the levels, not of noisy figures.
+    last = (MAIN_MEMORY, REMOTE_MEMORY)
     return sorted(
-        best.values(), key=lambda roof: (roof.level == MAIN_MEMORY, roof.level)
+        best.values(),
+        key=lambda roof: (roof.level in last, last[0] != roof.level, roof.level),
     )
+
+
+def _theory(row: Mapping[str, Any]) -> float | None:
+    return None if row["theory"] is None else float(row["theory"])
 
 
 def _peaks(rows: Rows, precision: str) -> Iterable[Peak]:
@@ -173,7 +200,7 @@ def _peaks(rows: Rows, precision: str) -> Iterable[Peak]:
             str(row["precision"]),
             float(row["best"]),
             str(row["result"]),
-            None if row["theory"] is None else float(row["theory"]),
+            _theory(row),
         )
         for row in rows
         if _unit(row) == _FLOPS and row["precision"] == precision
@@ -182,18 +209,79 @@ def _peaks(rows: Rows, precision: str) -> Iterable[Peak]:
 
 
 def _placed(model: Roofline, row: Mapping[str, Any]) -> Point:
-    intensity, rate = float(row["intensity"]), float(row["rate"])
-    limit = model.limit(intensity)
+    return placed(
+        model,
+        Point(
+            str(row["name"]),
+            str(row["kind"]),
+            int(row["threads"]),
+            float(row["intensity"]),
+            float(row["rate"]),
+            str(row["run"]),
+        ),
+    )
+
+
+def placed(model: Roofline, point: Point) -> Point:
+    """Return a point with its limit, its share of it, and what would move it."""
+    limit = model.limit(point.intensity)
     bound = MAIN_MEMORY if limit < model.peaks[0].rate else model.peaks[0].name
-    return Point(
-        str(row["name"]),
-        str(row["kind"]),
-        int(row["threads"]),
-        intensity,
-        rate,
-        str(row["run"]),
-        bound,
-        rate / limit,
+    moves = tuple(_moves(model, point))
+    return replace(point, roof=bound, share=point.rate / limit, moves=moves)
+
+
+def _moves(model: Roofline, point: Point) -> Iterator[Move]:
+    """Yield the move to the next roof above a point, and that to the right.
+
+    A point near a roof has reached it. What is clearly over main memory's roof gets its
+    data from a cache: the cache's roof limits it.
+    """
+    intensity, rate = point.intensity, point.rate
+    lines = [(intensity * roof.bandwidth, roof) for roof in model.roofs]
+    top = model.peaks[0].rate
+    over = [(value, roof) for value, roof in lines if _NEAR * value > rate]
+    peaks = [peak for peak in model.peaks if _NEAR * peak.rate > rate]
+    memory = min(over, key=lambda each: each[0], default=None)
+    peak = min(peaks, key=lambda each: each.rate, default=None)
+    if memory and peak and memory[0] < peak.rate:
+        yield _to_memory(memory[1], memory[0] / rate)
+    elif peak:
+        yield _to_peak(model, peak, rate)
+    limits = [(value, roof) for value, roof in lines if _NEAR * rate < value < top]
+    if limits:
+        yield _to_the_right(model, min(limits, key=lambda each: each[0])[1], intensity)
+
+
+def _to_memory(roof: Roof, factor: float) -> Move:
+    how = f"keep its data in {roof.level}"
+    if roof.level == MAIN_MEMORY:
+        how = "more loads at the same time, in the order of memory"
+    elif roof.level == REMOTE_MEMORY:
+        how = "let each thread first touch the memory that it uses"
+    return Move("up", roof.level, factor, f"{factor:.3g}x to {roof.level}: {how}")
+
+
+def _to_peak(model: Roofline, peak: Peak, rate: float) -> Move:
+    """Describe how the next peak differs from the one that a point is above."""
+    below = [one for one in model.peaks if _NEAR * one.rate <= rate]
+    how = "fewer instructions that do not calculate, and shorter chains of dependencies"
+    if below and below[0].isa != peak.isa:
+        how = f"vectorise for {peak.isa}"
+    elif below:
+        how = f"combine operations into {peak.operation}"
+    factor = peak.rate / rate
+    return Move("up", peak.name, factor, f"{factor:.3g}x to {peak.name}: {how}")
+
+
+def _to_the_right(model: Roofline, roof: Roof, intensity: float) -> Move:
+    ridge = model.ridge(roof)
+    factor = ridge / intensity
+    return Move(
+        "right",
+        roof.level,
+        factor,
+        f"{roof.level} limits it below {ridge:.3g} FLOP/B: {factor:.3g}x as many "
+        "operations for each byte, by blocking or fusing loops",
     )
 
 
@@ -206,5 +294,8 @@ def document(model: Roofline) -> dict[str, Any]:
         "clock": model.clock,
         "roofs": [{**vars(roof), "ridge": model.ridge(roof)} for roof in model.roofs],
         "peaks": [{**vars(peak), "name": peak.name} for peak in model.peaks],
-        "points": [vars(point) for point in model.points],
+        "points": [
+            {**vars(point), "moves": [vars(move) for move in point.moves]}
+            for point in model.points
+        ],
     }

@@ -127,9 +127,9 @@ def _time_of(kernels: int, effort: Effort) -> float:
 
 
 def _carm(machine: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:
-    levels = [f"{name}:{size}" for name, size in machine.levels(cpus).items()]
     variants = "all" if effort.every_variant else "widest"
-    return [str(effort.repeats), str(effort.seconds), variants, *levels]
+    words = (str(effort.repeats), str(effort.seconds), variants)
+    return [*words, *machine.placed_levels(cpus)]
 
 
 def _stream(machine: Machine, cpus: Sequence[int], effort: Effort) -> list[str]:

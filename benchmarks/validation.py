@@ -2,6 +2,7 @@
 
 Theory of a peak: cores x clock x operations per cycle. The clock is the one that the
 same run measured, so a processor that slows down under vector instructions is seen.
+`memory_theory` has that of main memory.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from benchmarks.machine import MAIN_MEMORY
+from benchmarks.memory_theory import MemoryLimit
 from benchmarks.results import Result
 from core.stores.endpoint import Endpoint
 from queries.catalogue import saved_query
@@ -23,7 +26,11 @@ _PRECISIONS = ("double", "single")
 _ABOVE, _BELOW = 1.02, 0.9
 # A result that differs this much from the median of earlier ones is marked.
 _CHANGED, _FEWEST_EARLIER = 0.1, 3
-_FLOPS, _CLOCK = "FLOPS", "clock"
+_FLOPS, _BYTES, _CLOCK = "FLOPS", "BYTE-PER-SEC", "clock"
+# Of what all channels of memory could deliver; the rest is refresh and turnarounds.
+_MEMORY_BELOW = 0.6
+# All other kernels move more bytes than their results say.
+_EXACT = ("load", "streaming-store")
 
 
 @dataclass(frozen=True)
@@ -78,20 +85,44 @@ def validated(
     processor: Processor | None,
     governor: str,
     earlier: Mapping[tuple[str, str, int], Sequence[float]],
+    memory: MemoryLimit | None = None,
 ) -> tuple[Result, ...]:
     """Add theory, and what is doubtful about it, to each result of a run.
 
     ``cores`` is the number of cores that the threads ran on. ``earlier`` has values of
-    this host by kernel, variant and threads.
+    this host by kernel, variant and threads; ``memory`` is the limit of main memory.
     """
     clock = next((one.value for one in results if one.kernel == _CLOCK), 0.0)
-    with_theory = (_with_theory(one, cores, clock, processor) for one in results)
-    return tuple(
-        replace(
-            one, doubts=(*_theory_doubts(one, cores, governor), *_change(one, earlier))
+    found = []
+    for one in results:
+        if memory and _is_of_memory(one):
+            result = replace(one, theory=memory.rate)
+            doubts = _memory_doubts(result, memory)
+        else:
+            result = _with_theory(one, cores, clock, processor)
+            doubts = _theory_doubts(result, cores, governor)
+        found.append(replace(result, doubts=(*doubts, *_change(result, earlier))))
+    return tuple(found)
+
+
+def _is_of_memory(result: Result) -> bool:
+    """Whether it is a bandwidth of main memory: of the roofline, or of STREAM."""
+    is_there = result.level == MAIN_MEMORY or bool(result.stores)
+    return result.unit == _BYTES and is_there
+
+
+def _memory_doubts(result: Result, memory: MemoryLimit) -> Iterable[str]:
+    share = result.value / memory.rate
+    moves_all = result.kernel in _EXACT or result.stores == "streaming"
+    if share > _ABOVE:
+        yield (
+            f"{share:.0%} of theory: caches hold a part of it, or the twin has other "
+            "memory modules"
         )
-        for one in with_theory
-    )
+    elif share < _MEMORY_BELOW and memory.is_whole and moves_all:
+        reasons = [*result.concerns] or ["a limit of the hypervisor"]
+        likely = "; ".join([*reasons, "or channels with unequal modules"])
+        yield f"{share:.0%} of theory of the memory: {likely}"
 
 
 def _with_theory(

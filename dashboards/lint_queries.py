@@ -8,6 +8,7 @@ from rdflib.plugins.sparql import prepareQuery
 
 from dashboards import grafana_text
 from dashboards.grafana_targets import LONGEST
+from queries.check import PARSER
 from queries.sparql_text import projection, tokenise
 
 Item = Mapping[str, Any]
@@ -90,7 +91,8 @@ def _names(panel: Item, targets: Sequence[Item]) -> Iterator[Finding]:
 def _sparql(panel: Item, text: str, variables: Sequence[Item]) -> Iterator[Finding]:
     expanded = grafana_text.interpolate(text, chosen(variables))
     try:
-        prepareQuery(expanded)
+        with PARSER:
+            prepareQuery(expanded)
         tokens = tokenise(expanded)
         columns = projection(tokens)
     except Exception as error:

@@ -50,16 +50,21 @@ def printed_runs(api: Api, body: Mapping[str, Any], name: str = "") -> PrintedRu
     except KeyboardInterrupt:
         api.ask("DELETE", path)
         raise
-    _wait_until_recorded(api, path, len(output))
+    wait_until_recorded(api, path, len(output))
     return PrintedRuns(output, session["cpus"])
 
 
-def _wait_until_recorded(api: Api, path: str, runs: int) -> None:
+def wait_until_recorded(api: Api, path: str, runs: int) -> Any:
+    """Return the document of a session once its runs are recorded.
+
+    Raises NotRecordedError.
+    """
     until = time.monotonic() + _PATIENCE
-    while len(api.ask("GET", path)["recorded"]) < runs:
+    while len((found := api.ask("GET", path))["recorded"]) < runs:
         if time.monotonic() > until:
             raise NotRecordedError(f"{path} is not recorded: see `supertwin status`")
         time.sleep(_LOOK)
+    return found
 
 
 def _follow(program: str, events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -71,11 +76,12 @@ def _follow(program: str, events: Iterable[Mapping[str, Any]]) -> dict[str, str]
             piece = base64.b64decode(event["data"])
             streams[event["run"]] = streams.get(event["run"], b"") + piece
         elif event["event"] == "closed":
-            _check_ended(program, event, b"".join(complaints.values()))
+            check_ended(program, event, b"".join(complaints.values()))
     return {run: text.decode(errors="replace") for run, text in printed.items()}
 
 
-def _check_ended(program: str, closed: Mapping[str, Any], complaint: bytes) -> None:
+def check_ended(program: str, closed: Mapping[str, Any], complaint: bytes) -> None:
+    """Raise LaunchError or BenchmarkError if a session's command did not complete."""
     if closed["problem"]:
         raise LaunchError(str(closed["problem"]), code=closed["errorCode"])
     last = complaint.decode(errors="replace").strip().rpartition("\n")[2]

@@ -26,7 +26,7 @@ _FIND_HOSTS: Final = frozenset({"fleet/find"})
 # What may follow WHERE.
 _MODIFIERS: Final = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})
 # rdflib's parser keeps its state in globals.
-_PARSER: Final = Lock()
+PARSER: Final = Lock()
 
 
 def check_query(query: SavedQuery) -> None:
@@ -190,7 +190,7 @@ def _check_terms(declared: dict[str, str], tokens: Sequence[SparqlToken]) -> Non
 def _check_sparql(query: SavedQuery) -> None:
     """Parse it completely, as any other SPARQL engine does."""
     try:
-        with _PARSER:
+        with PARSER:
             prepared = prepareQuery(query.text)
     except RecursionError:
         raise CatalogueError("is nested too deeply, or has too long a group") from None

@@ -50,6 +50,8 @@ missing_for_tests() {
     command -v g++ >/dev/null || echo g++
     compgen -G '/usr/lib/*/openmpi/include/mpi.h' >/dev/null || echo libopenmpi-dev
     has_library libfftw3.so.3 || echo libfftw3-double3
+    # Rooflines as PNG.
+    command -v rsvg-convert >/dev/null || echo librsvg2-bin
     [ "$(uname -m)" != x86_64 ] || missing_for_arm
 }
 

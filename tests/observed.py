@@ -119,8 +119,20 @@ def observing(
     stdin: int | IO[bytes] = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[str]]:
     """Run `supertwin observe WORDS`; kill it at the end if it still runs."""
+    with commanding(stack, "observe", *words, env=env, stdin=stdin) as process:
+        yield process
+
+
+@contextmanager
+def commanding(
+    stack: Stack,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+) -> Iterator[subprocess.Popen[str]]:
+    """Run `supertwin WORDS`; kill it at the end if it still runs."""
     process = subprocess.Popen(
-        [*ENDS_WITH_US, sys.executable, "-m", "supertwin", "observe", *words],
+        [*ENDS_WITH_US, sys.executable, "-m", "supertwin", *words],
         cwd=ROOT,
         env=dict(env or stack.env),
         stdin=stdin,

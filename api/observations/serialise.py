@@ -22,6 +22,7 @@ def session_document(iris: Iris, session: "RunSession") -> dict[str, Any]:
         "id": session.id,
         "host": spec.host,
         "command": spec.command,
+        "cpus": [*spec.cpus],
         "state": "over" if session.state.is_over else "running",
         "began": session.began,
         "elapsed": round((session.ended or time.time()) - session.began, 3),

@@ -49,7 +49,7 @@ static double time_of(const struct matrices *of, long calls) {
 
 static double *filled(const struct kind *kind, int order, double value) {
   size_t numbers = (size_t)order * order * kind->parts;
-  double *matrix = (double *)new_memory(numbers * sizeof(double), 1);
+  double *matrix = (double *)new_memory(numbers * sizeof(double), 1, OWN_NODE);
   for (size_t i = 0; i < numbers; i += kind->parts) matrix[i] = value;
   return matrix;
 }

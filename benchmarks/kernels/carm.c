@@ -1,11 +1,12 @@
 /* The roofs of the cache-aware roofline model: floating-point peaks and bandwidths.
 
-   carm REPEATS SECONDS all|widest [LEVEL:BYTES ...]
+   carm REPEATS SECONDS all|widest [LEVEL:BYTES[@NODES] ...]
 
    Each thread repeats a kernel for SECONDS at least. Floating-point kernels have twelve
    independent chains, more than latency times throughput of current CPUs. Memory
    kernels go over BYTES per thread with full vectors. `widest` measures memory with the
-   widest vectors only. Kernels are in assembly, so that the compiler cannot change what
+   widest vectors only. With NODES, such as 1,1,0,0, each thread's memory is on another
+   NUMA node than its own. Kernels are in assembly, so that the compiler cannot change what
    is executed. */
 
 #include "team.h"
@@ -306,8 +307,8 @@ enum { FLOP_KERNELS = sizeof flop_kernels / sizeof *flop_kernels };
 enum { MEMORY_KERNELS = sizeof memory_kernels / sizeof *memory_kernels };
 
 static void *prepare(const struct work *work, int thread) {
-  (void)thread;
-  return work->bytes ? new_memory(work->bytes, work->huge) : NULL;
+  int node = work->nodes ? work->nodes[thread] : OWN_NODE;
+  return work->bytes ? new_memory(work->bytes, work->huge, node) : NULL;
 }
 
 static void run(const struct work *work, void *memory, long iterations) {
@@ -315,9 +316,10 @@ static void run(const struct work *work, void *memory, long iterations) {
 }
 
 static void measure(kernel_function *kernel, size_t bytes, double work_of_iteration,
-                    const char *labels, const char *unit, int repeats, double least) {
+                    const char *labels, const char *unit, int repeats, double least,
+                    const int *nodes) {
   struct timing timing = {.repeats = repeats};
-  struct work work = {prepare, run, free, &kernel, bytes, 1};
+  struct work work = {prepare, run, free, &kernel, bytes, 1, nodes};
   run_team(&work, cpu_count, least, &timing);
   /* A clock is that of one CPU, the slowest of them; all other work adds up. */
   double all = work_of_iteration * timing.iterations;
@@ -334,20 +336,47 @@ static void measure_flops(int repeats, double least) {
              "\"kernel\": \"%s\", \"isa\": \"%s\", \"precision\": \"%s\"",
              kernel->operation, kernel->isa, kernel->precision);
     double flops = kernel->flops * times_as_long(kernel->isa);
-    measure(kernel->run, 0, flops, labels, "FLOP", repeats, least);
+    measure(kernel->run, 0, flops, labels, "FLOP", repeats, least, NULL);
   }
 }
 
-/* Measure the memory of one level, given as LEVEL:BYTES. */
-static void measure_level(const char *level, int repeats, double least, int all) {
-  char labels[LINE];
-  const char *colon = strchr(level, ':');
-  if (!colon || colon - level > 40) {
-    fprintf(stderr, "'%.60s': write LEVEL:BYTES, such as L1:16384\n", level);
+struct level {
+  char name[41];
+  double bytes; /* of each thread */
+  const int *nodes; /* of each thread's memory, or NULL */
+};
+
+/* Read the NUMA node of each thread's memory, given as 1,1,0,0. */
+static const int *nodes_of(char *text) {
+  static int nodes[MAX_CPUS];
+  int known = 0;
+  for (char *one = strtok(text, ","); one && known < cpu_count; one = strtok(NULL, ","))
+    nodes[known++] = (int)number(one, 0, MAX_NODES - 1, "NUMA node");
+  if (known == cpu_count) return nodes;
+  fprintf(stderr, "%d NUMA nodes are given for %d threads\n", known, cpu_count);
+  exit(2);
+}
+
+/* Read a level, given as LEVEL:BYTES or LEVEL:BYTES@NODES. */
+static struct level level_of(const char *text) {
+  struct level level = {.name = ""};
+  const char *colon = strchr(text, ':');
+  if (!colon || colon - text >= (long)sizeof level.name) {
+    fprintf(stderr, "'%.60s': write LEVEL:BYTES, such as L1:16384\n", text);
     exit(2);
   }
-  double wanted = number(colon + 1, 12 * LONGEST_VECTOR, 1e12, "bytes of a level");
-  need_memory(wanted * cpu_count);
+  memcpy(level.name, text, colon - text);
+  char *bytes = strdup(colon + 1), *at = bytes ? strchr(bytes, '@') : NULL;
+  if (!bytes) fail("strdup");
+  if (at) *at = 0, level.nodes = nodes_of(at + 1);
+  level.bytes = number(bytes, 12 * LONGEST_VECTOR, 1e12, "bytes of a level");
+  free(bytes);
+  return level;
+}
+
+static void measure_level(const struct level *level, int repeats, double least, int all) {
+  char labels[LINE];
+  need_memory(level->bytes * cpu_count);
   const char *widest = "";
   for (int i = 0; i < MEMORY_KERNELS; i++)
     if (can_run(memory_kernels[i].isa, 0)) widest = memory_kernels[i].isa;
@@ -355,28 +384,30 @@ static void measure_level(const char *level, int repeats, double least, int all)
     const struct memory_kernel *kernel = &memory_kernels[i];
     if (!can_run(kernel->isa, 0) || (!all && strcmp(kernel->isa, widest))) continue;
     /* Streaming stores pass by the caches. */
-    if (!strcmp(kernel->access, "streaming-store") && strncmp(level, "DRAM", 4)) continue;
+    if (!strcmp(kernel->access, "streaming-store") && strcmp(level->name, "DRAM")) continue;
     size_t step = (size_t)kernel->step * times_as_long(kernel->isa);
-    size_t bytes = (size_t)wanted / step * step;
+    size_t bytes = (size_t)level->bytes / step * step;
     snprintf(labels, sizeof labels,
-             "\"kernel\": \"%s\", \"isa\": \"%s\", \"level\": \"%.*s\", \"bytes\": %zu",
-             kernel->access, kernel->isa, (int)(colon - level), level, bytes);
-    measure(kernel->run, bytes, bytes, labels, "BYTE", repeats, least);
+             "\"kernel\": \"%s\", \"isa\": \"%s\", \"level\": \"%s\", \"bytes\": %zu",
+             kernel->access, kernel->isa, level->name, bytes);
+    measure(kernel->run, bytes, bytes, labels, "BYTE", repeats, least, level->nodes);
   }
 }
 
 int main(int count, char **words) {
   if (count < 4 || (strcmp(words[3], "all") && strcmp(words[3], "widest"))) {
-    fputs("usage: carm REPEATS SECONDS all|widest [LEVEL:BYTES ...]\n", stderr);
+    fputs("usage: carm REPEATS SECONDS all|widest [LEVEL:BYTES[@NODES] ...]\n", stderr);
     return 2;
   }
   int repeats = (int)number(words[1], 1, MAX_REPEATS, "REPEATS");
   double least = number(words[2], 1e-4, 100, "SECONDS");
   find_cpus();
   measure(add_chain, 0, 100, "\"kernel\": \"clock\", \"isa\": \"scalar\"", "CYCLE",
-          repeats, least);
+          repeats, least, NULL);
   measure_flops(repeats, least);
-  for (int i = 4; i < count; i++)
-    measure_level(words[i], repeats, least, !strcmp(words[3], "all"));
+  for (int i = 4; i < count; i++) {
+    struct level level = level_of(words[i]);
+    measure_level(&level, repeats, least, !strcmp(words[3], "all"));
+  }
   return 0;
 }

@@ -28,7 +28,7 @@ static void *prepare(const struct work *work, int thread) {
   uint64_t state = 88172645463325252u + thread;
   size_t *order = malloc(lines * sizeof *order);
   if (!chain || !order) fail("malloc");
-  chain->memory = new_memory(work->bytes, work->huge);
+  chain->memory = new_memory(work->bytes, work->huge, OWN_NODE);
   for (size_t i = 0; i < lines; i++) order[i] = i;
   for (size_t i = lines - 1; i > 0; i--) {
     size_t j = next_random(&state) % i, kept = order[i];
@@ -66,7 +66,8 @@ int main(int count, char **words) {
   for (int i = 4; i < count; i++) {
     struct timing timing = {.repeats = repeats};
     size_t bytes = (size_t)number(words[i], 2 * LINE_BYTES, 1e12, "BYTES");
-    struct work work = {prepare, run, clean, NULL, bytes, !strcmp(words[3], "huge")};
+    struct work work = {prepare, run, clean, NULL, bytes, !strcmp(words[3], "huge"),
+                        NULL};
     char labels[LINE];
     /* The order of the lines takes an eighth more while it is made. */
     need_memory(1.125 * bytes * cpu_count);

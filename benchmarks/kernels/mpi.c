@@ -198,8 +198,8 @@ static void allocate(char **words, int count) {
     largest = to_all > largest ? to_all : largest;
   }
   need_memory(2 * largest * ranks);
-  out = new_memory((size_t)largest, 0);
-  in = new_memory((size_t)largest, 0);
+  out = new_memory((size_t)largest, 0, OWN_NODE);
+  in = new_memory((size_t)largest, 0, OWN_NODE);
 }
 
 int main(int count, char **words) {

@@ -7,6 +7,7 @@
 
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -16,11 +17,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MAX_CPUS = 4096, MAX_REPEATS = 1000, LINE = 4096 };
 enum { HUGE_PAGE = 2 << 20 }; /* bytes */
+enum { MAX_NODES = 1024, OWN_NODE = -1 };
 
 static int cpus[MAX_CPUS], cpu_count;
 
@@ -56,13 +59,40 @@ static double seconds_of(clockid_t clock) {
 
 static double seconds(void) { return seconds_of(CLOCK_MONOTONIC); }
 
-/* Memory of one thread, touched by that thread, so that it is on its NUMA node. */
-static inline char *new_memory(size_t bytes, int huge) {
+/* Place memory that is not touched yet on a NUMA node; by system calls, because libnuma
+   may not be installed. */
+static inline void place_on(char *memory, size_t size, int node) {
+  enum { BITS = 8 * sizeof(unsigned long) };
+  unsigned long mask[MAX_NODES / BITS] = {0};
+  mask[node / BITS] = 1ul << node % BITS;
+  /* The kernel takes one bit less than it is told. */
+  if (syscall(SYS_mbind, memory, size, MPOL_BIND, mask, MAX_NODES + 1, 0)) {
+    fprintf(stderr, "memory cannot be placed on NUMA node %d: %s\n", node,
+            strerror(errno));
+    exit(1);
+  }
+}
+
+/* Exit with an error unless a page that was touched is on a NUMA node. */
+static inline void check_node(const char *page, int node) {
+  int found = -1;
+  if (syscall(SYS_get_mempolicy, &found, NULL, 0, page, MPOL_F_NODE | MPOL_F_ADDR))
+    fail("get_mempolicy");
+  if (found == node) return;
+  fprintf(stderr, "memory for NUMA node %d is on node %d\n", node, found);
+  exit(1);
+}
+
+/* Memory of one thread, touched by that thread, so that it is on its NUMA node, or on
+   another one: `node`, if it is not OWN_NODE. */
+static inline char *new_memory(size_t bytes, int huge, int node) {
   size_t size = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
   char *memory = aligned_alloc(HUGE_PAGE, size);
   if (!memory) fail("aligned_alloc");
   madvise(memory, size, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  if (node != OWN_NODE) place_on(memory, size, node);
   memset(memory, 0, size);
+  if (node != OWN_NODE) check_node(memory, node), check_node(memory + size - 1, node);
   return memory;
 }
 
@@ -122,6 +152,7 @@ struct work {
   const void *data;
   size_t bytes;
   int huge;
+  const int *nodes; /* of each thread's memory; NULL: of the thread */
 };
 
 struct timing {

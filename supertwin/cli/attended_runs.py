@@ -6,18 +6,22 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Event as Signal
 from threading import Lock, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from observations.errors import LaunchError
 from observations.launch import ChildRunner, RunnerEvent, events
-from supertwin.cli.api_client import ApiAnswerError, ApiClient, ApiUnavailableError
+from supertwin.cli.api_client import ApiAnswerError, ApiUnavailableError
 from supertwin.cli.run_streams import (
     CommandOutput,
+    OutputEnd,
     RunMessages,
     interruptible,
     say,
     status_of,
 )
+
+if TYPE_CHECKING:
+    from observations.printed_runs import Api
 
 _REPORTED = ("started", "alive", "over", "about", "pop", "ended", "refused")
 _SENT_WITH_NEXT = ("about", "pop")  # sent together with the next event
@@ -30,33 +34,36 @@ _ELSEWHERE = (
 
 
 def attend(
-    api: ApiClient,
+    api: "Api",
     session: Any,
     first: ChildRunner | None,
     prestart: Callable[[], AbstractContextManager[ChildRunner]],
     boot: str = "",
+    shown: Callable[[], OutputEnd] = CommandOutput,
 ) -> int:
     """Run all runs of a session here; return the first exit status that is not 0.
 
     ``first`` is the runner of the first run if it was prestarted; ``prestart`` starts
     the others. If ``boot`` is given, the command must run on the machine with this boot
-    id.
+    id. ``shown`` makes what takes the output of a run.
     """
     reporter = Reporter(api, session["id"])
     status, program = 0, session["program"]
     while program is not None:
         with nullcontext(first) if first else prestart() as runner:
             runner.start(program.encode())
-            run_status = _follow(runner, reporter, boot)
+            run_status = _follow(runner, reporter, boot, shown())
         first = None
         reporter.deliver()
         status, program = status or run_status, reporter.next_program
     return status
 
 
-def _follow(runner: ChildRunner, reporter: "Reporter", boot: str) -> int:
+def _follow(
+    runner: ChildRunner, reporter: "Reporter", boot: str, output: OutputEnd
+) -> int:
     """Follow a run to its end, even if the API ends; return its exit status."""
-    status, output = 1, CommandOutput()
+    status = 1
 
     def cancel() -> None:
         output.cut()
@@ -80,7 +87,7 @@ class Reporter:
     there is none. One thread reports events; another sends heartbeats.
     """
 
-    def __init__(self, api: ApiClient, id_: str) -> None:
+    def __init__(self, api: "Api", id_: str) -> None:
         self.next_program: str | None = None
         self._api, self._path = api, f"/observations/{id_}/events"
         self._messages = RunMessages()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -24,9 +25,12 @@ from core.errors import SuperTwinError
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from observations.errors import BenchmarkError
+from observations.printed_runs import printed_runs
 from supertwin.cli.api_client import ApiClient
+from supertwin.cli.attended_output import attended_output
 from supertwin.cli.host import HOST
 from supertwin.cli.parameters import TEXT, NonEmptyPath
+from supertwin.cli.srun import srun_words
 from supertwin.cli.wording import counted
 
 _QUICK = ("carm", "stream")
@@ -51,6 +55,11 @@ _LACKING = (BenchmarkMachineError, NoCompilerError, NotInstalledError)
     "--folder", type=TEXT, help="A folder on the host, for fio.  [default: /var/tmp]"
 )
 @click.option(
+    "--srun",
+    metavar="WORDS",
+    help='Start each command by srun with these options, such as "-p debug".',
+)
+@click.option(
     "--import",
     "file",
     type=NonEmptyPath(exists=True, dir_okay=False),
@@ -64,6 +73,7 @@ def bench_command(
     program: str | None,
     source: str | None,
     folder: str | None,
+    srun: str | None,
     file: Path | None,
 ) -> None:
     """Measure what a host can do, and keep the results in its twin.
@@ -77,10 +87,11 @@ def bench_command(
             click.echo(f"{suite.name:10} {suite.title}: {suite.about}")
         return
     _check_options(what, program, source, folder, file)
-    settings = Settings()
+    settings, before = Settings(), tuple(srun_words(srun))
     api = ApiClient(settings.home)
     with closing(api), dataset(settings, "twin") as twin:
-        bench = Bench(settings, twin, api, host or settings.host)
+        run = partial(attended_output, before) if before else printed_runs
+        bench = Bench(settings, twin, api, host or settings.host, before, run)
         if file:
             results = import_results(bench, SUITES[what], file).results
             click.echo("\n".join(lines(results)))
@@ -113,8 +124,7 @@ def _suites(
     names = {"quick": _QUICK, "all": (*SUITES,)}.get(what, (what,))
     known = {**SUITES}
     if source:
-        where = (bench.host, bench.address(), bench.settings.ssh_config)
-        known["hpcg"] = hpcg(built(source, *where))
+        known["hpcg"] = hpcg(built(source, bench.target()))
     if program:
         known["hpcg"] = hpcg(Program(program))
     if folder:

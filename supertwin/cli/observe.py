@@ -30,9 +30,9 @@ from supertwin.cli.run_streams import (
     say,
     status_of,
 )
+from supertwin.cli.srun import boot_id, srun_words
 
 _SHOWN_BYTES = 1 << 20
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 # Options after the command belong to it, as with `env` and `nice`.
@@ -116,8 +116,8 @@ def observe_command(
     }
     is_child = not host and srun is None
     source = command_input(is_child, options["repeat"])
-    api, prestart = ApiClient(home_of()), partial(_prestart, _srun_words(srun), source)
-    boot = _BOOT.read_text().strip() if srun is not None and not host else ""
+    api, prestart = ApiClient(home_of()), partial(_prestart, srun_words(srun), source)
+    boot = boot_id() if srun is not None and not host else ""
     with ExitStack() as stack:
         # The runner starts while the API prepares; with srun, it might queue for nodes.
         first = stack.enter_context(prestart()) if is_child else None
@@ -189,22 +189,6 @@ def _say_what_is_missing(output: Mapping[str, Any]) -> None:
         if kept["bytes"] > _SHOWN_BYTES:
             more = kept["bytes"] - _SHOWN_BYTES
             say(f"{more} more bytes of its {name} are not shown")
-
-
-def _srun_words(srun: str | None) -> list[str]:
-    """The command that starts the runner: srun with one task, or nothing."""
-    if srun is None:
-        return []
-    import shlex
-    from shutil import which
-
-    try:
-        words = shlex.split(srun)
-    except ValueError as error:
-        raise click.BadParameter(f"--srun {srun!r} cannot be parsed: {error}") from None
-    if which("srun") is None:
-        raise click.UsageError("no srun on PATH: install Slurm, or load its module")
-    return ["srun", *words, "--ntasks=1"]
 
 
 def _folder(cwd: str | None, host: str | None) -> str:

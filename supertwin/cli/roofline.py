@@ -1,12 +1,15 @@
 """`supertwin roofline`: the roofline model of a host, from its graph alone."""
 
 import json
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from benchmarks.drawing import svg
-from benchmarks.roofline import Roofline, document, read_roofline
+from benchmarks.exports import csv_table, png
+from benchmarks.roofline import Point, Roofline, document, read_roofline
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from supertwin.cli.host import HOST
@@ -27,7 +30,7 @@ from supertwin.cli.host import HOST
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "svg"]),
+    type=click.Choice(["text", "json", "csv", "svg", "png"]),
     default="text",
     show_default=True,
     help="Format of the answer.",
@@ -42,7 +45,9 @@ def roofline_command(
     settings = Settings()
     with dataset(settings, "twin") as twin:
         model = read_roofline(twin, host or settings.host, threads, precision)
-    click.echo(_WRITERS[form](model), nl=form != "svg")
+    if form == "png" and sys.stdout.isatty():
+        raise click.UsageError("--format png writes to a file: add > FILE")
+    click.echo(_WRITERS[form](model), nl=form in ("text", "json"))
 
 
 def _text(model: Roofline) -> str:
@@ -53,16 +58,27 @@ def _text(model: Roofline) -> str:
         for roof in model.roofs
     ]
     lines += [f"{peak.name:20} {peak.rate / 1e9:10.2f} GFLOP/s" for peak in model.peaks]
-    lines += [
+    lines += [line for point in model.points for line in _point(point)]
+    return "\n".join(lines)
+
+
+def _point(point: Point) -> Iterator[str]:
+    yield (
         f"{point.name[:40]:40} {point.rate / 1e9:10.3f} GFLOP/s at "
         f"{point.intensity:.3g} FLOP/B: {point.share:.0%} of its limit ({point.roof})"
-        for point in model.points
-    ]
-    return "\n".join(lines)
+    )
+    for move in point.moves:
+        yield f"    {move.direction}: {move.text}"
 
 
 def _json(model: Roofline) -> str:
     return json.dumps(document(model), indent=2)
 
 
-_WRITERS: dict[str, Any] = {"text": _text, "json": _json, "svg": svg}
+_WRITERS: dict[str, Any] = {
+    "text": _text,
+    "json": _json,
+    "csv": csv_table,
+    "svg": svg,
+    "png": png,
+}

@@ -12,7 +12,7 @@ import socket
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
@@ -99,6 +99,16 @@ def _in_foreground() -> bool:
     with suppress(OSError):
         return os.tcgetpgrp(0) == os.getpgrp()
     return False
+
+
+class OutputEnd(Protocol):
+    """What takes the output of a command."""
+
+    def show(self, event: RunnerEvent) -> bool:
+        """Take an event's output, if it has some; return False if nobody reads it."""
+
+    def cut(self) -> None:
+        """Stop waiting for readers."""
 
 
 class CommandOutput:

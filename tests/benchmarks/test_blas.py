@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.errors import NotInstalledError
-from benchmarks.programs import ANY_BLAS, BLAS, check_installed, compiled
+from benchmarks.programs import ANY_BLAS, BLAS, Target, check_installed, compiled
 from benchmarks.results import read_results
 from benchmarks.suites import SUITES
 
@@ -18,7 +18,7 @@ from benchmarks.suites import SUITES
 def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield compiled("blas", SUITES["blas"].flags, "n1", None, None).path
+        yield compiled("blas", SUITES["blas"].flags, Target("n1")).path
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -74,7 +74,7 @@ def test_wrong_arguments_are_named(program: str, words: list[str], status: int) 
 
 
 def test_machine_without_a_library_is_named() -> None:
-    check_installed([ANY_BLAS], "n1", None, None)
+    check_installed([ANY_BLAS], Target("n1"))
     with pytest.raises(NotInstalledError, match=r"n1 has no /nowhere/\*") as caught:
-        check_installed(["/nowhere/* /none/*"], "n1", None, None)
+        check_installed(["/nowhere/* /none/*"], Target("n1"))
     assert caught.value.code == "benchmark-not-installed"

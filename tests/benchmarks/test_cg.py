@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.machine import Cache, Machine
-from benchmarks.programs import compiled
+from benchmarks.programs import Target, compiled
 from benchmarks.results import read_results
 from benchmarks.suites import FULL, SUITES
 
@@ -21,7 +21,7 @@ ROWS, ELEMENTS = 31**3, 91**3
 def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield compiled("cg", SUITES["cg"].flags, "n1", None, None).path
+        yield compiled("cg", SUITES["cg"].flags, Target("n1")).path
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

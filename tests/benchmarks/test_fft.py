@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.errors import NotInstalledError
 from benchmarks.machine import Cache, Machine
-from benchmarks.programs import ANY_FFTW, FFTW, check_installed, compiled
+from benchmarks.programs import ANY_FFTW, FFTW, Target, check_installed, compiled
 from benchmarks.results import read_results
 from benchmarks.suites import FULL, QUICK, SUITES
 
@@ -21,7 +21,7 @@ PATTERNS = ",".join(FFTW)
 def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield compiled("fft", SUITES["fft"].flags, "n1", None, None).path
+        yield compiled("fft", SUITES["fft"].flags, Target("n1")).path
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -83,6 +83,6 @@ def test_wrong_arguments_are_named(program: str, words: list[str], status: int) 
 
 
 def test_machine_without_the_library_is_named() -> None:
-    check_installed([ANY_FFTW], "n1", None, None)
+    check_installed([ANY_FFTW], Target("n1"))
     with pytest.raises(NotInstalledError, match="n1 has no no-such-library"):
-        check_installed(["no-such-library"], "n1", None, None)
+        check_installed(["no-such-library"], Target("n1"))

@@ -1,9 +1,11 @@
 """Thread sets and sizes of memory, from the topology of made-up machines."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.errors import BenchmarkMachineError
-from benchmarks.machine import Cache, Machine, ThreadSet, machine_of
+from benchmarks.machine import Cache, Domain, Machine, ThreadSet, machine_of
 from benchmarks.suites import FULL, QUICK, SUITES
 from core.stores.endpoint import Endpoint
 from tests.servers import Fuseki
@@ -20,6 +22,31 @@ def two_sockets(l3: int = 32 * MIB) -> Machine:
         shared = frozenset().union(*cores[first : first + 4])
         caches.append(Cache(3, l3, shared))
     return Machine("n1", (4, 4), (8, 8), tuple(caches))
+
+
+def with_domains(*cpus: set[int]) -> Machine:
+    domains = (Domain(n, frozenset(each)) for n, each in enumerate(cpus))
+    return replace(two_sockets(), domains=tuple(domains))
+
+
+def test_remote_memory_is_that_of_the_next_domain() -> None:
+    machine = with_domains({0, 1, 2, 3, 8, 9, 10, 11}, {4, 5, 6, 7, 12, 13, 14, 15})
+    assert machine.remote_domains([5, 0, 4]) == [1, 0, 0]
+    words = SUITES["carm"].command("carm", machine, range(8), QUICK)
+    assert words[-2:] == [
+        f"DRAM:{32 * MIB}",
+        f"remote DRAM:{32 * MIB}@1,1,1,1,0,0,0,0",
+    ]
+
+
+def test_domain_without_cpus_is_remote_to_others() -> None:
+    assert with_domains({*range(16)}, set()).remote_domains([0, 7]) == [1, 1]
+
+
+def test_machine_without_a_second_domain_has_no_remote_memory() -> None:
+    assert two_sockets().remote_domains([0]) == []
+    assert with_domains({*range(16)}).remote_domains([0]) == []
+    assert with_domains({0}, {1}).remote_domains([0, 2]) == []
 
 
 def test_thread_sets_are_those_of_the_topology() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.errors import NoCompilerError
 from benchmarks.launch import by_mpirun
-from benchmarks.programs import compiled
+from benchmarks.programs import Target, compiled
 from benchmarks.results import Result, read_results
 from benchmarks.suites import SUITES
 
@@ -22,7 +22,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         suite = SUITES["mpi"]
-        found = compiled("mpi", suite.flags, "n1", None, None, suite.compiler)
+        found = compiled("mpi", suite.flags, Target("n1"), suite.compiler)
         yield found.path
 
 
@@ -83,7 +83,7 @@ def test_machine_without_mpi_is_named(
     (tmp_path / "sh").symlink_to("/bin/sh")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoCompilerError, match="no MPI compiler") as caught:
-        compiled("mpi", [], "n1", None, None, "mpicc")
+        compiled("mpi", [], Target("n1"), "mpicc")
     assert caught.value.code == "no-compiler"
 
 
@@ -96,4 +96,4 @@ def test_mpicc_without_its_headers_is_named(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(NoCompilerError, match="libopenmpi-dev"):
-        compiled("mpi", [], "n1", None, None, "mpicc")
+        compiled("mpi", [], Target("n1"), "mpicc")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks.errors import CompileError, NoCompilerError
-from benchmarks.programs import Program, compiled
+from benchmarks.programs import Program, Target, compiled
 from benchmarks.results import read_results
 from benchmarks.suites import SUITES
 from tests.servers import ROOT
@@ -32,7 +32,7 @@ def _cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def here(name: str) -> Program:
-    return compiled(name, SUITES[name].flags, "n1", None, None)
+    return compiled(name, SUITES[name].flags, Target("n1"))
 
 
 def run(program: Program, *words: str) -> subprocess.CompletedProcess[str]:
@@ -65,6 +65,33 @@ def test_roofline_measures_each_instruction_set_of_the_processor() -> None:
     results = read_results(done.stdout)
     assert len({result.id for result in results}) == len(results)
     assert {result.threads for result in results} == {len(os.sched_getaffinity(0))}
+
+
+def test_memory_is_placed_on_a_numa_node() -> None:
+    cpus = len(os.sched_getaffinity(0))
+    words = ("3", "0.0005", "widest", f"remote DRAM:1048576@{','.join('0' * cpus)}")
+    done = run(here("carm"), *words)
+    assert done.returncode == 0, done.stderr
+    levels = kernels(done.stdout, "kernel", "level")
+    assert ("load", "remote DRAM") in levels
+    assert ("streaming-store", "remote DRAM") not in levels
+
+
+@pytest.mark.parametrize(
+    ("nodes", "status", "says"),
+    [
+        ("1023", 1, "memory cannot be placed on NUMA node 1023"),
+        ("1024", 2, "NUMA node: '1024' is not a number from 0 to 1023"),
+        ("", 2, "0 NUMA nodes are given for"),
+    ],
+)
+def test_memory_that_cannot_be_placed_is_named(
+    nodes: str, status: int, says: str
+) -> None:
+    each = ",".join([nodes] * len(os.sched_getaffinity(0)))
+    done = run(here("carm"), "3", "0.0005", "widest", f"DRAM:1048576@{each}")
+    assert done.returncode == status
+    assert says in done.stderr
 
 
 def test_stream_checks_its_arrays() -> None:
@@ -135,7 +162,7 @@ def test_machine_without_a_compiler_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CompileError, match="no-such-flag") as caught:
-        compiled("latency", ["--no-such-flag"], "n1", None, None)
+        compiled("latency", ["--no-such-flag"], Target("n1"))
     assert caught.value.code == "compile-failed"
     assert not [*Path(os.environ["XDG_CACHE_HOME"]).rglob("latency.*")]
 

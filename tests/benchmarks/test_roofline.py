@@ -1,12 +1,15 @@
 """The roofline model from rows of the saved queries, and its drawing."""
 
+import csv
+import io
 from typing import Any
 
 import pytest
 from defusedxml.ElementTree import fromstring
 
 from benchmarks.drawing import svg
-from benchmarks.errors import NoBenchmarkError
+from benchmarks.errors import NoBenchmarkError, PngError
+from benchmarks.exports import csv_table, png
 from benchmarks.roofline import Roofline, document, roofline
 
 UNIT = "http://qudt.org/vocab/unit/"
@@ -78,6 +81,52 @@ def test_points_are_compared_with_what_limits_them(model: Roofline) -> None:
     assert dgemm.share == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize(
+    ("intensity", "rate", "moves"),
+    [
+        # Below main memory's roof, between it and a cache's, and above all of memory.
+        (0.1, 1e9, [("up", "DRAM", 2.0), ("right", "DRAM", 50.0)]),
+        (0.1, 4e9, [("up", "L2", 2.5), ("right", "L2", 10.0)]),
+        (0.1, 6e10, [("up", "avx double fma", 5 / 3)]),
+        # At main memory's roof, and a little over it.
+        (0.1, 1.9e9, [("up", "L2", 100 / 19), ("right", "DRAM", 50.0)]),
+        (0.1, 2.1e9, [("up", "L2", 100 / 21), ("right", "DRAM", 50.0)]),
+        # Limited by memory, but below a peak that is lower than that.
+        (4.0, 2e10, [("up", "avx double add", 2.5), ("right", "DRAM", 1.25)]),
+        (50.0, 8e10, [("up", "avx double fma", 1.25)]),
+        (50.0, 9.5e10, []),
+        (50.0, 2e11, []),
+    ],
+)
+def test_moves_lead_to_the_next_roof_and_its_ridge(
+    intensity: float, rate: float, moves: list[tuple[str, str, float]]
+) -> None:
+    points = [point("p", intensity, rate)]
+    (one,) = roofline("n1", ROOFS, points, None, "double").points
+    assert [(move.direction, move.roof) for move in one.moves] == [
+        (direction, roof) for direction, roof, _ in moves
+    ]
+    factors = [move.factor for move in one.moves]
+    assert factors == pytest.approx([factor for _, _, factor in moves])
+
+
+@pytest.mark.parametrize(
+    ("rate", "says"),
+    [
+        (1e9, "fewer instructions that do not calculate"),
+        (2e10, "vectorise for avx"),
+        (6e10, "combine operations into fma"),
+    ],
+)
+def test_move_to_a_peak_says_how_it_differs_from_the_one_below(
+    rate: float, says: str
+) -> None:
+    scalar = row("add", 1e10, "FLOPS", precision="double", isa="scalar")
+    points = [point("p", 50.0, rate)]
+    (one,) = roofline("n1", [*ROOFS, scalar], points, None, "double").points
+    assert says in one.moves[0].text
+
+
 def test_newest_thread_set_is_used_if_two_have_one_size() -> None:
     older = [
         one | {"policy": "compact", "at": "2026-10-01", "best": 1} for one in ROOFS
@@ -120,12 +169,38 @@ def test_drawing_has_a_line_for_each_roof_and_peak(model: Roofline) -> None:
         assert 0 < float(circle.get("cy", 0)) < 540
 
 
+def test_names_of_roofs_do_not_cover_the_axis(model: Roofline) -> None:
+    names = {
+        str(one.text): one
+        for one in fromstring(svg(model)).iter("{http://www.w3.org/2000/svg}text")
+        if "GB/s" in str(one.text)
+    }
+    assert len(names) == 3
+    for name, one in names.items():
+        if one.get("text-anchor") == "end":
+            assert float(one.get("x", 0)) - 7 * len(name) > 70
+        else:
+            assert float(one.get("x", 0)) > 70
+
+
 def test_theory_is_a_dashed_line() -> None:
     rows = [*ROOFS, row("fma", 9e10, "FLOPS", precision="double", theory=1.5e11)]
     model = roofline("n1", rows, [], None, "double")
     assert document(model)["peaks"][1]["theory"] == 1.5e11
     assert 'class="theory"' in svg(model)
     assert 'class="theory"' not in svg(roofline("n1", ROOFS, [], None, "double"))
+
+
+def test_memory_has_a_theory_and_a_remote_roof() -> None:
+    memory = row("load", 3e10, "BYTE-PER-SEC", level="DRAM", theory=4e10)
+    remote = row("load", 1e10, "BYTE-PER-SEC", level="remote DRAM")
+    points = [point("p", 0.1, 5e8)]
+    model = roofline("n1", [remote, *ROOFS, memory], points, None, "double")
+    levels = [roof.level for roof in model.roofs]
+    assert levels == ["L1", "L2", "DRAM", "remote DRAM"]
+    assert (model.memory.bandwidth, model.memory.theory) == (3e10, 4e10)
+    assert "theory 40.0 GB/s" in svg(model)
+    assert "first touch" in model.points[0].moves[0].text
 
 
 def test_names_in_the_drawing_are_escaped() -> None:
@@ -146,3 +221,29 @@ def test_names_of_equal_peaks_do_not_overlap() -> None:
     ]
     (first, second) = at
     assert abs(first[1] - second[1]) > 12 or abs(first[0] - second[0]) > 150
+
+
+def test_table_has_units_for_roofs_ridges_peaks_and_points(model: Roofline) -> None:
+    rows = [*csv.DictReader(io.StringIO(csv_table(model)))]
+    assert [one["kind"] for one in rows] == [
+        *(["roof"] * 3 + ["ridge"] * 3 + ["peak"] * 2 + ["run"] * 2)
+    ]
+    assert {one["unit"] for one in rows if one["kind"] == "roof"} == {"B/s"}
+    assert {one["unit"] for one in rows if one["kind"] != "roof"} == {"FLOP/s"}
+    ridge, triad = rows[5], rows[8]
+    assert (ridge["name"], float(ridge["intensity (FLOP/B)"])) == ("DRAM", 5.0)
+    assert float(triad["share of limit"]) == pytest.approx(0.6)
+    assert "up 1.67x to DRAM" in triad["moves"]
+
+
+def test_drawing_becomes_a_picture(model: Roofline) -> None:
+    assert png(model)[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_picture_without_its_program_names_the_package(
+    model: Roofline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(PngError, match="apt-get install librsvg2-bin") as caught:
+        png(model)
+    assert caught.value.code == "no-png"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.machine import Cache, Machine
-from benchmarks.programs import compiled
+from benchmarks.programs import Target, compiled
 from benchmarks.results import read_results
 from benchmarks.suites import FULL, QUICK, SUITES
 
@@ -21,7 +21,7 @@ RANDOM, NARROW = (
 def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield compiled("spmv", SUITES["spmv"].flags, "n1", None, None).path
+        yield compiled("spmv", SUITES["spmv"].flags, Target("n1")).path
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -20,6 +20,7 @@ def test_own_dashboards_are_loaded() -> None:
         "inventory",
         "jobs",
         "monitor",
+        "roofline",
         "virtual",
     ]
     assert (monitor.title, monitor.about_one_host) == ("Monitor", True)

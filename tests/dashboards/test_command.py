@@ -59,7 +59,14 @@ def test_rewriting_one_host_leaves_other_files(run: Run, tmp_path: Path) -> None
         "mine.json",
         *(
             f"supertwin-{name}-{BIG}.json"
-            for name in ("bridge", "inventory", "jobs", "monitor", "virtual")
+            for name in (
+                "bridge",
+                "inventory",
+                "jobs",
+                "monitor",
+                "roofline",
+                "virtual",
+            )
         ),
     }
     kept = tmp_path / f"supertwin-inventory-{BIG}.json"

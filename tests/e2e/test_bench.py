@@ -34,6 +34,7 @@ def test_results_are_in_the_graph_with_their_run(measured: Stack) -> None:
     run = rows[0]["run"]["value"].removeprefix(measured.base)
     document = measured.get(run, "application/ld+json").json()
     assert "benchmark" in json.dumps(document)
+    assert "kernel.percpu.cpu.user" in json.dumps(document)
 
 
 def test_result_is_described_at_its_iri(measured: Stack) -> None:
@@ -56,6 +57,22 @@ def test_roofline_is_json_drawing_and_page(measured: Stack) -> None:
     page = measured.get(path, "text/html")
     assert "<svg" in page.text
     assert "STREAM triad" in page.text
+
+
+def test_roofline_is_a_table_and_a_picture(measured: Stack) -> None:
+    path = f"/roofline/{HOST}"
+    table = measured.get(path, "text/csv")
+    assert table.headers["content-type"].startswith("text/csv")
+    assert table.text.startswith("kind,name,")
+    assert measured.run("roofline", HOST, "--format", "csv").stdout == (
+        table.text.replace("\r\n", "\n")
+    )
+    picture = measured.get(path, "text/html", format="png")
+    assert picture.headers["content-type"] == "image/png"
+    assert picture.content[:4] == b"\x89PNG"
+    refused = measured.get(path, "text/html", format="pdf")
+    assert refused.status_code == 406
+    assert "csv" in refused.text
 
 
 def test_command_shows_the_same_roofline(measured: Stack) -> None:

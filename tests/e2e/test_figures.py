@@ -6,7 +6,7 @@ formulas of this machine's roles. A processor without a known PMU gets a made-up
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,14 @@ from rdflib import RDF, Graph, URIRef
 
 from api.access.tokens import TokenRole, add_token
 from ontology.terms import ST
-from tests.e2e.processor import OWN, PREFIX, known_processor, why_no_role
+from tests.e2e.page_faults import PERF, counted_by_page_faults
+from tests.e2e.processor import OWN, PREFIX, why_no_role
 from tests.observed import kill_api, observing, outcome, runs, statistics, wait_for_line
 from tests.servers import wait_until
 from tests.stack import HOST, Stack
 
 pytestmark = pytest.mark.e2e
 
-PERF = "PERF_COUNT_SW_PAGE_FAULTS"
 FORMULAS = {
     "Instructions": {PERF: 1},
     "Cycles": {f"{PERF}_MIN": 2, f"{PERF}_MAJ": 2},
@@ -33,42 +33,11 @@ PAGES = 20_000
 FAULTS = f"import mmap; m = mmap.mmap(-1, 4096 * {PAGES}); m[::4096] = bytes({PAGES})"
 
 
-def formula(stack: Stack, role: str, terms: Mapping[str, int]) -> str:
-    """Return an update that defines a role of this machine by events of the kernel."""
-    base = stack.base
-    listed = "".join(
-        f"""?formula st:hasTerm <{base}/role/T/{role}/{number}> .
-        <{base}/role/T/{role}/{number}> a st:RoleTerm ; st:weight {weight}.0 ;
-          st:countsEvent <{base}/pmu/perf/{event}> ."""
-        for number, (event, weight) in enumerate(terms.items())
-    )
-    return f"""{PREFIX}INSERT {{ GRAPH <{base}/graph/roles> {{
-      ?formula a st:RoleFormula ; st:measures <{base}/role/{role}> ;
-        st:forModel ?core ; st:countScope "thread" ; st:citation "a test" .
-      {listed} }} }} WHERE {{ {OWN}
-      BIND (IRI(CONCAT("{base}/role/T/{role}/", ?name)) AS ?formula) }}"""
-
-
 @pytest.fixture(scope="module")
 def counting(stack: Stack) -> Iterator[Stack]:
     """Make the stack's machine measure some roles by page faults."""
-    found = stack.sparql(
-        f"""{PREFIX}SELECT DISTINCT ?formula ?role {{ {OWN}
-        ?formula st:forModel ?core ; st:measures ?role . ?role st:roleName ?called .
-        FILTER (?called IN ({", ".join(f'"{role}"' for role in FORMULAS)})) }}"""
-    )
-    graph = f"GRAPH <{stack.base}/graph/roles>"
-    theirs = " ".join(f"<{one}> st:measures <{role}> ." for one, role in found)
-    stack.update(f"{PREFIX}DELETE DATA {{ {graph} {{ {theirs} }} }}")
-    with known_processor(stack):
-        for role, terms in FORMULAS.items():
-            stack.update(formula(stack, role, terms))
+    with counted_by_page_faults(stack, FORMULAS):
         yield stack
-    stack.update(
-        f"""{PREFIX}DELETE {{ {graph} {{ ?s ?p ?o }} }} WHERE {{ {graph} {{ ?s ?p ?o }}
-          FILTER (STRSTARTS(STR(?s), "{stack.base}/role/T/")) }} ;
-        {PREFIX}INSERT DATA {{ {graph} {{ {theirs} }} }}""",
-    )
 
 
 def observed(stack: Stack, *words: str) -> str:

@@ -15,7 +15,7 @@ from benchmarks.errors import (
 )
 from benchmarks.installed.hpcg import hpcg_command, read_hpcg
 from benchmarks.installed.source import built
-from benchmarks.programs import check_installed
+from benchmarks.programs import Target, check_installed
 from tests.benchmarks.hpcg_report import REPORT
 
 RATING = "HPCG result is VALID with a GFLOP/s rating of=2.75"
@@ -86,7 +86,7 @@ def test_program_that_is_killed_prints_no_report(tmp_path: Path) -> None:
 
 def test_program_that_is_not_installed_is_named() -> None:
     with pytest.raises(NotInstalledError, match="n1 has no xhpcg: build") as caught:
-        check_installed(["sh", "xhpcg"], "n1", None, None)
+        check_installed(["sh", "xhpcg"], Target("n1"))
     assert caught.value.code == "benchmark-not-installed"
 
 
@@ -117,25 +117,25 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_source_folder_is_compiled_and_run(source: Path) -> None:
-    program = built(str(source), "n1", None, None)
+    program = built(str(source), Target("n1"))
     assert program.path.startswith(os.environ["XDG_CACHE_HOME"])
     assert "-march=native" in program.flags
     words = hpcg_command(program.path, 2, 1, edge=16)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert read_hpcg(done.stdout)[0].threads == 4
-    assert built(str(source), "n1", None, None) == program
+    assert built(str(source), Target("n1")) == program
 
 
 def test_other_folder_is_no_source(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkSourceError, match="no src/ComputeMG_ref") as caught:
-        built(str(tmp_path), "n1", None, None)
+        built(str(tmp_path), Target("n1"))
     assert caught.value.code == "bad-benchmark-source"
 
 
 def test_source_with_a_fault_is_quoted(source: Path) -> None:
     (source / "src" / "hpcg.hpp").write_text("int processes()\n")
     with pytest.raises(CompileError) as caught:
-        built(str(source), "n1", None, None)
+        built(str(source), Target("n1"))
     assert caught.value.code == "compile-failed"
     assert not [*Path(os.environ["XDG_CACHE_HOME"]).rglob("xhpcg*")]
