@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.observations.hot_loops.recorded import CHAIN, build
-from tests.observed import runs
+from tests.observed import outcome, runs
 from tests.stack import Stack
 
 pytestmark = pytest.mark.e2e
@@ -21,6 +21,7 @@ def test_loop_is_printed_recorded_and_shown(
     assert "supertwin: hot loops: 1, samples of " in done.stderr
     assert "kernels.c:" in done.stderr
     ((_, iri),) = runs(done.stderr)
+    assert outcome(stack, iri) == "failed"
     words = ("observations/hot-loops", "--id", iri, "--format", "json")
     (row,) = json.loads(stack.run("query", *words).stdout)
     assert (row["function"], row["binary"]) == ("chain", kernels)
@@ -31,12 +32,17 @@ def test_loop_is_printed_recorded_and_shown(
     assert "kernels.c:" in page
     assert "dependency chain" in page
     accept = {"Accept": "application/ld+json"}
-    assert "hasHotLoop" in httpx.get(iri, headers=accept).raise_for_status().text
+    nested = httpx.get(f"{iri}?frame=run", headers=accept).raise_for_status().json()
+    analysis = nested["hasLoopAnalysis"]
+    names = [one.get("functionName") for one in analysis["hasHotFunction"]]
+    assert "chain" in names
+    assert len(analysis["hasHotLoop"][0]["hasPortPressure"]) > 1
 
 
 def test_run_without_loops_says_why(stack: Stack) -> None:
     done = stack.run("observe", "--hot-loops", "--", "true")
     ((_, iri),) = runs(done.stderr)
+    assert outcome(stack, iri) == "completed"
     words = ("observations/hot-loops", "--id", iri, "--format", "json")
     (row,) = json.loads(stack.run("query", *words).stdout)
     assert (row["share"], bool(row["missing"])) == (None, True)

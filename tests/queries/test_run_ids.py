@@ -58,7 +58,7 @@ def twin(endpoint: Endpoint) -> Endpoint:
 
 
 def test_run_queries_accept_run_ids() -> None:
-    figures = ("derived", "origin", "pop", "properties")
+    figures = ("derived", "hot-loops", "origin", "pop", "properties")
     names = (*figures, "runs", "series", "statistics", "thread-times", "top-down")
     assert [f"observations/{name}" for name in names] == OF_RUNS
     assert set(OTHERS) <= set(TAKE_RUNS)

@@ -1,6 +1,5 @@
 """Hot loops of real programs, and what is said where there are none."""
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -161,4 +160,4 @@ def test_times_of_threads_can_be_recorded_as_well(kernels: str) -> None:
 
 def test_nothing_is_left_in_the_temporary_folder(kernels: str, tmp_path: Path) -> None:
     run(kernels, "chain", "1", env={"TMPDIR": str(tmp_path)})
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
