@@ -197,6 +197,7 @@ class _HotLoops(_Said):
     analyser: _Word
     cpu: _Word
     machine: _Word
+    note: _ShortLine = ""
     load_latencies: Annotated[list[_Cycles], Field(max_length=2)]
     functions: Annotated[list[_HotFunction], Field(max_length=1000)]
     loops: Annotated[list[_HotLoop], Field(max_length=1000)]

@@ -89,6 +89,7 @@ class LoopAnalysis:
 
     ``sampler`` is the event that was sampled, at ``rate`` samples a second.
     ``analyser`` made the predictions, for the processor ``cpu``.
+    ``note`` says what the samples lack.
     """
 
     reason: str
@@ -97,6 +98,7 @@ class LoopAnalysis:
     samples: int = 0
     analyser: str = ""
     cpu: str = ""
+    note: str = ""
     functions: list[HotFunction] = field(default_factory=list)
     loops: list[HotLoop] = field(default_factory=list)
 
@@ -114,6 +116,7 @@ def analyse_loops(event: Mapping[str, Any] | None) -> LoopAnalysis:
         **{n: event[n] for n in ("reason", "sampler", "rate", "samples")},
         analyser=event["analyser"],
         cpu=event["cpu"],
+        note=event.get("note", ""),
         functions=sorted(functions, key=lambda one: -one.samples),
         loops=sorted(loops, key=lambda one: -one.samples),
     )

@@ -47,6 +47,7 @@ def _about(analysis: LoopAnalysis) -> Properties:
         ST.analysedBy: analysis.analyser or None,
         ST.analysedFor: analysis.cpu or None,
         ST.missingLoopFact: analysis.reason or None,
+        ST.loopNote: analysis.note or None,
     }
 
 

@@ -26,7 +26,8 @@ from observations.hot_loops.llvm import MissingError, Tools
 # In order of preference: what the PMU counts, and a timer of the kernel.
 _EVENTS = ("cycles:uP", "cpu-clock:u")
 _RATE, _LEAST_RATE, _SAMPLES_PER_SECOND = 499, 49, 8_000
-_MOST_DATA = "64M"
+_MOST_BYTES = 64 << 20
+_CUT = "perf stopped at 64 MiB of samples: the shares are of the time until then"
 _ATTACH_SECONDS, _END_SECONDS, _VERSION_SECONDS = 10.0, 20.0, 10.0
 _PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 _MOST_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
@@ -85,7 +86,7 @@ class LoopRecording:
 
     def loops(self, beat: Callable[[], None]) -> dict[str, Any]:
         """Return the hot functions and loops; calls ``beat`` at least every 10 s."""
-        found: dict[str, Any] = {"functions": [], "loops": [], "samples": 0}
+        found: dict[str, Any] = {"functions": [], "loops": [], "samples": 0, "note": ""}
         tools = Tools(self._env, self._found, beat)
         try:
             if not self._reason:
@@ -136,7 +137,7 @@ class LoopRecording:
     ) -> subprocess.Popen[bytes]:
         # Disabled (-D -1) until we ask: the answer then says that it samples.
         words = [self._found, "record", "-q", "-p", str(os.getpid()), "-e", event]
-        words += ["-F", str(self._rate), "-D", "-1", "--max-size", _MOST_DATA]
+        words += ["-F", str(self._rate), "-D", "-1", "--max-size", f"{_MOST_BYTES}B"]
         # Without build ids (-B), which perf would copy into the user's home.
         words += ["-B", "-o", self._data, "--control", f"fd:{commands},{answers}"]
         with open(f"{self._folder}/errors", "wb") as errors:  # noqa: PTH123
@@ -180,11 +181,13 @@ class LoopRecording:
         loops: list[dict[str, Any]] = []
         for path, offsets in sorted(counts.items()):
             if sum(offsets.values()) >= least:
-                found = Binary(path, offsets, tools, self._began).functions(least)
-                for function, within in found:
+                hot = Binary(path, offsets, tools, self._began).functions(least)
+                for function, within in hot:
                     loops += [{"function": len(functions), **one} for one in within]
                     functions.append(function)
-        return {"samples": total, "functions": functions, "loops": loops}
+        is_cut = os.stat(self._data).st_size >= _MOST_BYTES  # noqa: PTH116
+        found = {"samples": total, "functions": functions, "loops": loops}
+        return {**found, "note": _CUT if is_cut else ""}
 
 
 def _count(lines: Iterable[bytes], own: int) -> dict[str, Counts]:

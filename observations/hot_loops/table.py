@@ -25,6 +25,8 @@ def _lines(analysis: LoopAnalysis) -> Iterator[str]:
     if analysis.analyser:
         how += f", cycles of an iteration by {analysis.analyser} for {analysis.cpu}"
     yield f"hot loops: {len(analysis.loops)}, {how}"
+    if analysis.note:
+        yield analysis.note
     if analysis.loops:
         yield _HEAD
     yield from map(_loop, analysis.loops[:_SHOWN])
