@@ -33,7 +33,7 @@ def test_loop_is_printed_recorded_and_shown(
     assert "dependency chain" in page
     accept = {"Accept": "application/ld+json"}
     nested = httpx.get(f"{iri}?frame=run", headers=accept).raise_for_status().json()
-    analysis = nested["hasLoopAnalysis"]
+    (analysis,) = nested["hasLoopAnalysis"]
     names = [one.get("functionName") for one in analysis["hasHotFunction"]]
     assert "chain" in names
     assert len(analysis["hasHotLoop"][0]["hasPortPressure"]) > 1
