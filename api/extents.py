@@ -16,6 +16,13 @@ from queries.terms import iri_term, term
 
 MAX_DEPTH = 5
 _OF_RUN = ("hasFigure", "hasSummary", "ranIn")
+# Ways from a run to the parts of its loop analysis.
+_OF_LOOPS = (
+    ("hasLoopAnalysis",),
+    ("hasLoopAnalysis", "hasHotFunction"),
+    ("hasLoopAnalysis", "hasHotLoop"),
+    ("hasLoopAnalysis", "hasHotLoop", "hasPortPressure"),
+)
 _OF_BENCHMARK = ("hasResult",)
 _KINDS = (ST.Socket, ST.Die, ST.Core, ST.HardwareThread, ST.Cache)
 
@@ -33,8 +40,8 @@ HostFrame = Annotated[
 RunFrame = Annotated[
     Literal["", "run"],
     Query(
-        description="`run`: figures, summaries and surroundings within the run, as "
-        "nested JSON-LD"
+        description="`run`: figures, summaries, surroundings and hot loops within the "
+        "run, as nested JSON-LD"
     ),
 ]
 BenchmarkFrame = Annotated[
@@ -56,8 +63,11 @@ class Frame:
     links: tuple[str, ...] = ()
 
 
-def _linked(links: Iterable[str]) -> str:
-    return f"{{node}} {'|'.join(iri_term(ST[name]) for name in links)} ?s"
+def _linked(links: Iterable[str], paths: Iterable[tuple[str, ...]] = ()) -> str:
+    """Return the pattern of the nodes that links or paths of links lead to."""
+    ways = [(name,) for name in links] + [*paths]
+    texts = ("/".join(iri_term(ST[name]) for name in way) for way in ways)
+    return f"{{node}} {'|'.join(f'({text})' for text in texts)} ?s"
 
 
 FRAMES: Mapping[str, Frame] = {
@@ -65,7 +75,9 @@ FRAMES: Mapping[str, Frame] = {
         f"VALUES ?kind {{ {' '.join(map(iri_term, _KINDS))} }} "
         f"?s {iri_term(ST.ofHost)} {{node}} ; a ?kind"
     ),
-    "run": Frame(_linked(_OF_RUN), _OF_RUN),
+    "run": Frame(
+        _linked(_OF_RUN, _OF_LOOPS), (*_OF_RUN, *(way[-1] for way in _OF_LOOPS))
+    ),
     "benchmark": Frame(_linked(_OF_BENCHMARK), _OF_BENCHMARK),
 }
 

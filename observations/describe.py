@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 from rdflib import PROV, XSD, Literal, URIRef
 
 from ingest.triples import Triples, Value
+from observations.hot_loops.analysis import analyse_loops
+from observations.hot_loops.describe import describe_loops
 from observations.origin import describe_origin
 from observations.pop.analysis import analyse, not_recorded
 from observations.pop.describe import describe_analysis
@@ -77,6 +79,9 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
         recorded = observation.run.pop
         analysis = analyse(recorded) if recorded else not_recorded()
         describe_analysis(triples, iris, observation.id, node, analysis)
+    if observation.spec.hot_loops:
+        loops = analyse_loops(observation.run.hot_loops)
+        describe_loops(triples, iris, observation.id, node, loops)
     return triples
 
 

@@ -7,7 +7,7 @@ names, IRIs and times.
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import orjson
 from pydantic import (
@@ -18,6 +18,7 @@ from pydantic import (
     NonNegativeInt,
     TypeAdapter,
     ValidationError,
+    model_validator,
 )
 
 from observations.errors import RunnerEventError
@@ -45,6 +46,9 @@ _Time = Annotated[int, Field(ge=0, lt=2**63)]
 _Pid = Annotated[int, Field(ge=0, lt=2**31)]
 _Size = Annotated[int, Field(ge=0, lt=2**63)]
 _Word = Annotated[str, Field(max_length=300)]
+_ShortLine = Annotated[str, Field(max_length=1_000, pattern=r"^[^\x00-\x1f]*$")]
+_Address = Annotated[int, Field(ge=0, lt=2**63)]
+_Cycles = Annotated[float, Field(ge=0, lt=1e9)]
 _Line = Annotated[str, Field(max_length=10_000)]
 _Text = Annotated[str, Field(max_length=_MOST_TEXT, pattern=_BASE64)]
 # A variable may be as long as Linux allows for one argument.
@@ -142,6 +146,74 @@ class _Pop(_Said):
     processes: Annotated[list[_ProcessTimes], Field(max_length=100_000)]
 
 
+class _HotFunction(_Said):
+    name: _ShortLine
+    binary: _ShortLine
+    build_id: Annotated[str, Field(pattern=r"^[0-9a-f]{0,128}$")]
+    start: _Address
+    end: _Address
+    samples: _Size
+    reason: _ShortLine
+
+
+# JSON has no tuples.
+_Port = Annotated[tuple[_Word, _Cycles], Field(strict=False)]
+_Instruction = Annotated[tuple[_Address, _Word, _Size], Field(strict=False)]
+_Source = Annotated[tuple[_ShortLine, _Pid, _Pid], Field(strict=False)]
+
+
+class _Prediction(_Said):
+    latencies: Annotated[list[_Cycles], Field(max_length=200)]
+    loads: Annotated[list[bool], Field(max_length=200)]
+    stores: Annotated[list[bool], Field(max_length=200)]
+    micro_operations: _Cycles
+    dispatch_width: Annotated[int, Field(ge=1, lt=1000)]
+    scheduled: _Cycles
+    perfect: _Cycles
+    ports: Annotated[list[_Port], Field(max_length=200)]
+
+    def fits(self, number: int) -> bool:
+        """Whether it is for this number of instructions."""
+        return number == len(self.latencies) == len(self.loads)
+
+
+class _HotLoop(_Said):
+    function: Annotated[int, Field(ge=0, lt=1000)]
+    start: _Address
+    end: _Address
+    samples: _Size
+    instructions: Annotated[list[_Instruction], Field(min_length=1, max_length=200)]
+    source: _Source | None
+    prediction: _Prediction | None
+    reason: _ShortLine
+
+
+class _HotLoops(_Said):
+    event: Literal["hot_loops"]
+    reason: _ShortLine
+    sampler: _Word
+    rate: _Pid
+    samples: _Size
+    analyser: _Word
+    cpu: _Word
+    machine: _Word
+    note: _ShortLine = ""
+    load_latencies: Annotated[list[_Cycles], Field(max_length=2)]
+    functions: Annotated[list[_HotFunction], Field(max_length=1000)]
+    loops: Annotated[list[_HotLoop], Field(max_length=1000)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.functions and not self.samples:
+            raise ValueError("functions without samples")
+        for loop in self.loops:
+            if loop.function >= len(self.functions):
+                raise ValueError("a loop of no function")
+            if loop.prediction and not loop.prediction.fits(len(loop.instructions)):
+                raise ValueError("a prediction for other instructions")
+        return self
+
+
 class _Ended(_Said):
     event: Literal["ended"]
     end_ns: _Time
@@ -161,7 +233,7 @@ class _Refused(_Said):
 
 _EVENT: TypeAdapter[_Said] = TypeAdapter(
     Annotated[
-        _Started | _Output | _Alive | _About | _Pop | _Ended | _Refused,
+        _Started | _Output | _Alive | _About | _Pop | _HotLoops | _Ended | _Refused,
         Field(discriminator="event"),
     ]
 )

@@ -8,6 +8,7 @@ run is cancelled. This module imports nothing that is slow to load.
 import fcntl
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,11 @@ _COMPLAINT_BYTES = 4096
 _LAST_SECONDS = 10.0
 _FUTURE = "from __future__ import annotations\n"
 # Read as text, so that callers need not import these modules.
+# Sent only if it is requested, and executed with names of its own.
+_LOOPS = ("hot_loops/llvm.py", "hot_loops/code.py", "hot_loops/perf.py")
+_OWN_IMPORT = re.compile(
+    r"^from observations\.\S+ import (?:\([^)]*\)|.*)$", re.MULTILINE
+)
 _PARTS = ("environment.py", "pop/recording.py", "runner.py")
 # Arguments of the runner, as in runner.py. HELD: the end of its input cancels the run.
 # INPUT: the number of the descriptor that the command reads.
@@ -46,9 +52,17 @@ def program(request: Mapping[str, object]) -> bytes:
     """
     text = json.dumps(dict(request), sort_keys=True)
     # All output is written by then and the caller waits for the exit: skip cleanup.
-    run = f"run(json.loads({text!r}), CommandEnvironment, TimeRecording)"
-    end = f"\n\nos._exit({run})\n"
-    return program_start() + end.encode()
+    loops, begin = "None", ""
+    if request.get("hot_loops"):
+        loops, begin = "_loops['LoopRecording']", f"_loops = {_loops_part()}\n"
+    run = f"run(json.loads({text!r}), CommandEnvironment, TimeRecording, {loops})"
+    return program_start() + f"\n\n{begin}os._exit({run})\n".encode()
+
+
+def _loops_part() -> str:
+    """Return an expression whose value maps the names of the parts for hot loops."""
+    text = _OWN_IMPORT.sub("", "".join([_FUTURE, *map(_source, _LOOPS)]))
+    return f"{{}}\nexec({text!r}, _loops)"
 
 
 def program_start() -> bytes:

@@ -34,7 +34,8 @@ class RunSpec:
     ``pinning_queries`` are the addresses of the saved queries that chose the CPUs, and
     ``by`` is the user who asked. ``environment`` is added to the host's own,
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
-    its threads spend their time; ``libomp``: see `TimeRecording`.
+    its threads spend their time; ``libomp``: see `TimeRecording`. ``hot_loops`` samples
+    where it computes.
     """
 
     host: str
@@ -56,6 +57,7 @@ class RunSpec:
     timeout: float | None = None
     pop: bool = False
     libomp: bool = False
+    hot_loops: bool = False
 
     @property
     def command(self) -> str:
@@ -116,9 +118,12 @@ class RunRequest:
         }
 
     def _recording(self) -> dict[str, object]:
-        if not self.spec.pop:
-            return {}
-        return {"pop": {"sources": sources(), "libomp": self.spec.libomp}}
+        asked: dict[str, object] = {}
+        if self.spec.pop:
+            asked["pop"] = {"sources": sources(), "libomp": self.spec.libomp}
+        if self.spec.hot_loops:
+            asked["hot_loops"] = True
+        return asked
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ class Run:
     """What happened to a command, according to its runner's events.
 
     If the end is missing, the span ends at the last sign of life. ``pop`` is what was
-    recorded of its threads, if that was requested.
+    recorded of its threads, and ``hot_loops`` of its code, if that was requested.
     """
 
     started: RunnerEvent
@@ -166,6 +171,7 @@ class Run:
     ended: RunnerEvent | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     pop: Mapping[str, Any] | None = None
+    hot_loops: Mapping[str, Any] | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -205,7 +211,7 @@ def run_of(events: Sequence[RunnerEvent]) -> Run:
     last = ended["end_ns"] if ended else named.get("alive", {}).get("ns")
     span = Span(started["start_ns"] / 1e6, (last or started["exec_ns"]) / 1e6)
     about = {k: v for k, v in named.get("about", {}).items() if k != "event"}
-    return Run(started, span, ended, about, named.get("pop"))
+    return Run(started, span, ended, about, named.get("pop"), named.get("hot_loops"))
 
 
 def plan_of(id_: str) -> str:

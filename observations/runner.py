@@ -81,6 +81,27 @@ class Recording(Protocol):
         """Return what was recorded, once the command has ended."""
 
 
+class LoopRecording(Protocol):
+    """Samples where a command computes; ``pid`` is the process that does so, or 0."""
+
+    pid: int
+
+    def begin(self) -> None:
+        """Start to sample the processes that this process will start."""
+
+    def end(self) -> None:
+        """Stop sampling."""
+
+    def loops(self, beat: Callable[[], None]) -> dict[str, Any]:
+        """Return the hot loops; calls ``beat`` between the steps."""
+
+    def discard(self) -> None:
+        """Remove what was recorded."""
+
+
+# Takes the environment of a command.
+RecordLoops = Callable[[Dict[str, str]], LoopRecording]
+
 # Takes what is requested, the argument vector and the environment of a command.
 Record = Callable[[Dict[str, Any], List[str], Dict[str, str]], Recording]
 
@@ -129,7 +150,11 @@ class CommandRun:
     """One command, from its start to the end of every process that it started."""
 
     def __init__(
-        self, request: dict[str, Any], about: About | None, record: Record | None
+        self,
+        request: dict[str, Any],
+        about: About | None,
+        record: Record | None,
+        loops: RecordLoops | None,
     ) -> None:
         self._request = request
         self._recording: Recording | None = None
@@ -138,6 +163,7 @@ class CommandRun:
             self._recording = record(request["pop"], request["argv"], environment)
         self._setup = about and self._collect_setup(about)
         self._cancelled = ""
+        self._next_beat = 0.0
         self._held = HELD in sys.argv
         self._is_over = self._were_counters_read = False
         self._wake, write = os.pipe()
@@ -149,7 +175,10 @@ class CommandRun:
             signal.signal(number, lambda n, _: self._cancel(signal.Signals(n).name))
         _prctl(_SET_CHILD_SUBREAPER, 1)
         _leave(request.get("cpus") or ())
-        self._process = self._started()
+        self._loops: LoopRecording | None = None
+        if loops and request.get("hot_loops"):
+            self._loops = loops(self._environment())
+        self._process = self._started_and_sampled()
         # Read now: the output that this process keeps later adds to its peak.
         self._own_kib = _own_peak_kib()
         self._usage: resource.struct_rusage | None = None
@@ -171,6 +200,8 @@ class CommandRun:
             self._end()
         ended_ns, self._is_over = time.time_ns(), True
         self._hold_for_counters(ended_ns)
+        if self._loops:  # before all others of our children are reaped
+            self._loops.end()
         status = self._reap()
         left = self._end_others()
         self._read_remaining()
@@ -178,6 +209,8 @@ class CommandRun:
             self._say("about", **self._setup.whole())
         if self._recording:
             self._say("pop", **self._recording.times())
+        if self._loops:
+            self._say("hot_loops", **self._loops.loops(self._keep_alive))
         _tell(
             "ended",
             end_ns=ended_ns,
@@ -199,6 +232,18 @@ class CommandRun:
     def _environment(self) -> dict[str, str]:
         added = self._recording.variables if self._recording else {}
         return {**os.environ, **self._request.get("env", {}), **added}
+
+    def _started_and_sampled(self) -> subprocess.Popen[bytes]:
+        """Start the command; sample it from its first instruction."""
+        if self._loops is None:
+            return self._started()
+        self._loops.begin()
+        try:
+            return self._started()
+        except Refused:
+            self._loops.end()
+            self._loops.discard()
+            raise
 
     def _started(self) -> subprocess.Popen[bytes]:
         request = self._request
@@ -265,9 +310,19 @@ class CommandRun:
                 if is_first and self._setup:  # in case contact is lost
                     self._say("about", **self._setup.facts())
                 heartbeat, is_first = now + HEARTBEAT_SECONDS, False
-                sizes = {name: kept.size for name, kept in self._streams.items()}
-                self._say("alive", ns=time.time_ns(), **self._pids(), **sizes)
+                self._beat(**self._pids())
             self._read(min(heartbeat, until or heartbeat) - now)
+
+    def _keep_alive(self) -> None:
+        """Send a sign of life if one is due."""
+        if time.monotonic() >= self._next_beat:
+            self._beat()
+
+    def _beat(self, **pids: list[int]) -> None:
+        """Send a sign of life."""
+        self._next_beat = time.monotonic() + HEARTBEAT_SECONDS
+        sizes = {name: kept.size for name, kept in self._streams.items()}
+        self._say("alive", ns=time.time_ns(), **pids, **sizes)
 
     def _say(self, event: str, **what: Any) -> None:
         """Report an event; if nobody reads it any more, cancel the command."""
@@ -280,7 +335,8 @@ class CommandRun:
         """List the run's processes; start times, in clock ticks, detect reused pids."""
         found = _descendants()
         own = self._process.pid
-        pids = [own, *(pid for pid in found if pid != own)]
+        others = (own, self._loops.pid if self._loops else 0)
+        pids = [own, *(pid for pid in found if pid not in others)]
         return {"pids": pids, "starts": [found.get(pid, 0) for pid in pids]}
 
     def _hold_for_counters(self, ended_ns: int) -> None:
@@ -373,7 +429,10 @@ class CommandRun:
 
 
 def run(
-    request: dict[str, Any], about: About | None = None, record: Record | None = None
+    request: dict[str, Any],
+    about: About | None = None,
+    record: Record | None = None,
+    loops: RecordLoops | None = None,
 ) -> int:
     """Run what the request asks for; 0 if it ran, whatever the outcome, 2 if not.
 
@@ -383,14 +442,14 @@ def run(
     ``show_all`` all bytes, are reported immediately. With ``look``, the ended command
     stays a zombie until a line comes, at most two seconds. ``private`` are variables
     that must be set. ``about`` collects facts about the command, and ``record`` records
-    what ``pop`` asks for.
+    what ``pop`` asks for; with ``hot_loops``, ``loops`` samples where it computes.
     """
     try:
         if missing := [n for n in request.get("private", ()) if n not in os.environ]:
             raise Refused(
                 f"set {', '.join(missing)}: the run had it, and its value is private"
             )
-        CommandRun(request, about, record).follow()
+        CommandRun(request, about, record, loops).follow()
     except Refused as error:
         _tell("refused", reason=str(error))
         return 2

@@ -37,6 +37,7 @@ class StoredRequest(BaseModel):
     look: bool = False
     show_all: bool = False
     pop: _Recorder | None = None
+    hot_loops: bool = False
 
 
 def without_values(stored: bytes, hides: Callable[[str, str], bool]) -> dict[str, Any]:

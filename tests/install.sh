@@ -52,6 +52,10 @@ missing_for_tests() {
     has_library libfftw3.so.3 || echo libfftw3-double3
     # Rooflines as PNG.
     command -v rsvg-convert >/dev/null || echo librsvg2-bin
+    # They find the hot loops of a run.
+    command -v perf >/dev/null || { is_ubuntu && echo linux-tools-generic; } || echo linux-perf
+    command -v llvm-mca >/dev/null || echo llvm
+    command -v strip >/dev/null || echo binutils
     [ "$(uname -m)" != x86_64 ] || missing_for_arm
 }
 

@@ -25,6 +25,7 @@ router = APIRouter(tags=["Observations"])
 _RECORDINGS = {
     "pop": "Record the times of OpenMP threads and MPI ranks, for the POP metrics",
     "libomp": "The same, also for programs of GCC's OpenMP: they run on LLVM's libomp",
+    "hot_loops": "Sample where it computes, and analyse its hot loops",
 }
 _NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(
@@ -105,6 +106,7 @@ async def _form_of_run(
         "events": texts(ST.requestedEvent),
         "tags": texts(ST.observationTag),
         "pop": bool(text(ST.hasParallelAnalysis)),
+        "hot_loops": bool(text(ST.hasLoopAnalysis)),
         **_variables(texts(ST.addedVariable)),
     }
 

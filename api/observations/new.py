@@ -98,6 +98,10 @@ class NewObservation(BaseModel):
         default=False,
         description="With `pop`: run programs for GCC's libgomp on LLVM's libomp",
     )
+    hot_loops: bool = Field(
+        default=False,
+        description="Sample where it computes, and analyse its hot loops",
+    )
     wait: bool = Field(
         default=False, description="Wait until these CPUs are free; else 409"
     )
@@ -132,6 +136,7 @@ class NewObservation(BaseModel):
             timeout=self.timeout,
             pop=self.pop or self.libomp,
             libomp=self.libomp,
+            hot_loops=self.hot_loops,
         )
         return RunRequest(spec, self.attended, launch.user, launch.within)
 

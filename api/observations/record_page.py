@@ -16,6 +16,7 @@ from api.nodes import Node
 from api.observations.derived import find_derived
 from api.observations.efficiency import find_efficiency
 from api.observations.figures import duration
+from api.observations.hot_loops import find_loops
 from api.observations.measured import FIGURES, MeasuredSeries, find_measured
 from api.observations.permissions import view_refusal
 from api.observations.pinned import find_pinned, name_of
@@ -51,6 +52,7 @@ _ELSEWHERE = frozenset(
         ST.hasSummary,
         ST.hasFigure,
         ST.hasParallelAnalysis,
+        ST.hasLoopAnalysis,
         ST.ranIn,
     )
 )
@@ -116,6 +118,7 @@ async def record_page(
         measured=measured,
         derived=derived,
         efficiency=efficiency,
+        loops=await find_loops(services, node),
         figures=FIGURES,
         spec=spec,
         may_not=may_not,

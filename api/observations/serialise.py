@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import ApiError, api_error, error_code
 from observations.errors import UnknownRunError
+from observations.hot_loops import table as loop_table
+from observations.hot_loops.analysis import analyse_loops
 from observations.pop.analysis import analyse
 from observations.pop.table import table
 from ontology.iris import Iris
@@ -66,10 +68,12 @@ def _run(node: str, run: "Run") -> dict[str, Any]:
     left = [one["name"] for one in (run.ended or {}).get("left_behind", [])]
     seconds = run.span.seconds
     efficiencies = table(analyse(run.pop)) if run.pop else []
+    loops = loop_table.table(analyse_loops(run.hot_loops)) if run.hot_loops else []
     return {
         "node": node,
         "outcome": run.outcome,
         "seconds": seconds,
         "left": left,
         "pop": efficiencies,
+        "hotLoops": loops,
     }

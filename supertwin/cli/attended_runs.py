@@ -23,8 +23,17 @@ from supertwin.cli.run_streams import (
 if TYPE_CHECKING:
     from observations.printed_runs import Api
 
-_REPORTED = ("started", "alive", "over", "about", "pop", "ended", "refused")
-_SENT_WITH_NEXT = ("about", "pop")  # sent together with the next event
+_REPORTED = (
+    "started",
+    "alive",
+    "over",
+    "about",
+    "pop",
+    "hot_loops",
+    "ended",
+    "refused",
+)
+_SENT_WITH_NEXT = ("about", "pop", "hot_loops")  # sent together with the next event
 _HEARTBEAT_SECONDS = 5.0
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5
 _ELSEWHERE = (

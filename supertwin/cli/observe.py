@@ -82,6 +82,11 @@ _SHOWN_BYTES = 1 << 20
     is_flag=True,
     help="Record GCC's OpenMP, too, by running it on LLVM's libomp; implies --pop.",
 )
+@click.option(
+    "--hot-loops",
+    is_flag=True,
+    help="Sample where it computes, and analyse its hot loops.",
+)
 @click.option("--wait", is_flag=True, help="Wait until these CPUs are free.")
 @click.option(
     "--srun",

@@ -26,6 +26,24 @@ ENDED = {
 
 
 PROCESS = {"rank": 0, "size": 1, "openmp": "none", "ns": 5, "threads": [[1] * 7]}
+FUNCTION = {
+    **{"name": "f", "binary": "/b", "build_id": "0f", "start": 1, "end": 9},
+    **{"samples": 9, "reason": ""},
+}
+PREDICTION = {
+    **{"latencies": [1], "loads": [False], "stores": [False], "ports": [["P0", 0.5]]},
+    **{"micro_operations": 1.0, "dispatch_width": 6, "scheduled": 1.0, "perfect": 0.5},
+}
+LOOP = {
+    **{"function": 0, "start": 1, "end": 1, "samples": 9, "reason": ""},
+    **{"instructions": [[1, "jmp 0x1", 9]], "source": ["/f.c", 1, 2]},
+    "prediction": PREDICTION,
+}
+HOT_LOOPS = {
+    **{"event": "hot_loops", "reason": "", "sampler": "cycles", "rate": 499},
+    **{"samples": 9, "analyser": "llvm-mca 14", "cpu": "znver3", "machine": "x86_64"},
+    **{"load_latencies": [4, 7], "functions": [FUNCTION], "loops": [LOOP]},
+}
 POP = {"event": "pop", "reason": "", "processes": [PROCESS]}
 
 
@@ -41,6 +59,7 @@ def test_all_events_of_a_runner_are_accepted() -> None:
     assert names == {"started", "output", "alive", "about", "ended"}
     assert [event_of(line(event)) for event in found] == found
     assert event_of(line(POP)) == POP
+    assert event_of(line(HOT_LOOPS)) == HOT_LOOPS
     (refused,) = launched(argv=["/no/such/command"])
     assert event_of(line(refused)) == refused
 
@@ -51,6 +70,16 @@ def test_all_events_of_a_runner_are_accepted() -> None:
         (b"{", "a line is not JSON"),
         (b"[]", "a valid dictionary"),
         (b'{"event": "x\\ndata: y"}', "does not match any of the expected tags"),
+        (line(HOT_LOOPS, samples=0), "functions without samples"),
+        (line(HOT_LOOPS, functions=[]), "a loop of no function"),
+        (
+            line(HOT_LOOPS, loops=[{**LOOP, "instructions": [[1, "nop", 1]] * 2}]),
+            "a prediction for other instructions",
+        ),
+        (
+            line(HOT_LOOPS, functions=[{**FUNCTION, "name": "a\nb"}]),
+            "hot_loops.functions.0.name: ",
+        ),
         (line(STARTED, start_ns=1e300), "started.start_ns: "),
         (line(STARTED, start_ns=2**63), "started.start_ns: "),
         (line(STARTED, pid="3"), "started.pid: "),

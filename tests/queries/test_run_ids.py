@@ -32,6 +32,7 @@ PREFIX run: <http://localhost:8000/observation/>
 INSERT { GRAPH <x:more> {
   ?run st:ranOn ?host ;
     st:hasFigure [ st:figureName "retiring" ; st:figureValue 0.5 ] ;
+    st:hasLoopAnalysis [ st:missingLoopFact "perf took no sample" ] ;
     st:hasParallelAnalysis [ st:hasThreadTimes [
     st:rankNumber 0 ; st:threadNumber 0 ; st:usefulTime 1.0 ; st:barrierTime 0.0 ;
     st:idleTime 0.0 ; st:lockTime 0.0 ; st:forkTime 0.0 ; st:mpiWaitTime 0.0 ;
@@ -57,7 +58,7 @@ def twin(endpoint: Endpoint) -> Endpoint:
 
 
 def test_run_queries_accept_run_ids() -> None:
-    figures = ("derived", "origin", "pop", "properties")
+    figures = ("derived", "hot-loops", "origin", "pop", "properties")
     names = (*figures, "runs", "series", "statistics", "thread-times", "top-down")
     assert [f"observations/{name}" for name in names] == OF_RUNS
     assert set(OTHERS) <= set(TAKE_RUNS)

@@ -1,0 +1,1 @@
+"""The hot loops of a run: sampled by perf, and analysed by llvm-mca."""
