@@ -1,4 +1,4 @@
-"""Figures of a run: totals of roles, and rates and ratios of these totals.
+"""Figures of a run: totals of roles, and what follows from these totals.
 
 A role has a total only if its events were counted for the whole run and not for much
 longer; otherwise the figure has a reason instead of a value. If events shared counters,
@@ -8,14 +8,19 @@ the total is an estimate, and its duty cycle shows it.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from operator import add, mul, sub, truediv
 
+from ingest.pmu.figures import figure_formulas
 from observations.errors import NotCountedError
 from observations.record import DerivedFigure, Summary
 from ontology.figures import figures
+from virtual_telemetry.expression import Expression, Input, Number, Operation
 
 _UNIT = "http://qudt.org/vocab/unit/"
 # If the counted time is longer than this, too much of it lies outside the run.
 _MOST_TIMES, _MOST_MORE = 2.0, 0.5
+
+_OPERATORS = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 Series = Mapping[tuple[str, str | None], Summary]
 
@@ -35,7 +40,7 @@ class HostRole:
     """A role on the host of a run: a weighted sum over events and instances.
 
     ``instances`` None means all of them. ``reason`` says why the host cannot count the
-    role.
+    role. If the events are counted ``apart``, each has instances of its own.
     """
 
     name: str
@@ -43,6 +48,7 @@ class HostRole:
     terms: tuple[WeightedEvent, ...] = ()
     instances: frozenset[str] | None = None
     reason: str = ""
+    apart: bool = False
 
     @property
     def metrics(self) -> set[str]:
@@ -68,6 +74,19 @@ class Figure:
         return [self.over, *({self.under} - {RUN_SECONDS, COVERED_SECONDS})]
 
 
+@dataclass(frozen=True)
+class ExpressionFigure:
+    """A share that follows from totals of roles by an expression over their names."""
+
+    name: str
+    expression: Expression
+
+    @property
+    def roles(self) -> list[str]:
+        """Return the roles that the figure needs."""
+        return list(dict.fromkeys(_inputs(self.expression)))
+
+
 # Divisors: the seconds of the run, or, for power, the seconds that the total covers.
 RUN_SECONDS, COVERED_SECONDS = "run", "covered"
 FIGURES = (
@@ -83,7 +102,8 @@ FIGURES = (
     Figure("DRAM power", "EnergyDram", COVERED_SECONDS, "W", True),
     Figure("instructions per joule", "Instructions", "EnergyPackage"),
     Figure("FLOPs per joule", "FLOPs", "EnergyPackage"),
-    # Top-down analysis, level 1 and a part of level 2: shares of the slots.
+    # Top-down analysis, level 1 and a part of level 2: shares of the slots. The rest of
+    # level 2 depends on the processor, and is in the graph.
     Figure("retiring", "SlotsRetiring", "Slots", "UNITLESS"),
     Figure("bad speculation", "SlotsBadSpeculation", "Slots", "UNITLESS", True),
     Figure("front-end bound", "SlotsFrontEndBound", "Slots", "UNITLESS", True),
@@ -96,13 +116,21 @@ ROLES = tuple(dict.fromkeys(role for figure in FIGURES for role in figure.roles)
 
 def less_is_better(name: str) -> bool | None:
     """Whether less of a figure is better; None if unknown, as for a metric."""
-    return next((one.less_is_better for one in FIGURES if one.name == name), None)
+    known = {one.name: one.less_is_better for one in FIGURES}
+    known |= {one.figure: one.less_is_better for one in figure_formulas().values()}
+    return known.get(name)
 
 
 def derive(
-    roles: Iterable[HostRole], summaries: Iterable[Summary], seconds: float
+    roles: Iterable[HostRole],
+    summaries: Iterable[Summary],
+    seconds: float,
+    expressions: Iterable[ExpressionFigure] = (),
 ) -> list[DerivedFigure]:
-    """Return the total of each role in a run of ``seconds``, and derived figures."""
+    """Return the total of each role in a run of ``seconds``, and derived figures.
+
+    ``expressions`` are the figures of the processor of the run.
+    """
     series = {(one.metric, one.instance): one for one in summaries}
     totals = {role.name: _total(role, series, seconds) for role in roles}
     follows = (
@@ -110,7 +138,50 @@ def derive(
         for figure in FIGURES
         if totals.keys() >= {*figure.roles}
     )
-    return [*totals.values(), *follows]
+    shares = (
+        _share(figure, [totals[name] for name in figure.roles])
+        for figure in expressions
+        if totals.keys() >= {*figure.roles}
+    )
+    return [*totals.values(), *follows, *shares]
+
+
+def _share(figure: ExpressionFigure, parts: list[DerivedFigure]) -> DerivedFigure:
+    found = DerivedFigure(figure.name, tuple(figure.roles), f"{_UNIT}UNITLESS")
+    if reason := next((part.reason for part in parts if part.reason), ""):
+        return replace(found, reason=reason)
+    totals = {part.name: part.value or 0.0 for part in parts}
+    try:
+        value = _value(figure.expression, totals)
+    except ZeroDivisionError:
+        return replace(found, reason=f"a divisor of {figure.expression} is 0")
+    return replace(
+        found,
+        value=value,
+        covered=min(part.covered for part in parts),
+        dutycycle=min(part.dutycycle for part in parts),
+    )
+
+
+def _inputs(expression: Expression) -> Iterator[str]:
+    match expression:
+        case Input(name):
+            yield name
+        case Operation(_, left, right):
+            yield from (*_inputs(left), *_inputs(right))
+
+
+def _value(expression: Expression, totals: Mapping[str, float]) -> float:
+    """The value of an expression over totals; raises ZeroDivisionError."""
+    match expression:
+        case Number(value):
+            return value
+        case Input(name):
+            return totals[name]
+        case Operation(operator, left, right):
+            first, second = _value(left, totals), _value(right, totals)
+            return float(_OPERATORS[operator](first, second))
+    raise NotCountedError(f"{expression} is not a sum or product of roles")
 
 
 def _figure(
@@ -158,16 +229,22 @@ def _counted(
     term: WeightedEvent, role: HostRole, series: Series, seconds: float
 ) -> Iterator[Summary]:
     """Yield the counted summaries of an event; raises NotCountedError."""
-    names = role.instances
-    if names is None:
-        names = frozenset(i for metric, i in series if metric in role.metrics and i)
-    for name in sorted(names) or [""]:
+    for name in _instances(term, role, series):
         one = series.get((term.value, name))
         if one is None or one.figures.total is None or one.figures.covered is None:
             where = f" on {name}" if name else ""
             raise NotCountedError(f"{term.event} was not counted{where} in this run")
         _check_time(term, one.figures.covered, seconds)
         yield one
+
+
+def _instances(term: WeightedEvent, role: HostRole, series: Series) -> list[str]:
+    """The instances to add up; if counted apart, each event has its own."""
+    metrics = {term.value} if role.apart else role.metrics
+    there = {name for metric, name in series if metric in metrics and name}
+    if role.instances is None:
+        return sorted(there) or [""]
+    return sorted(role.instances & there if role.apart and there else role.instances)
 
 
 def _check_time(term: WeightedEvent, covered: float, seconds: float) -> None:

@@ -129,6 +129,10 @@ class Iris:
     def role_term(self, role: str, pmu: str, number: int) -> URIRef:
         return self._iri("role", role, pmu, str(number))
 
+    def figure_formula(self, figure: str, pmu: str) -> URIRef:
+        """How a figure of a run follows from roles on a PMU model."""
+        return self._iri("figure", figure, pmu)
+
     @property
     def graphs(self) -> str:
         """The start of the IRI of every named graph."""

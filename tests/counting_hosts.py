@@ -20,16 +20,32 @@ MODELS = {
     "ice": {"vendor": "GenuineIntel", "family": "6", "model": "106", "stepping": "6"},
     "zen2": {"vendor": "AuthenticAMD", "family": "23", "model": "49", "stepping": "0"},
     "zen3": {"vendor": "AuthenticAMD", "family": "25", "model": "1", "stepping": "1"},
+    "rapids": {
+        "vendor": "GenuineIntel",
+        "family": "6",
+        "model": "143",
+        "stepping": "8",
+    },
+    "hybrid": {
+        "vendor": "GenuineIntel",
+        "family": "6",
+        "model": "151",
+        "stepping": "2",
+    },
     "zen4": {"vendor": "AuthenticAMD", "family": "25", "model": "17", "stepping": "1"},
 }
 
 
 def publish_host(
-    twin: Endpoint, host: str, events: Mapping[str, Sequence[str]] | None = None
+    twin: Endpoint,
+    host: str,
+    events: Mapping[str, Sequence[str]] | None = None,
+    **perf: Mapping[str, object],
 ) -> None:
     """Describe a host of one socket with four threads, by its name in MODELS.
 
     ``events`` are the names in its kernel, by device; None if they could not be read.
+    ``perf`` is what else its kernel says: ``formats`` and ``cpumasks`` of devices.
     """
     facts: dict[str, Any] = {
         "hwloc": parse_hwloc(synthetic("pack:1 numa:1 core:2 pu:2")),
@@ -37,7 +53,7 @@ def publish_host(
     }
     if events is not None:
         facts["event_sources"] = [*events]
-        facts["perf"] = {"events": events, "paranoid": 0, "watchdog": False}
+        facts["perf"] = {"events": events, "paranoid": 0, "watchdog": False, **perf}
     known = [model["name"] for model in list_models()]
     found = describe_json({**document(facts), "host": host}, IRIS, known_pmus=known)
     twin.put_graph(str(IRIS.twin_graph(host)), found.twin.graph())

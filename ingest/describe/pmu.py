@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rdflib import RDFS, URIRef
 
 from ingest.errors import ProbeSourceError
+from ingest.pmu.kernel import KernelPmu, kernel_pmus
 from ingest.pmu.models import pmus_of, processors
 from ingest.pmu.pfm import list_models, read_events, read_models
-from ingest.pmu.roles import known_codes, role_events
+from ingest.pmu.roles import kernel_pmus_of, known_codes, role_events
 from ingest.pmu.scope import counted, is_usable, scope_of
 from ingest.triples import Triples
 from ontology.iris import Iris
@@ -37,7 +38,8 @@ def describe_pmus(
     The store already has the events of models in `known`; these are left out.
     """
     graphs = {}
-    for pmu in _pmus(facts):
+    pmus = list(_pmus(facts))
+    for pmu in pmus:
         name, type_ = pmu.name, pmu.type
         scope = scope_of(name, type_)
         graphs[iris.pmu_graph(name)] = describe_model(iris, pmu, name not in known)
@@ -53,7 +55,42 @@ def describe_pmus(
             },
             label=f"PMU {name}",
         )
+    for own in _kernel_pmus(facts, [pmu.name for pmu in pmus]):
+        _kernel_pmu(twin, iris, host, facts, own)
     return graphs
+
+
+def _kernel_pmus(facts: "Facts", models: Collection[str]) -> Iterator[KernelPmu]:
+    """Yield the kernel's PMUs that roles of these models use.
+
+    If the devices of the kernel are unknown, these are all that the models may have.
+    """
+    used = {name for model in models for name in kernel_pmus_of(model)}
+    for name, pmu in kernel_pmus().items():
+        if name in used and (
+            facts.event_sources is None or name in facts.event_sources
+        ):
+            yield pmu
+
+
+def _kernel_pmu(
+    twin: Triples, iris: Iris, host: str, facts: "Facts", pmu: KernelPmu
+) -> None:
+    formats = facts.perf.formats.get(pmu.name, {})
+    twin.node(
+        iris.component(host, "pmu", pmu.name),
+        ST.Pmu,
+        {
+            ST.pmuName: pmu.name,
+            ST.pmuModel: iris.pmu(pmu.name),
+            ST.isPartOf: iris.host(host),
+            ST.counts: counted(iris, host, pmu.scope, facts.hwloc),
+            ST.usable: None if facts.event_sources is None else True,
+            ST.kernelFormat: [f"{term}={bits}" for term, bits in formats.items()],
+            ST.kernelCpus: facts.perf.cpumasks.get(pmu.name),
+        },
+        label=f"PMU {pmu.name}",
+    )
 
 
 def describe_model(iris: Iris, pmu: "ProbedPmu", with_events: bool = True) -> Triples:
@@ -95,6 +132,35 @@ def describe_role_events(triples: Triples, iris: Iris) -> None:
             if umask_of:
                 event = Mask(name=whole)
                 _event_node(triples, iris.pmu(pmu), umask_of, whole, event, None)
+
+
+def describe_kernel_pmus(triples: Triples, iris: Iris) -> None:
+    """Describe the kernel's PMUs that roles use, with the terms of their events."""
+    for pmu in kernel_pmus().values():
+        # The scope of a thread is that of a model of cores, which ``cpu`` is not.
+        own = pmu.scope != "thread"
+        triples.node(
+            iris.pmu(pmu.name),
+            ST.PmuModel,
+            {
+                ST.pmuName: pmu.name,
+                ST.pmuType: "uncore" if own else "os",
+                ST.countScope: pmu.scope if own else None,
+                ST.counterCount: pmu.counters or None,
+                ST.citation: pmu.source,
+            },
+            label=f"{pmu.name} of the kernel",
+        )
+        for event, terms in pmu.events.items():
+            triples.node(
+                iris.pmu_event(pmu.name, event),
+                ST.PmuEvent,
+                {
+                    ST.ofPmu: iris.pmu(pmu.name),
+                    ST.pmuName: event,
+                    ST.kernelTerms: terms or None,
+                },
+            )
 
 
 def _role_events() -> dict[str, list[tuple[str, list[str]]]]:

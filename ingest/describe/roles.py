@@ -2,7 +2,8 @@
 
 from rdflib import RDFS, XSD, Literal, URIRef
 
-from ingest.describe.pmu import describe_role_events
+from ingest.describe.pmu import describe_kernel_pmus, describe_role_events
+from ingest.pmu.figures import FigureFormula, figure_formulas
 from ingest.pmu.formula import FormulaTerm
 from ingest.pmu.roles import Formula, formulas, roles
 from ingest.triples import Triples
@@ -11,7 +12,7 @@ from ontology.terms import QUDT, ST, UNIT
 
 
 def describe_roles(iris: Iris) -> Triples:
-    """Describe every role, each model's formula or reason, and their events."""
+    """Describe all roles, their formulas or the reasons, events, and figures."""
     triples = Triples()
     for role in roles().values():
         triples.node(
@@ -27,7 +28,10 @@ def describe_roles(iris: Iris) -> Triples:
         )
     for formula in formulas().values():
         _formula(triples, iris, formula)
+    for figure in figure_formulas().values():
+        _figure(triples, iris, figure)
     describe_role_events(triples, iris)
+    describe_kernel_pmus(triples, iris)
     return triples
 
 
@@ -47,9 +51,26 @@ def _formula(triples: Triples, iris: Iris, formula: Formula) -> None:
             ST.citation: formula.source,
             ST.formulaText: formula.text,
             ST.absentReason: formula.reason,
+            ST.measuredOnHardware: formula.measured if terms else None,
             ST.hasTerm: terms,
         },
         label=f"{formula.role} on {formula.model}",
+    )
+
+
+def _figure(triples: Triples, iris: Iris, formula: FigureFormula) -> None:
+    triples.node(
+        iris.figure_formula(formula.figure, formula.model),
+        ST.FigureFormula,
+        {
+            ST.figureName: formula.figure,
+            ST.forModel: iris.pmu(formula.model),
+            ST.figureExpression: formula.expression,
+            ST.topDownLevel: formula.level,
+            ST.citation: formula.source,
+            ST.measuredOnHardware: formula.measured,
+        },
+        label=f"{formula.figure} on {formula.model}",
     )
 
 

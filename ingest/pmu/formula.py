@@ -14,7 +14,7 @@ from ingest.errors import RoleError
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<sign>[+-])|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*\*"
-    r"|(?P<event>(?:[A-Za-z]\w*(?P<boxes>\[\d+-\d+\])?::)?[A-Za-z]\w*(?::\w+(?:=\d+)?)*))"
+    r"|(?P<event>(?:[A-Za-z]\w*(?P<boxes>\[\d+-\d+\])?::)?[A-Za-z][\w.]*(?:-[a-z][\w.]*)*(?::\w+(?:=\d+)?)*))"
 )
 _BOXES = re.compile(r"\[(\d+)-(\d+)\]")
 

@@ -47,7 +47,8 @@ def role_page() -> str:
 _INTRODUCTION = """`+` means that there is a formula; a number is the reason why not
 ([why not](#why-not)). [pmu.md](../pmu.md) says what a role counts and how to use it.
 Every event is one that libpfm4 encodes for that model, or has its code in
-`ingest/pmu/roles/known.yaml`; a test checks this.
+`ingest/pmu/roles/known.yaml` or `kernel.yaml`; a test checks this. No formula was
+compared with known work on hardware.
 """
 
 

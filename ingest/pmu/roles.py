@@ -1,9 +1,9 @@
 """Generic roles: quantities for any processor, and each model's formula for them.
 
 The definitions are in ``roles/``: `roles.yaml` defines the roles, `known.yaml` holds
-the codes of events that libpfm4 encodes only on their own processors, and every other
-file holds the formulas of some models or the reason why they have none. Each model has
-one of the two for each role.
+the codes of events that libpfm4 encodes only on their own processors, `kernel.yaml`
+the events that only the kernel knows, and every other file holds the formulas of some
+models or the reason why they have none. Each model has one of the two for each role.
 """
 
 from collections.abc import Iterator
@@ -17,11 +17,12 @@ import yaml
 
 from ingest.errors import RoleError
 from ingest.pmu.formula import FormulaTerm, parse_formula
+from ingest.pmu.kernel import kernel_pmus
 
 FOLDER = Path(__file__).parent / "roles"
 SCOPES = ("thread", "cache", "socket")
-_DEFINITIONS, _KNOWN = "roles.yaml", "known.yaml"
-_KEYS = {"models", "source", "scope", "roles", "absent"}
+_DEFINITIONS, _KNOWN, _KERNEL = "roles.yaml", "known.yaml", "kernel.yaml"
+_KEYS = {"models", "source", "scope", "measured", "roles", "absent"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,10 @@ class PmuRole:
 
 @dataclass(frozen=True)
 class Formula:
-    """How a model measures a role; without `terms`, `reason` says why it cannot."""
+    """How a model measures a role; without `terms`, `reason` says why it cannot.
+
+    ``measured`` says whether it was ever compared with known work on such a processor.
+    """
 
     role: str
     model: str
@@ -45,6 +49,7 @@ class Formula:
     text: str | None
     terms: tuple[FormulaTerm, ...]
     reason: str | None
+    measured: bool = False
 
 
 @cache
@@ -93,23 +98,35 @@ def known_codes(folder: Path = FOLDER) -> dict[tuple[str, str], str]:
 
 @cache
 def role_events(folder: Path = FOLDER) -> dict[str, list[str]]:
-    """The events used by roles, by PMU, sorted."""
+    """The events of libpfm4's PMUs that roles use, by PMU, sorted."""
     found: dict[str, set[str]] = {}
     for formula in formulas(folder).values():
         for term in formula.terms:
-            found.setdefault(term.pmu or formula.model, set()).add(term.event)
+            if term.pmu not in kernel_pmus():
+                found.setdefault(term.pmu or formula.model, set()).add(term.event)
     return {pmu: sorted(events) for pmu, events in found.items()}
 
 
-def roles_digest(folder: Path = FOLDER) -> str:
-    """SHA-256 (hex) of the files, to check whether a store holds these roles."""
+@cache
+def kernel_pmus_of(model: str) -> frozenset[str]:
+    """The kernel's PMUs that formulas of a core PMU use."""
+    return frozenset(
+        term.pmu
+        for (_, own), formula in formulas().items()
+        for term in formula.terms
+        if own == model and term.pmu in kernel_pmus()
+    )
+
+
+def roles_digest(more: bytes = b"", folder: Path = FOLDER) -> str:
+    """SHA-256 (hex) of the files and more, to check whether a store has these."""
     texts = [path.read_bytes() for path in sorted(folder.glob("*.yaml"))]
-    return sha256(b"\0".join([Path(__file__).read_bytes(), *texts])).hexdigest()
+    return sha256(b"\0".join([Path(__file__).read_bytes(), more, *texts])).hexdigest()
 
 
 def _formula_files(folder: Path) -> list[Path]:
     found = sorted(folder.glob("*.yaml"))
-    paths = [path for path in found if path.name not in (_DEFINITIONS, _KNOWN)]
+    paths = [path for path in found if path.name not in (_DEFINITIONS, _KNOWN, _KERNEL)]
     if not paths:
         raise RoleError(f"{folder} contains no formulas: reinstall SuperTwin")
     return paths
@@ -126,8 +143,18 @@ def _formulas(path: Path, known: dict[str, PmuRole]) -> Iterator[Formula]:
         if role not in known:
             raise RoleError(f"{path}: unknown role {role}: define it in {_DEFINITIONS}")
         for model in entry["models"]:
-            source = entry["source"]
-            yield Formula(role, model, scope, source, text, terms, reason)
+            source, measured = entry["source"], entry.get("measured", False)
+            _check_kernel_events(path, terms)
+            yield Formula(role, model, scope, source, text, terms, reason, measured)
+
+
+def _check_kernel_events(path: Path, terms: tuple[FormulaTerm, ...]) -> None:
+    for term in terms:
+        pmu = kernel_pmus().get(term.pmu or "")
+        if pmu and term.event not in pmu.events:
+            raise RoleError(
+                f"{path}: {_KERNEL} has no event {term.event} of {pmu.name}: add it"
+            )
 
 
 def _answers(

@@ -10,6 +10,7 @@ from ingest.describe.pmu import describe_model
 from ingest.describe.roles import describe_roles
 from ingest.entailed import drop, entailed, with_entailed
 from ingest.errors import NotConformingError
+from ingest.pmu.figures import FILE as FIGURES
 from ingest.pmu.roles import roles_digest
 from ingest.triples import Triples, insertion
 from ontology.iris import Iris
@@ -56,7 +57,7 @@ def publish_roles(twin: Endpoint, iris: Iris) -> bool:
 
     Raises NotConformingError.
     """
-    digest, graph = Literal(roles_digest()), iris.roles_graph
+    digest, graph = Literal(roles_digest(FIGURES.read_bytes())), iris.roles_graph
     held = twin.select(
         f"""SELECT ?digest WHERE {{
           GRAPH <{graph}> {{ <{graph}> <{DCTERMS.identifier}> ?digest }} }}"""

@@ -100,7 +100,10 @@ FILES = [
     *_below("/proc/driver/nvidia", "version gpus/*/*"),
     *_below("/sys/devices/system", "cpu/** node/**"),
     *_below("/sys/bus", "cpu/devices/* node/devices/*"),
-    *_below("/sys/bus/event_source/devices", "* */type */cpumask */cpus */events/*"),
+    *_below(
+        "/sys/bus/event_source/devices",
+        "* */type */cpumask */cpus */events/* */format/*",
+    ),
     *_below("/sys/bus/dax", "devices/*/* devices/*/../* drivers/*/*"),
     *_below("/sys/bus/cxl/devices", "*/* */ram/* */pmem/*"),
     "/sys/devices/virtual/memory_tiering/**",

@@ -209,6 +209,8 @@ class Perf(BaseModel):
     events: dict[Text, list[Text]] = {}
     paranoid: Whole | None = None
     watchdog: Truth | None = None
+    formats: dict[Text, dict[Text, Text]] = {}
+    cpumasks: dict[Text, Text] = {}
 
 
 class Original(BaseModel):

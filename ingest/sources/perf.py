@@ -41,7 +41,10 @@ def read_kernel_events(machine: Machine = HERE) -> dict[str, list[str]]:
 
 
 def read_perf(machine: Machine = HERE) -> dict[str, Any]:
-    """The kernel's named events, and the restrictions on counting.
+    """The kernel's named events, its devices, and the restrictions on counting.
+
+    ``formats`` are the bits of each term of a device's events, ``cpumasks`` the CPUs on
+    which a device that counts for more than one CPU is opened.
 
     ``paranoid`` is None if it cannot be read. Raises SourceMissingError.
     """
@@ -54,7 +57,46 @@ def read_perf(machine: Machine = HERE) -> dict[str, Any]:
         "events": events,
         "paranoid": paranoid,
         "watchdog": read_watchdog(machine),
+        "formats": read_formats(machine),
+        "cpumasks": read_cpumasks(machine),
     }
+
+
+def read_formats(machine: Machine = HERE) -> dict[str, dict[str, str]]:
+    """The format files of each device: ``config:0-7`` of ``event`` of ``cpu``.
+
+    Raises SourceMissingError.
+    """
+    folder = machine.root / _DEVICES
+    found = {
+        name: {
+            path.name: text
+            for path in sorted((folder / name).glob("format/*"))
+            if (text := _line(path))
+        }
+        for name in read_event_sources(machine)
+    }
+    return {name: terms for name, terms in found.items() if terms}
+
+
+def read_cpumasks(machine: Machine = HERE) -> dict[str, str]:
+    """The ``cpumask`` of each device that has one: ``0,16``.
+
+    Raises SourceMissingError.
+    """
+    folder = machine.root / _DEVICES
+    masks = {
+        name: _line(folder / name / "cpumask") for name in read_event_sources(machine)
+    }
+    return {name: mask for name, mask in masks.items() if mask}
+
+
+def _line(path: Path) -> str:
+    """The text of a file of one line; empty if it cannot be read."""
+    try:
+        return path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def read_paranoid(machine: Machine = HERE) -> int:

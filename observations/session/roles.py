@@ -1,15 +1,17 @@
-"""Reads the formulas of a run's roles on its host from the graph."""
+"""Reads the formulas of a run's roles and figures on its host from the graph."""
 
 from collections.abc import Collection, Iterator
 
 from core.stores.endpoint import Endpoint
-from observations.derived import ROLES, HostRole, WeightedEvent
+from observations.derived import ROLES, ExpressionFigure, HostRole, WeightedEvent
 from observations.record import RunSpec
+from queries.run import saved_rows
 from sampling.counters import counters
 from sampling.errors import PerfeventError
 from sampling.events.choice import RoleFormula, choose
 from sampling.events.event import is_counter
 from sampling.events.host import HostPmus, read_host, read_role
+from virtual_telemetry.expression import parse
 
 _THREAD = "thread"
 
@@ -28,11 +30,23 @@ def read_roles(
         return [HostRole(name, reason=str(error)) for name in named]
 
 
+def read_figures(twin: Endpoint, host: str) -> list[ExpressionFigure]:
+    """Return the figures that follow from roles on the processor of a host.
+
+    The formulas of different kinds of cores cannot be applied to their sum.
+    """
+    rows = saved_rows(twin, "pmu/figures", {"host": host})
+    if len({row["pmu"] for row in rows}) > 1:
+        return []
+    return [ExpressionFigure(row["figure"], parse(row["expression"])) for row in rows]
+
+
 def _roles(
     twin: Endpoint, spec: RunSpec, named: Collection[str], metrics: Collection[str]
 ) -> Iterator[HostRole]:
     host = read_host(twin, spec.host)
-    names = dict.fromkeys((*named, *ROLES))
+    follow = (role for figure in read_figures(twin, spec.host) for role in figure.roles)
+    names = dict.fromkeys((*named, *ROLES, *follow))
     terms = {name: read_role(twin, spec.host, name) for name in names}
     choice = choose(host, terms, (), lambda *_: ())
     found = {one.role: _role(host, one, spec.cpus) for one in choice.roles}
@@ -45,10 +59,14 @@ def _roles(
 def _role(host: HostPmus, formula: RoleFormula, cpus: Collection[int]) -> HostRole:
     """Build a role; events of threads are summed over the CPUs of the run."""
     places = {place.cpu for place in host.places.get(formula.scope, ())}
+    if formula.scope != _THREAD and any(event.kernel for _, event in formula.terms):
+        places = set()  # the kernel chooses the CPUs that count
     chosen = cpus if formula.scope == _THREAD else places
     terms = (
         WeightedEvent(str(event), weight, event.value, event.dutycycle)
         for weight, event in formula.terms
     )
     instances = frozenset(f"cpu{cpu}" for cpu in chosen) or None
-    return HostRole(formula.role, formula.unit, tuple(terms), instances)
+    return HostRole(
+        formula.role, formula.unit, tuple(terms), instances, apart=formula.apart
+    )

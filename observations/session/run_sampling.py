@@ -15,7 +15,7 @@ from core.stores.http_connection import HttpConnection
 from core.stores.points import NO_POINTS, Points
 from core.stores.series import SeriesKey, read_points, series_reader
 from ingest.errors import PlanRequestError
-from observations.derived import HostRole, derive
+from observations.derived import ExpressionFigure, HostRole, derive
 from observations.record import DerivedFigure, Run, RunRequest, Summary
 from observations.session.counter_snapshots import (
     OF_PROCESSES,
@@ -24,7 +24,7 @@ from observations.session.counter_snapshots import (
     Key,
     RunSnapshots,
 )
-from observations.session.roles import read_roles
+from observations.session.roles import read_figures, read_roles
 from observations.statistics import Statistics, of_counter, of_gauge
 from ontology.limits import PER_CPU, greatest_rate, is_of_all_cpus
 from queries.run import saved_rows
@@ -148,13 +148,20 @@ class RunSampling:
         if not self.metrics:
             return []
         roles = [_with_doubt(role, snapshots) for role in self._roles]
-        return derive(roles, summaries, run.span.seconds)
+        return derive(roles, summaries, run.span.seconds, self._expressions)
 
     @cached_property
     def _roles(self) -> list[HostRole]:
         names = [metric.name for metric in self.metrics]
         with dataset(self._settings, "twin") as twin:
             return read_roles(twin, self._spec, self._plan, names)
+
+    @cached_property
+    def _expressions(self) -> list[ExpressionFigure]:
+        if not self._roles:
+            return []
+        with dataset(self._settings, "twin") as twin:
+            return read_figures(twin, self._spec.host)
 
     def _summary(
         self,

@@ -17,6 +17,7 @@ import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import Iterable  # noqa: UP035
 
 _VAR = Path("/var/lib/pcp")
 AGENTS = _VAR / "pmdas"
@@ -48,6 +49,13 @@ AGENT_PATIENCE = ("-q", "30")
 # sockaddr_un holds 108 bytes, including a terminating zero.
 _LONGEST_SOCKET = 107
 _SYSTEM_WIDE = 0
+# The beginning of a line of a configuration, a comment for the agent: device, name and
+# perf's configuration of an event that the kernel counts but does not name.
+NEW_EVENT = "# event "
+_DEVICES = "bus/event_source/devices"
+# A term that sets a whole word of perf's configuration: the agent itself cannot read
+# the format of a term whose bits are apart.
+_WHOLE = "supertwin_"
 
 
 class CountingError(Exception):
@@ -100,6 +108,7 @@ def keep_configuration(home: Path, text: str | None) -> None:
     if text is not None:
         (home / "agent" / name / "perfevent").mkdir(parents=True, exist_ok=True)
         write_whole(home / "agent" / name / "perfevent/perfevent.conf", text)
+        _make_devices(home / "agent" / name / "sys", text)
     write_whole(home / "agent/current", name)
     for folder in (home / "agent").iterdir():
         if folder.is_dir() and folder.name != name:
@@ -154,6 +163,44 @@ def environment(home: Path) -> dict[str, str]:
     return {f"PCP_{name.upper()}_DIR": str(home / name) for name in _FOLDERS}
 
 
+def _make_devices(sys: Path, text: str) -> None:
+    """Make a copy of the kernel's devices with the events that a configuration adds."""
+    added = [
+        line[len(NEW_EVENT) :].split()
+        for line in text.splitlines()
+        if line.startswith(NEW_EVENT)
+    ]
+    if not added:
+        return
+    real, copy = Path("/sys") / _DEVICES, sys / _DEVICES
+    copy.mkdir(parents=True, exist_ok=True)
+    changed = {device for device, _, _ in added}
+    _link(copy, (path for path in real.iterdir() if path.name not in changed))
+    for device, name, config in added:
+        _add_event(real / device, copy / device, name, config)
+
+
+def _add_event(real: Path, copy: Path, name: str, config: str) -> None:
+    """Add an event to the copy of a device: ``config=0x10a``."""
+    if not real.is_dir():
+        raise CountingError(f"the kernel has no device {real}: probe this host again")
+    for folder in ("events", "format"):
+        (copy / folder).mkdir(parents=True, exist_ok=True)
+        _link(copy / folder, (real / folder).glob("*"))
+    _link(copy, (path for path in real.iterdir() if path.is_file()))
+    values = [f"{_WHOLE}{value}" for value in config.split(",")]
+    write_whole(copy / "events" / name, ",".join(values) + "\n")
+    for value in config.split(","):
+        field = value.partition("=")[0]
+        write_whole(copy / "format" / f"{_WHOLE}{field}", f"{field}:0-63\n")
+
+
+def _link(folder: Path, paths: Iterable[Path]) -> None:
+    for path in paths:
+        with suppress(FileExistsError):
+            (folder / path.name).symlink_to(path)
+
+
 def _pmcd_conf(home: Path, text: str | None) -> str:
     lines = [f"pmcd 2 dso pmcd_init {AGENTS / _PMCD_AGENT}"]
     if text is not None:
@@ -161,11 +208,17 @@ def _pmcd_conf(home: Path, text: str | None) -> str:
         words = [
             *("perfevent", str(_DOMAIN), "pipe", "binary", "/usr/bin/env"),
             f"PCP_PMDAS_DIR={home / 'agent' / _digest(text)}",
+            *_sysfs(home / "agent" / _digest(text) / "sys"),
             *(str(AGENTS / _PROGRAM), "-d", str(_DOMAIN)),
             *("-l", str(log_of_agent(home)), "-U", _user()),
         ]
         lines.append(" ".join(words))
     return "\n".join(lines) + "\n" + _ACCESS
+
+
+def _sysfs(copy: Path) -> list[str]:
+    """Let the agent read the copy of the kernel's devices, if there is one."""
+    return [f"SYSFS_PREFIX={copy}"] if copy.is_dir() else []
 
 
 def _name_space(text: str | None) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from ingest.errors import RoleError
+from ingest.pmu.kernel import encode_terms, kernel_pmus
 from sampling.errors import PerfeventError
 from sampling.events.event import PmuEvent, split_event
 from sampling.events.host import HostPmus, RoleTerm
@@ -30,26 +32,35 @@ Encode = Callable[[str, str], Sequence[str]]
 
 @dataclass(frozen=True)
 class SelectedEvent:
-    """An event to count, the scope of one of its values, and its code if known."""
+    """An event to count, the scope of one of its values, and its code if known.
+
+    `config` are perf's config, config1 … of an event that the kernel does not name.
+    """
 
     event: PmuEvent
     scope: str
     code: int | None = None
+    config: tuple[tuple[str, int], ...] = ()
 
     @property
     def on_nodes(self) -> bool:
         """Whether the first thread of each NUMA domain counts it, not every thread."""
-        return self.scope in _ON_NODES
+        return self.scope in _ON_NODES and not self.event.kernel
 
 
 @dataclass(frozen=True)
 class RoleFormula:
-    """A role as a sum of events; `unit` is QUDT's."""
+    """A role as a sum of events; `unit` is QUDT's.
+
+    If its events are counted `apart`, each has instances of its own: a channel of one
+    socket, or the threads of one kind of core.
+    """
 
     role: str
     scope: str
     unit: str
     terms: tuple[tuple[Decimal, PmuEvent], ...]
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,21 +109,54 @@ def _role(
         raise PerfeventError(
             f"unknown role {role[:80]}: `supertwin catalogue roles` lists the roles"
         )
-    present = [term for term in terms if not _is_absent_box(terms, term)]
+    # The kinds of cores of a hybrid processor share its memory controllers.
+    each = {(term.pmu, term.event, term.reason): term for term in terms}.values()
+    present = [term for term in each if not _is_absent_box(terms, term)]
     for term in present:
         if term.reason or term.event is None:
             raise PerfeventError(
                 f"{role} on {host.host}: {term.reason or 'no event is named'}"
             )
-    needed = [
-        SelectedEvent(PmuEvent(t.pmu, t.event or ""), t.scope, _code(t.encoding))
-        for t in present
-    ]
-    _places(host, role, present[0].scope)
+    needed = [_of_role(host, role, term) for term in present]
+    if not all(one.event.kernel for one in needed):
+        _places(host, role, present[0].scope)
     weights = tuple(
         (term.weight, one.event) for term, one in zip(present, needed, strict=True)
     )
-    return RoleFormula(role, present[0].scope, present[0].unit, weights), needed
+    first = present[0]
+    apart = _are_apart(host, needed)
+    return RoleFormula(role, first.scope, first.unit, weights, apart), needed
+
+
+def _of_role(host: HostPmus, role: str, term: RoleTerm) -> SelectedEvent:
+    """The event of a term, with its configuration if it is one of the kernel."""
+    event = PmuEvent(term.pmu, term.event or "", kernel=term.pmu in kernel_pmus())
+    if event.kernel and not term.kernel_terms and host.devices:
+        _check_named(host, term.pmu, event.name)
+    if not (event.kernel and term.kernel_terms):
+        return SelectedEvent(event, term.scope, _code(term.encoding))
+    if term.pmu not in host.formats:
+        raise PerfeventError(
+            f"{role} on {host.host}: the formats of the kernel's {term.pmu} are "
+            "unknown: probe the host again"
+        )
+    try:
+        config = encode_terms(term.kernel_terms, host.formats[term.pmu])
+    except RoleError as error:
+        raise PerfeventError(f"{role} on {host.host}: {event}: {error}") from None
+    found = tuple(sorted(config.items()))
+    return SelectedEvent(event, term.scope, config.get("config"), found)
+
+
+def _are_apart(host: HostPmus, needed: Sequence[SelectedEvent]) -> bool:
+    """Whether the events of a role are counted on different CPUs."""
+    uncore = {
+        host.cpus.get(one.event.pmu)
+        for one in needed
+        if one.event.kernel and one.scope in _ON_NODES
+    }
+    cores = {one.event.pmu for one in needed} & {*host.cores}
+    return len(uncore) > 1 or len(cores) > 1
 
 
 def _is_absent_box(terms: Sequence[RoleTerm], term: RoleTerm) -> bool:
@@ -125,7 +169,7 @@ def _event(host: HostPmus, text: str, encode: Encode) -> SelectedEvent:
     pmu, name = split_event(text)
     if pmu is None:
         pmu = _the_core(host, text)
-    if pmu in host.pmus:
+    if pmu in host.pmus and pmu not in host.devices:
         return _of_libpfm4(host, pmu, name, encode)
     return _of_kernel(host, pmu, name)
 
@@ -166,13 +210,18 @@ def _of_kernel(host: HostPmus, pmu: str, name: str) -> SelectedEvent:
             f"{host.host} has no PMU {pmu}: `supertwin query pmu/present` lists those "
             "that libpfm4 knows, /sys/bus/event_source/devices those of the kernel"
         )
-    offered = SOFTWARE if pmu == "software" else host.devices[pmu]
+    _check_named(host, pmu, name)
+    return SelectedEvent(PmuEvent(pmu, name, kernel=True), "device")
+
+
+def _check_named(host: HostPmus, pmu: str, name: str) -> None:
+    """Raise PerfeventError unless the kernel names an event of a PMU."""
+    offered = SOFTWARE if pmu == "software" else host.devices.get(pmu, ())
     if name not in offered:
         has = ", ".join(sorted(offered)) or "none"
         raise PerfeventError(
             f"the kernel of {host.host} has no event {name} of {pmu}: it has {has}"
         )
-    return SelectedEvent(PmuEvent(pmu, name, kernel=True), "device")
 
 
 def _places(host: HostPmus, what: str, scope: str) -> None:

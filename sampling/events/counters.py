@@ -7,6 +7,7 @@ may still share them. PCP's dutycycle, which is then below 1, shows that.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ingest.pmu.kernel import kernel_pmus
 from sampling.errors import PerfeventError
 from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.event import PmuEvent
@@ -24,6 +25,8 @@ _CYCLES = 0x3C
 _MOST_INTEL, _NOT_SHARED = 8, 4
 # "Large increment per cycle": takes two counters (arch/x86/events/amd/core.c).
 _AMD_EVENT, _AMD_PAIRS = 0xF000000FF, 0x003
+# The kernel's names of the cores of a hybrid processor.
+_HYBRID = {"cpu_core": "adl_glc", "cpu_atom": "adl_grt"}
 # PMUs with a register for every event, or with no registers at all.
 _UNLIMITED = {"os"}
 _FREE = {"software", "msr", "power", "rapl", "amd64_rapl"}
@@ -55,6 +58,8 @@ def needs(host: HostPmus, counted: Iterable[SelectedEvent]) -> list[CounterNeed]
         for name, group in groups.items()
         for pmu in [host.pmus.get(name, HostPmu(name))]
         if name not in _FREE and pmu.type not in _UNLIMITED
+        # The kernel does not say how many counters such a device has.
+        if pmu.counters or name not in kernel_pmus()
     }
     return [_need(pmu, [*_held(host, pmu), *group]) for pmu, group in bounded.items()]
 
@@ -105,6 +110,8 @@ def _counting(host: HostPmus, one: SelectedEvent) -> str:
     core = event.pmu == "cpu" or event.pmu.startswith("armv")
     if event.kernel and core and len(host.cores) == 1:
         return host.cores[0]
+    if event.kernel and _HYBRID.get(event.pmu) in host.cores:
+        return _HYBRID[event.pmu]
     return event.pmu
 
 

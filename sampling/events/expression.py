@@ -34,12 +34,14 @@ def role_expression(
 
     There is no value if an event of the formula has none, or if it had a counter for no
     more than the share ``least`` of the time. Without a ``window`` (``30s``),
-    VictoriaMetrics takes the step.
+    VictoriaMetrics takes the step. If the events are counted on different CPUs, the
+    value is that of the host.
     """
-    chosen = _instances(host, formula.scope)
     text = ""
     for weight, event in formula.terms:
+        chosen = "" if event.kernel else _instances(host, formula.scope)
         term = _term(host.host, event, chosen, window, least)
+        term = f"sum({term}) by (hostname)" if formula.apart else term
         text += _signed(weight, term, first=not text)
     return text
 
@@ -48,7 +50,8 @@ def dutycycle_expression(host: HostPmus, formula: RoleFormula) -> str:
     """The lowest dutycycle of a role's events for each instance: 1 is exact."""
     names = pattern(event.dutycycle_series for _, event in formula.terms)
     matchers = f'__name__=~"{escaped(names)}",hostname="{escaped(host.host)}"'
-    matchers += _instances(host, formula.scope)
+    if not any(event.kernel for _, event in formula.terms):
+        matchers += _instances(host, formula.scope)
     return f"min({{{matchers}}}) by (hostname,instname)"
 
 

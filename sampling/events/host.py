@@ -12,7 +12,7 @@ from sampling.errors import PerfeventError
 Row = Mapping[str, Any]
 
 # The queries about a host, and about a role on it.
-HOST_QUERIES = ("pmu/counters", "pmu/places", "pmu/kernel-events")
+HOST_QUERIES = ("pmu/counters", "pmu/places", "pmu/kernel-events", "pmu/kernel-formats")
 ROLE_QUERY = "pmu/role-events"
 
 # In addition to a processor's own PMU, libpfm4 lists one that all of Intel's share.
@@ -52,8 +52,9 @@ class HostPmus:
     """The PMUs of a host, and the events that its kernel names, by device.
 
     `places` are those of a scope, ``socket`` or ``cache``; `devices` is empty if the
-    kernel's own events are unknown. `watchdog`: the kernel's NMI watchdog counts the
-    cycles of each thread.
+    kernel's own events are unknown. `formats` are the bits of each term, by device, and
+    `cpus` the CPUs on which the kernel opens a device, as in ``0,16``. `watchdog`: the
+    kernel's NMI watchdog counts the cycles of each thread.
     """
 
     host: str
@@ -61,6 +62,8 @@ class HostPmus:
     places: Mapping[str, Sequence[CounterLocation]] = field(default_factory=dict)
     devices: Mapping[str, Sequence[str]] = field(default_factory=dict)
     watchdog: bool = False
+    formats: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    cpus: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cores(self) -> list[str]:
@@ -71,7 +74,10 @@ class HostPmus:
 
 @dataclass(frozen=True)
 class RoleTerm:
-    """An event of a formula; `reason` says why it cannot be counted."""
+    """An event of a formula; `reason` says why it cannot be counted.
+
+    `kernel_terms` select an event that the kernel counts but does not name.
+    """
 
     pmu: str
     event: str | None
@@ -80,6 +86,7 @@ class RoleTerm:
     scope: str
     unit: str
     reason: str | None
+    kernel_terms: str = ""
 
 
 def read_host(endpoint: Endpoint, host: str) -> HostPmus:
@@ -94,7 +101,7 @@ def read_host(endpoint: Endpoint, host: str) -> HostPmus:
 
 def host_of(host: str, answers: Mapping[str, Sequence[Row]]) -> HostPmus:
     """The same, from the rows of `HOST_QUERIES`; raises PerfeventError."""
-    counters, places, kernel = (answers[name] for name in HOST_QUERIES)
+    counters, places, kernel, formats = (answers[name] for name in HOST_QUERIES)
     pmus = {row["pmu"]: _pmu(row) for row in counters}
     if not pmus:
         raise PerfeventError(
@@ -102,7 +109,23 @@ def host_of(host: str, answers: Mapping[str, Sequence[Row]]) -> HostPmus:
             "`supertwin add`, or check its name with `supertwin query inventory/hosts`"
         )
     watchdog = any(row["watchdog"] for row in kernel)
-    return HostPmus(host, pmus, _places(places), _devices(kernel), watchdog)
+    return HostPmus(
+        host,
+        pmus,
+        _places(places),
+        _devices(kernel),
+        watchdog,
+        _formats(formats),
+        {row["pmu"]: row["cpus"] for row in formats if row["cpus"]},
+    )
+
+
+def _formats(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
+    formats: dict[str, dict[str, str]] = {}
+    for row in rows:
+        terms = formats.setdefault(row["pmu"], {})
+        terms |= {row["term"]: row["bits"]} if row["term"] else {}
+    return formats
 
 
 def _places(rows: Sequence[Row]) -> dict[str, list[CounterLocation]]:
@@ -153,4 +176,5 @@ def _term(row: Row) -> RoleTerm:
         scope=row["scope"] or "",
         unit=row["unit"] or "",
         reason=row["reason"],
+        kernel_terms=row.get("terms") or "",
     )

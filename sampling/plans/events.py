@@ -28,7 +28,11 @@ def counted_events(
     agent that SuperTwin did not configure: its event is looked up by its name.
     """
     names = [name for name in metrics if name.startswith(COUNTER_PREFIX)]
-    iris_of = {name: _iri(counts[name], iris) for name in names if name in counts}
+    iris_of = {
+        name: iris.pmu_event(counts[name].pmu, counts[name].name)
+        for name in names
+        if name in counts
+    }
     described = _described(iris_of.values(), twin)
     found = {}
     for name in names:
@@ -58,13 +62,9 @@ def _event_name(one: CounterPurpose) -> str:
     return f"{one.pmu}::{one.name}" if one.is_kernel else one.name
 
 
-def _iri(one: CounterPurpose, iris: Iris) -> URIRef | None:
-    return None if one.is_kernel else iris.pmu_event(one.pmu, one.name)
-
-
-def _described(events: Iterable[URIRef | None], twin: Endpoint) -> set[str]:
+def _described(events: Iterable[URIRef], twin: Endpoint) -> set[str]:
     """The events that the catalogue has; those with modifiers are not in it."""
-    values = " ".join(f"<{iri}>" for iri in set(events) if iri)
+    values = " ".join(f"<{iri}>" for iri in set(events))
     if not values:
         return set()
     rows = twin.select(

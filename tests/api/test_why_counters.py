@@ -64,6 +64,8 @@ def zen(fuseki: str) -> Iterator[None]:
             f"{_plan()} }} }}"
         )
         yield
+        # Fuseki is slow to replace a large graph by PUT.
+        twin.update(f"DROP GRAPH <{roles}>")
         twin.put_graph(str(roles), before)
         twin.update(f"DROP GRAPH <{mine}> ; DROP GRAPH <{graph.BASE}/graph/pmu/{ZEN}>")
 

@@ -4,7 +4,9 @@ import pytest
 from rdflib import Literal
 
 from ingest.describe.pmu import describe_model, describe_pmus
+from ingest.pmu.kernel import kernel_pmus
 from ingest.pmu.pfm import read_models
+from ingest.pmu.roles import kernel_pmus_of
 from ingest.schema.schema import Facts, ProbedPmu
 from ingest.triples import Triples
 from ontology.terms import ST
@@ -53,5 +55,28 @@ def test_remote_machine_with_any_processor_has_the_kernel_pmu(
     cpu = {"vendor": "AuthenticAMD", "family": family, "model": "17", "stepping": "1"}
     facts = {"cpu": {"sockets": {"0": cpu}}, "event_sources": sources}
     describe_pmus(twin := Triples(), IRIS, "n1", Facts.model_validate(facts))
-    found = twin.graph().objects(None, ST.pmuName)
-    assert sorted(map(str, found)) == pmus
+    found = {str(name) for name in twin.graph().objects(None, ST.pmuName)}
+    assert sorted(found - kernel_pmus().keys()) == pmus
+    # Without a list of its devices, the kernel may have all that roles use.
+    used = {name for pmu in pmus for name in kernel_pmus_of(pmu)}
+    assert found & kernel_pmus().keys() == (set() if sources else used)
+
+
+def test_devices_of_the_kernel_have_their_formats() -> None:
+    cpu = {"vendor": "AuthenticAMD", "family": "25", "model": "17", "stepping": "1"}
+    formats = {"amd_umc_0": {"event": "config:0-7", "rdwrmask": "config:8-9"}}
+    facts = {
+        "cpu": {"sockets": {"0": cpu}},
+        "event_sources": ["amd_umc_0", "amd_df", "cpu", "software"],
+        "perf": {"formats": formats, "cpumasks": {"amd_umc_0": "0"}},
+    }
+    describe_pmus(twin := Triples(), IRIS, "n1", Facts.model_validate(facts))
+    graph, unit = twin.graph(), IRIS.component("n1", "pmu", "amd_umc_0")
+    assert {str(o) for o in graph.objects(unit, ST.kernelFormat)} == {
+        "event=config:0-7",
+        "rdwrmask=config:8-9",
+    }
+    assert str(graph.value(unit, ST.kernelCpus)) == "0"
+    assert (unit, ST.usable, Literal(True)) in graph
+    # No role of a Zen 4 uses the data fabric.
+    assert not list(graph.objects(IRIS.component("n1", "pmu", "amd_df"), ST.pmuName))

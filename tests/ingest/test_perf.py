@@ -6,7 +6,9 @@ from ingest.errors import SourceMissingError
 from ingest.remote.collect import FILES
 from ingest.sources.machine import Machine
 from ingest.sources.perf import (
+    read_cpumasks,
     read_event_sources,
+    read_formats,
     read_kernel_events,
     read_paranoid,
     read_perf,
@@ -37,6 +39,20 @@ def test_kernel_events_are_listed(tmp_path: Path) -> None:
     }
 
 
+def test_formats_and_cpus_of_devices_are_read(tmp_path: Path) -> None:
+    device = "sys/bus/event_source/devices/amd_umc_0"
+    files = {
+        f"{device}/format/event": "config:0-7\n",
+        f"{device}/format/rdwrmask": "config:8-9\n",
+        f"{device}/cpumask": "0\n",
+        "sys/bus/event_source/devices/software/type": "1\n",
+    }
+    machine = Machine(plant(tmp_path, files))
+    formats = {"amd_umc_0": {"event": "config:0-7", "rdwrmask": "config:8-9"}}
+    assert read_formats(machine) == formats
+    assert read_cpumasks(machine) == {"amd_umc_0": "0"}
+
+
 def test_perf_event_paranoid_is_read(tmp_path: Path) -> None:
     assert read_paranoid() >= -1
     with pytest.raises(SourceMissingError, match="without perf_event"):
@@ -55,7 +71,13 @@ def test_all_perf_facts_are_read(tmp_path: Path) -> None:
     kernel = {"proc/sys/kernel/nmi_watchdog": "1\n"}
     machine = Machine(plant(tmp_path, files | kernel))
     events = {"msr": ["tsc"]}
-    assert read_perf(machine) == {"events": events, "paranoid": None, "watchdog": True}
+    assert read_perf(machine) == {
+        "events": events,
+        "paranoid": None,
+        "watchdog": True,
+        "formats": {},
+        "cpumasks": {},
+    }
     plant(tmp_path, {"proc/sys/kernel/perf_event_paranoid": "-1\n"})
     assert read_perf(machine)["paranoid"] == -1
 

@@ -9,13 +9,10 @@ from ingest.pmu.store import publish_roles
 from observations.derived import HostRole, derive, less_is_better
 from observations.record import DerivedFigure, RunSpec, Summary
 from observations.session.roles import read_roles
-from observations.statistics import Statistics
-from sampling.events.event import PmuEvent
 from tests.counting_hosts import IRIS, add, publish_host, request
+from tests.observations.totals import COVERED, SECONDS, recorded
 from tests.servers import Fuseki
 
-SECONDS = 2.0
-COVERED = 2.05
 ROLES = ("Instructions", "Cycles", "FLOPs", "FLOPsDouble", "DramTraffic")
 FP = "FP_ARITH_INST_RETIRED"
 COUNTED = {
@@ -32,14 +29,6 @@ COUNTED = {
     **{f"skx_unc_imc{box}::UNC_M_CAS_COUNT:RD": 1e7 for box in range(6)},
     **{f"skx_unc_imc{box}::UNC_M_CAS_COUNT:WR": 5e6 for box in range(6)},
     "rapl::RAPL_ENERGY_PKG": 100 * 2**32,
-}
-SLOTS = {
-    "skx::CPU_CLK_UNHALTED:THREAD_P": 1e9,
-    "skx::UOPS_RETIRED:RETIRE_SLOTS": 1.2e9,
-    "skx::UOPS_ISSUED:ANY": 1.5e9,
-    "skx::INT_MISC:RECOVERY_CYCLES": 0.125e9,
-    "skx::IDQ_UOPS_NOT_DELIVERED:CORE": 0.4e9,
-    "skx::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE": 0.05e9,
 }
 # The formulas of a Skylake-X for one thread, worked out by hand.
 DOUBLE = 1e9 + 2 * 2e8 + 4 * 3e8 + 8 * 4e8
@@ -58,29 +47,6 @@ def twin(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
         add(endpoint, request("sky", "run-a", *ROLES, "EnergyPackage", **more))
         add(endpoint, request("zen4", "run-a", "Instructions", "Cycles", "FLOPs"))
         yield endpoint
-
-
-def metric(event: str, kind: str = "value") -> str:
-    pmu, _, name = event.partition("::")
-    return str(getattr(PmuEvent(pmu, name), kind))
-
-
-def recorded(
-    totals: Mapping[str, float],
-    *cpus: int,
-    covered: float = COVERED,
-    duty: float | None = 1.0,
-) -> list[Summary]:
-    """Totals of events on each of the given CPUs, as runs record them."""
-    found = []
-    for event, total in totals.items():
-        for cpu in cpus:
-            value = Statistics(0, total=total, covered=covered)
-            share = Statistics(0, mean=duty, median=duty)
-            name = f"cpu{cpu}"
-            found.append(Summary(metric(event), "", name, value))
-            found.append(Summary(metric(event, "dutycycle"), "", name, share))
-    return found
 
 
 def roles_of(
@@ -131,21 +97,6 @@ def test_figures_of_a_skylake(twin: Endpoint) -> None:
     assert (units["FLOP rate"], units["package power"]) == ("FLOPS", "W")
     assert (units["EnergyPackage"], units["DramTraffic"]) == ("J", "BYTE")
     assert found["IPC"].roles == ("Instructions", "Cycles")
-
-
-def test_shares_of_the_slots_of_a_skylake(twin: Endpoint) -> None:
-    roles = roles_of(twin, "sky", 0, counted=SLOTS)
-    found = {one.name: one for one in derive(roles, recorded(SLOTS, 0, 1), SECONDS)}
-    shares = {
-        "retiring": 0.3,
-        "bad speculation": 0.2,
-        "front-end bound": 0.1,
-        "fetch latency": 0.05,
-        "back-end bound": 0.4,
-    }
-    values = {name: found[name].value for name in shares}
-    assert values == pytest.approx(shares)
-    assert found["Slots"].value == pytest.approx(4e9)
 
 
 def test_unpinned_run_includes_all_threads(twin: Endpoint) -> None:

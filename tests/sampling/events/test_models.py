@@ -5,9 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from ingest.pmu.models import Processor, all_pmus, pmus_of
+from ingest.pmu.kernel import kernel_pmus
+from ingest.pmu.models import Processor, pmus_of
 from ingest.pmu.pfm import list_models, read_events
-from ingest.pmu.roles import formulas, known_codes, roles
+from ingest.pmu.roles import formulas, kernel_pmus_of, known_codes, roles
 from ingest.pmu.scope import scope_of
 from sampling.errors import PerfeventError
 from sampling.events.choice import EventSelection, choose
@@ -18,13 +19,25 @@ from sampling.events.host import HostPmu, HostPmus, RoleTerm
 
 PROCESSORS = {
     "skx": Processor("GenuineIntel", 6, 85, 4),
+    "hsw_ep": Processor("GenuineIntel", 6, 63, 2),
+    "bdw": Processor("GenuineIntel", 6, 61, 4),
+    "bdw_ep": Processor("GenuineIntel", 6, 79, 1),
+    "knl": Processor("GenuineIntel", 6, 87, 1),
     "icl": Processor("GenuineIntel", 6, 126, 5),
     "icx": Processor("GenuineIntel", 6, 106, 6),
+    "spr": Processor("GenuineIntel", 6, 143, 8),
+    "amd64_fam17h_zen1": Processor("AuthenticAMD", 0x17, 1, 2),
     "amd64_fam17h_zen2": Processor("AuthenticAMD", 0x17, 0x31, 0),
     "amd64_fam19h_zen3": Processor("AuthenticAMD", 0x19, 1, 1),
     "amd64_fam19h_zen4": Processor("AuthenticAMD", 0x19, 0x11, 1),
 }
 LISTED = {model["name"]: model for model in list_models()}
+# As any kernel has them that knows these devices.
+FORMATS = {
+    "event": "config:0-7,32-35",
+    "umask": "config:8-15",
+    "rdwrmask": "config:8-9",
+}
 
 
 def machine(model: str) -> HostPmus:
@@ -43,7 +56,13 @@ def machine(model: str) -> HostPmus:
         )
         for m in found
     ]
-    return HostPmus(model, {pmu.name: pmu for pmu in pmus})
+    devices = kernel_pmus_of(model)
+    return HostPmus(
+        model,
+        {pmu.name: pmu for pmu in pmus},
+        devices={name: [*kernel_pmus()[name].events] for name in devices},
+        formats=dict.fromkeys(devices, FORMATS),
+    )
 
 
 def encode(pmu: str, event: str) -> list[str]:
@@ -66,6 +85,9 @@ def terms(model: str, role: str) -> list[RoleTerm]:
             answer.scope,
             roles()[role].unit,
             None,
+            kernel_pmus()[one.pmu].events[one.event]
+            if one.pmu in kernel_pmus()
+            else "",
         )
         for one in answer.terms
     ]
@@ -86,19 +108,36 @@ def configured(text: str) -> list[tuple[str, str]]:
 def test_libpfm4_encodes_every_configured_event(model: str) -> None:
     choice = choice_of(model, *roles())
     lines = configured(configuration(machine(model), choice))
-    assert len(lines) == len(choice.counted) == len(set(lines))
+    own = [one for one in choice.counted if not one.event.kernel]
+    assert len(lines) == len(own) == len(set(lines))
     elsewhere = {pair for pair in lines if not encode(*pair)}
     # RAPL's events depend on the processor that libpfm4 runs on.
     assert elsewhere <= known_codes().keys()
-    # Debian 12's libpfm4 does not know the memory controllers of Ice Lake and later.
-    newer = {pmu for pmu in all_pmus() if re.match("(icx|spr)_unc_imc", pmu)}
-    unknown = newer - LISTED.keys()
-    assert {pmu for pmu, _ in elsewhere} - unknown <= {"rapl", "amd64_rapl"}
+    assert {pmu for pmu, _ in elsewhere} <= {"rapl", "amd64_rapl"}
     assert len(lines) - len(elsewhere) >= 5
     counted = {one.event: one for one in choice.counted}
     for event, one in counted.items():
         if (codes := encode(event.pmu, event.name)) and event.pmu == model:
             assert one.code == int(codes[0], 16)
+
+
+@pytest.mark.parametrize("model", PROCESSORS)
+def test_kernel_events_are_configured_by_the_kernels_formats(model: str) -> None:
+    choice = choice_of(model, *roles())
+    text = configuration(machine(model), choice)
+    kernel = [one for one in choice.counted if one.event.kernel]
+    assert {one.event.pmu for one in kernel} == kernel_pmus_of(model)
+    # The kernel's own cpumask chooses the CPUs.
+    assert text.partition("[dynamic]\n")[2].split() == [
+        f"{one.event.pmu}.{one.event.name}" for one in kernel
+    ]
+    added = [line.split() for line in text.splitlines() if line.startswith("# event ")]
+    assert [(pmu, name) for _, _, pmu, name, _ in added] == [
+        (one.event.pmu, one.event.name)
+        for one in kernel
+        if kernel_pmus()[one.event.pmu].events[one.event.name]
+    ]
+    assert all(re.fullmatch("config=0x[0-9a-f]+", config) for *_, config in added)
 
 
 @pytest.mark.parametrize("model", PROCESSORS)
