@@ -45,6 +45,11 @@ class HostRole:
     reason: str = ""
 
     @property
+    def events(self) -> tuple[str, ...]:
+        """Return its events."""
+        return tuple(dict.fromkeys(term.event for term in self.terms))
+
+    @property
     def metrics(self) -> set[str]:
         """Return all metrics that must be sampled for the role."""
         return {
@@ -104,21 +109,23 @@ def derive(
 ) -> list[DerivedFigure]:
     """Return the total of each role in a run of ``seconds``, and derived figures."""
     series = {(one.metric, one.instance): one for one in summaries}
-    totals = {role.name: _total(role, series, seconds) for role in roles}
+    totals = {role.name: derive_total(role, series, seconds) for role in roles}
     follows = (
-        _figure(figure, totals, seconds)
+        derive_figure(figure, totals, seconds)
         for figure in FIGURES
         if totals.keys() >= {*figure.roles}
     )
     return [*totals.values(), *follows]
 
 
-def _figure(
+def derive_figure(
     figure: Figure, totals: Mapping[str, DerivedFigure], seconds: float
 ) -> DerivedFigure:
+    """Derive a figure of a run of ``seconds`` from the totals of its roles."""
     parts = [totals[name] for name in figure.roles]
     unit = f"{_UNIT}{figure.unit}" if figure.unit else ""
-    found = DerivedFigure(figure.name, tuple(figure.roles), unit)
+    events = tuple(dict.fromkeys(event for part in parts for event in part.events))
+    found = DerivedFigure(figure.name, tuple(figure.roles), unit, events=events)
     if reason := next((part.reason for part in parts if part.reason), ""):
         return replace(found, reason=reason)
     whole = parts[0]
@@ -134,8 +141,11 @@ def _figure(
     )
 
 
-def _total(role: HostRole, series: Series, seconds: float) -> DerivedFigure:
-    found = DerivedFigure(role.name, (role.name,), role.unit, reason=role.reason)
+def derive_total(role: HostRole, series: Series, seconds: float) -> DerivedFigure:
+    """Return the total of a role in a run of ``seconds``, or why there is none."""
+    found = DerivedFigure(
+        role.name, (role.name,), role.unit, reason=role.reason, events=role.events
+    )
     if role.reason:
         return found
     try:

@@ -74,12 +74,29 @@ async def begin(
     chosen = await _placed(services, new, host)
     with answered():
         run_request = new.run_request(host, chosen, caller.name, launch)
+    if new.passes or new.events_per_pass:
+        run_request = await _in_passes(services, new, run_request)
     manager = await services.runs.manager()
     session = await _begin_session(request, manager, run_request, wait=new.wait)
     if not new.attended:
         manager.launch(session)
     audit.record(request, "run.launched", f"{host} {session.id}")
     return _answer(services, session, chosen)
+
+
+async def _in_passes(
+    services: Services, new: NewObservation, run_request: "RunRequest"
+) -> "RunRequest":
+    """Return the request with the passes that it needs; raises ApiError."""
+    # Imported here because other requests need nothing that counts.
+    from observations.session.passes import in_passes
+
+    if new.multiplex:
+        raise refused("multiplex and passes are alternatives: give one")
+    if not (new.roles or new.events):
+        raise refused("passes count roles and events: name some, or leave passes out")
+    most = new.events_per_pass
+    return await _in_thread(lambda: in_passes(services.settings, run_request, most))
 
 
 async def _placed(services: Services, new: NewObservation, host: str) -> ChosenCpus:
