@@ -104,7 +104,7 @@ def test_shared_counters_say_how_long_each_event_had_one(stack: Stack) -> None:
         (("--passes", "--multiplex", *NAMED), "bad-observation"),
         (("--passes",), "bad-observation"),
         (("--passes", "--event", "nope::x"), "not-countable"),
-        (("--multiplex",), "bad-plan"),
+        (("--multiplex",), "bad-observation"),
     ],
 )
 def test_impossible_requests_are_refused(
