@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from operator import add, mul, sub, truediv
+from typing import ClassVar
 
 from ingest.pmu.figures import figure_formulas
 from observations.errors import NotCountedError
@@ -51,6 +52,11 @@ class HostRole:
     apart: bool = False
 
     @property
+    def events(self) -> tuple[str, ...]:
+        """Return its events."""
+        return tuple(dict.fromkeys(term.event for term in self.terms))
+
+    @property
     def metrics(self) -> set[str]:
         """Return all metrics that must be sampled for the role."""
         return {
@@ -73,6 +79,18 @@ class Figure:
         """Return the roles that the figure needs."""
         return [self.over, *({self.under} - {RUN_SECONDS, COVERED_SECONDS})]
 
+    @property
+    def divisor(self) -> str:
+        """Name what is divided by."""
+        return self.under
+
+    def value(self, totals: Mapping[str, DerivedFigure], seconds: float) -> float:
+        """Calculate it for a run of ``seconds``; raises ZeroDivisionError."""
+        over, divisors = totals[self.over], {RUN_SECONDS: seconds}
+        divisors[COVERED_SECONDS] = over.covered
+        divisors |= {name: one.value or 0.0 for name, one in totals.items()}
+        return (over.value or 0.0) / divisors[self.under]
+
 
 @dataclass(frozen=True)
 class ExpressionFigure:
@@ -80,11 +98,23 @@ class ExpressionFigure:
 
     name: str
     expression: Expression
+    unit: ClassVar[str] = "UNITLESS"
 
     @property
     def roles(self) -> list[str]:
         """Return the roles that the figure needs."""
         return list(dict.fromkeys(_inputs(self.expression)))
+
+    @property
+    def divisor(self) -> str:
+        """Name what is divided by."""
+        return f"a divisor of {self.expression}"
+
+    def value(self, totals: Mapping[str, DerivedFigure], seconds: float) -> float:
+        """Calculate it, whatever the time of the run; raises ZeroDivisionError."""
+        del seconds
+        numbers = {name: totals[name].value or 0.0 for name in self.roles}
+        return _value(self.expression, numbers)
 
 
 # Divisors: the seconds of the run, or, for power, the seconds that the total covers.
@@ -132,35 +162,14 @@ def derive(
     ``expressions`` are the figures of the processor of the run.
     """
     series = {(one.metric, one.instance): one for one in summaries}
-    totals = {role.name: _total(role, series, seconds) for role in roles}
+    totals = {role.name: derive_total(role, series, seconds) for role in roles}
+    all_figures: tuple[Figure | ExpressionFigure, ...] = (*FIGURES, *expressions)
     follows = (
-        _figure(figure, totals, seconds)
-        for figure in FIGURES
+        derive_figure(figure, totals, seconds)
+        for figure in all_figures
         if totals.keys() >= {*figure.roles}
     )
-    shares = (
-        _share(figure, [totals[name] for name in figure.roles])
-        for figure in expressions
-        if totals.keys() >= {*figure.roles}
-    )
-    return [*totals.values(), *follows, *shares]
-
-
-def _share(figure: ExpressionFigure, parts: list[DerivedFigure]) -> DerivedFigure:
-    found = DerivedFigure(figure.name, tuple(figure.roles), f"{_UNIT}UNITLESS")
-    if reason := next((part.reason for part in parts if part.reason), ""):
-        return replace(found, reason=reason)
-    totals = {part.name: part.value or 0.0 for part in parts}
-    try:
-        value = _value(figure.expression, totals)
-    except ZeroDivisionError:
-        return replace(found, reason=f"a divisor of {figure.expression} is 0")
-    return replace(
-        found,
-        value=value,
-        covered=min(part.covered for part in parts),
-        dutycycle=min(part.dutycycle for part in parts),
-    )
+    return [*totals.values(), *follows]
 
 
 def _inputs(expression: Expression) -> Iterator[str]:
@@ -184,29 +193,35 @@ def _value(expression: Expression, totals: Mapping[str, float]) -> float:
     raise NotCountedError(f"{expression} is not a sum or product of roles")
 
 
-def _figure(
-    figure: Figure, totals: Mapping[str, DerivedFigure], seconds: float
+def derive_figure(
+    figure: Figure | ExpressionFigure,
+    totals: Mapping[str, DerivedFigure],
+    seconds: float,
 ) -> DerivedFigure:
+    """Derive a figure of a run of ``seconds`` from the totals of its roles."""
     parts = [totals[name] for name in figure.roles]
     unit = f"{_UNIT}{figure.unit}" if figure.unit else ""
-    found = DerivedFigure(figure.name, tuple(figure.roles), unit)
+    events = tuple(dict.fromkeys(event for part in parts for event in part.events))
+    found = DerivedFigure(figure.name, tuple(figure.roles), unit, events=events)
     if reason := next((part.reason for part in parts if part.reason), ""):
         return replace(found, reason=reason)
-    whole = parts[0]
-    divisors = {RUN_SECONDS: seconds, COVERED_SECONDS: whole.covered}
-    under = parts[-1].value if len(parts) > 1 else divisors[figure.under]
-    if not under:
-        return replace(found, reason=f"{figure.under} is 0")
+    try:
+        value = figure.value(totals, seconds)
+    except ZeroDivisionError:
+        return replace(found, reason=f"{figure.divisor} is 0")
     return replace(
         found,
-        value=(whole.value or 0.0) / under,
+        value=value,
         covered=min(part.covered for part in parts),
         dutycycle=min(part.dutycycle for part in parts),
     )
 
 
-def _total(role: HostRole, series: Series, seconds: float) -> DerivedFigure:
-    found = DerivedFigure(role.name, (role.name,), role.unit, reason=role.reason)
+def derive_total(role: HostRole, series: Series, seconds: float) -> DerivedFigure:
+    """Return the total of a role in a run of ``seconds``, or why there is none."""
+    found = DerivedFigure(
+        role.name, (role.name,), role.unit, reason=role.reason, events=role.events
+    )
     if role.reason:
         return found
     try:

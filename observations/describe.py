@@ -59,6 +59,7 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
             **_request_properties(observation, iris),
             **_ran(observation.run),
             **_observed(observation.metrics),
+            **_agreement(observation),
             ST.errorCode: observation.problem_code or None,
             ST.dashboard: dashboard_address(
                 iris, observation.spec.host, observation.run.span
@@ -118,6 +119,9 @@ def _request_properties(observation: Observation, iris: Iris) -> Properties:
         ST.runGroup: spec.group,
         ST.repetition: spec.repetition if spec.group else None,
         ST.requestedRuns: spec.repeat if spec.group else None,
+        ST.passNumber: spec.pass_number or None,
+        ST.requestedPasses: len(spec.passes) or None,
+        ST.mayShareCounters: spec.multiplex or None,
         ST.requestedMetric: spec.metrics,
         ST.requestedRole: map(iris.role, spec.roles),
         ST.requestedEvent: spec.events,
@@ -134,6 +138,19 @@ def _observed(metrics: Mapping[str, str]) -> Properties:
         ST.observes: map(URIRef, metrics.values()),
         ST.observesHardware: [URIRef(metrics[name]) for name in hardware],
         ST.observesSoftware: [URIRef(metrics[name]) for name in software],
+    }
+
+
+def _agreement(observation: Observation) -> Properties:
+    """Return how far the passes of a round differ, which its last pass records."""
+    found = observation.agreement
+    if found is None:
+        return {}
+    return {
+        ST.durationSpread: _decimal(found.duration, 6),
+        ST.cpuTimeSpread: _decimal(found.cpu_time, 6),
+        ST.eventSpread: _decimal(found.event, 6),
+        ST.commonEvent: observation.spec.common or None,
     }
 
 
@@ -212,6 +229,7 @@ def _summarise(
             ST.sampleCount: figures.samples,
             ST.sourceResolution: _decimal(summary.resolution),
             ST.boundedRates: figures.bounded or None,
+            ST.dutyCycle: _decimal(summary.dutycycle, 6),
             **{term: _decimal(getattr(figures, k)) for term, k in _FIGURES.items()},
         },
     )
@@ -227,6 +245,9 @@ def _derive(
         ST.fromRole: map(iris.role, figure.roles),
         QUDT.hasUnit: URIRef(figure.unit) if figure.unit else None,
         ST.absentReason: figure.reason,
+        ST.countedInPass: figure.passes,
+        ST.countedEvent: figure.events if figure.passes else (),
+        ST.passSpread: _decimal(figure.spread, 6),
     }
     if not figure.reason:
         about[ST.figureValue] = _decimal(figure.value)

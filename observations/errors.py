@@ -115,6 +115,12 @@ class NotMeasuredError(UserError):
     status = 404
 
 
+class PassFailedError(UserError):
+    """A pass of a run did not complete, so the passes after it were not run."""
+
+    code = "pass-failed"
+
+
 class SampleFileError(UserError):
     """A file with samples cannot be imported; nothing was."""
 

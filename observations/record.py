@@ -14,6 +14,7 @@ from observations.environment import is_secret
 from observations.launch import RunnerEvent
 from observations.pop.times import sources
 from observations.statistics import Span, Statistics
+from sampling.events.passes import CountingPass
 
 
 class Outcome(StrEnum):
@@ -36,6 +37,10 @@ class RunSpec:
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
     its threads spend their time; ``libomp``: see `TimeRecording`. ``hot_loops`` samples
     where it computes.
+
+    With ``multiplex``, events may share counters. With ``passes``, it is run once for
+    each of them, ``repeat`` times; ``common`` is an event that is counted in all, and
+    ``pass_number`` is that of this run, from 1.
     """
 
     host: str
@@ -58,6 +63,27 @@ class RunSpec:
     pop: bool = False
     libomp: bool = False
     hot_loops: bool = False
+    multiplex: bool = False
+    passes: tuple[CountingPass, ...] = ()
+    common: str = ""
+    pass_number: int = 0
+
+    @property
+    def runs(self) -> int:
+        """The number of all runs of the request."""
+        return self.repeat * max(1, len(self.passes))
+
+    @property
+    def counted(self) -> CountingPass:
+        """The roles and events that this run counts."""
+        if self.pass_number:
+            return self.passes[self.pass_number - 1]
+        return CountingPass(self.roles, self.events)
+
+    @property
+    def is_last_pass(self) -> bool:
+        """Whether all other passes of its round were run before it."""
+        return bool(self.passes) and self.pass_number == len(self.passes)
 
     @property
     def command(self) -> str:
@@ -97,10 +123,15 @@ class RunRequest:
         return bool(self.spec.metrics or self.spec.roles or self.spec.events)
 
     def one_of(self, group: str, number: int) -> "RunRequest":
-        """Return the request for one of its runs."""
-        if self.spec.repeat == 1:
+        """Return the request for a run; the passes of a round follow each other."""
+        spec = self.spec
+        if spec.runs == 1:
             return self
-        return replace(self, spec=replace(self.spec, group=group, repetition=number))
+        if not spec.passes:
+            return replace(self, spec=replace(spec, group=group, repetition=number))
+        rounds, place = divmod(number - 1, len(spec.passes))
+        one = replace(spec, group=group, repetition=rounds + 1, pass_number=place + 1)
+        return replace(self, spec=one)
 
     def request(self) -> dict[str, object]:
         """Return the request for its runner."""
@@ -131,7 +162,8 @@ class Summary:
     """Figures of one series; ``metric`` is the PCP name, ``metric_iri`` its IRI.
 
     ``resolution``: seconds between two updates by its source, if longer than the
-    period.
+    period. ``dutycycle``: the share of the time in which a PMU event had a counter;
+    below 1 its figures are estimates.
     """
 
     metric: str
@@ -139,6 +171,7 @@ class Summary:
     instance: str | None
     figures: Statistics
     resolution: float | None = None
+    dutycycle: float | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +180,8 @@ class DerivedFigure:
 
     ``covered``: seconds that the totals cover. ``dutycycle``: the smallest share of
     that time in which an event had a counter; below 1 the value is an estimate.
+    ``passes``: the numbers of the passes that counted its ``events``, if there were
+    passes. ``spread``: how far several of them differ, in percent.
     """
 
     name: str
@@ -156,6 +191,27 @@ class DerivedFigure:
     covered: float = 0.0
     dutycycle: float = 1.0
     reason: str = ""
+    events: tuple[str, ...] = ()
+    passes: tuple[int, ...] = ()
+    spread: float | None = None
+
+
+@dataclass(frozen=True)
+class PassAgreement:
+    """How far the passes of a round differ, in percent of their mean.
+
+    ``event`` is None if no event was counted in all of them.
+    """
+
+    duration: float
+    cpu_time: float | None = None
+    event: float | None = None
+
+    @property
+    def largest(self) -> float:
+        """The largest of the differences."""
+        found = (self.duration, self.cpu_time, self.event)
+        return max(one for one in found if one is not None)
 
 
 @dataclass(frozen=True)
@@ -201,6 +257,7 @@ class Observation:
     summaries: Sequence[Summary]
     derived: Sequence[DerivedFigure] = ()
     problem_code: str = ""
+    agreement: PassAgreement | None = None
 
 
 def run_of(events: Sequence[RunnerEvent]) -> Run:

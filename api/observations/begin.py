@@ -74,12 +74,35 @@ async def begin(
     chosen = await _placed(services, new, host)
     with answered():
         run_request = new.run_request(host, chosen, caller.name, launch)
+    in_passes = bool(new.passes or new.events_per_pass)
+    _check_counting(new, in_passes)
+    if in_passes:
+        run_request = await _in_passes(services, new, run_request)
     manager = await services.runs.manager()
     session = await _begin_session(request, manager, run_request, wait=new.wait)
     if not new.attended:
         manager.launch(session)
     audit.record(request, "run.launched", f"{host} {session.id}")
     return _answer(services, session, chosen)
+
+
+def _check_counting(new: NewObservation, in_passes: bool) -> None:
+    """Refuse passes or shared counters together, or without events."""
+    if new.multiplex and in_passes:
+        raise refused("multiplex and passes are alternatives: give one")
+    if (new.multiplex or in_passes) and not (new.roles or new.events):
+        raise refused("multiplex and passes need a role or event: name one")
+
+
+async def _in_passes(
+    services: Services, new: NewObservation, run_request: "RunRequest"
+) -> "RunRequest":
+    """Return the request with the passes that it needs; raises ApiError."""
+    # Imported here because other requests need nothing that counts.
+    from observations.session.passes import in_passes
+
+    most = new.events_per_pass
+    return await _in_thread(lambda: in_passes(services.settings, run_request, most))
 
 
 async def _placed(services: Services, new: NewObservation, host: str) -> ChosenCpus:

@@ -80,6 +80,20 @@ class NewObservation(BaseModel):
     )
     every: str = Field(default="1s", description="1ms to 1h, such as 10ms")
     repeat: int = Field(default=1, ge=1, le=1000, description="Number of repetitions")
+    multiplex: bool = Field(
+        default=False,
+        description="Events may share counters; their figures are then estimates",
+    )
+    passes: bool = Field(
+        default=False,
+        description="Run it once for each group of events that fits the counters",
+    )
+    events_per_pass: int | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="Most events of a pass, for `passes`",
+    )
     tags: list[Tag] = Field(
         default=[], max_length=100, description="Tags, to find the run by"
     )
@@ -137,6 +151,7 @@ class NewObservation(BaseModel):
             pop=self.pop or self.libomp,
             libomp=self.libomp,
             hot_loops=self.hot_loops,
+            multiplex=self.multiplex,
         )
         return RunRequest(spec, self.attended, launch.user, launch.within)
 

@@ -75,7 +75,9 @@ class Measure:
     """One figure of all groups; the first group is the reference.
 
     ``what`` is duration, total or mean. If ``is_context``, the measure is state of the
-    machine and has no verdicts.
+    machine and has no verdicts. ``dutycycles`` are the least shares of the time in
+    which its events had a counter: below 1 the values are extrapolated. ``spreads``:
+    how far the passes differ that its values combine, in percent.
     """
 
     metric: str
@@ -85,6 +87,8 @@ class Measure:
     is_context: bool
     estimates: Sequence[MeanEstimate | None]
     verdicts: Sequence[ComparisonVerdict | None]
+    dutycycles: Sequence[float | None] = ()
+    spreads: Sequence[float | None] = ()
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,20 @@ def _measures(
     if sum(map(bool, values)) > 1:
         is_context = _is_context(series[0], every)
         judge_by = None if is_context else _judge(less_is_better(series[0]), tolerance)
-        yield _measure(series, what, every[0]["unit"], values, judge_by)
+        found = _measure(series, what, every[0]["unit"], values, judge_by)
+        yield replace(
+            found,
+            dutycycles=[_known(min, one, "dutycycle") for one in rows],
+            spreads=[_known(max, one, "spread") for one in rows],
+        )
+
+
+def _known(
+    choose: Callable[[list[float]], float], rows: Iterable[Row], name: str
+) -> float | None:
+    """Return the least or greatest value of a column; None if it has no value."""
+    found = [float(row[name]) for row in rows if row.get(name) is not None]
+    return choose(found) if found else None
 
 
 def _what(rows: Iterable[Row]) -> str:

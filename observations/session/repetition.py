@@ -234,7 +234,7 @@ def unfinished_runs(
 ) -> list[Repetition]:
     """Return the runs of a request that a previous process began."""
     found = []
-    for number in range(1, run_request.spec.repeat + 1):
+    for number in range(1, run_request.spec.runs + 1):
         folder = _folder(home, run_request, group, number)
         if not (folder / PROGRAM).exists():
             break
@@ -256,7 +256,7 @@ def discard_unstarted(
     created it.
     """
     kept = {run.folder for run in runs if run.has_run}
-    numbers = range(1, min(len(runs) + 1, run_request.spec.repeat) + 1)
+    numbers = range(1, min(len(runs) + 1, run_request.spec.runs) + 1)
     for folder in (_folder(home, run_request, group, number) for number in numbers):
         if folder not in kept:
             # The process that followed the runner may be removing its files at the same
@@ -267,7 +267,7 @@ def discard_unstarted(
 
 
 def _folder(home: Path, run_request: RunRequest, group: str, number: int) -> Path:
-    id_ = group if run_request.spec.repeat == 1 else f"{group}-{number}"
+    id_ = group if run_request.spec.runs == 1 else f"{group}-{number}"
     return home / "observations" / id_
 
 

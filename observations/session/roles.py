@@ -23,7 +23,15 @@ def read_roles(
     if not any(map(is_counter, metrics)):
         return []
     planned = counters.counter_requests(spec.host, twin).get(plan)
-    named = sorted(planned.roles) if planned else []
+    return read_named_roles(
+        twin, spec, sorted(planned.roles if planned else ()), metrics
+    )
+
+
+def read_named_roles(
+    twin: Endpoint, spec: RunSpec, named: Collection[str], metrics: Collection[str]
+) -> list[HostRole]:
+    """Return these roles, and others whose events are among the metrics."""
     try:
         return list(_roles(twin, spec, named, metrics))
     except PerfeventError as error:

@@ -1,6 +1,7 @@
 """Samples during the runs of a request, and records them in the background."""
 
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -12,6 +13,7 @@ from core.stores.datasets import dataset
 from observations.errors import NotRecordedError
 from observations.record import Observation, RunRequest, plan_of
 from observations.session.counter_snapshots import CounterSnapshot
+from observations.session.pass_counts import describe_agreement, describe_passes
 from observations.session.repetition import Repetition, begin_run, discard_unstarted
 from observations.session.run_sampling import RunSampling
 from observations.session.run_state import Event, RunState, State
@@ -24,6 +26,9 @@ from observations.store import keep_observation
 from ontology.iris import Iris
 
 _LOG = logging.getLogger(__name__)
+
+# Recording waits for the last samples, which takes a few seconds.
+_RECORDED_SECONDS, _LOOK_SECONDS = 30.0, 0.02
 
 
 class HostQueues:
@@ -87,12 +92,13 @@ class RunRecorder:
         self._run_request, self._id = run_request, id_
         self._status = status
         self._submit = partial(queues.submit, run_request.spec.host)
-        self._sampling = RunSampling(settings, run_request, plan_of(id_))
+        self._sampling = self._sampling_of(1)
+        self._about_passes = describe_passes(run_request.spec)
 
     @property
     def notes(self) -> list[str]:
-        """What users should know of the sources that are sampled."""
-        return self._sampling.notes
+        """What users should know of the sources that are sampled, and of the passes."""
+        return [*self._sampling.notes, *self._about_passes]
 
     def open(self) -> Repetition:
         """Start sampling and prepare the first run.
@@ -108,8 +114,9 @@ class RunRecorder:
             self._forget(())
             raise
 
-    def resume(self, names: Iterable[str]) -> None:
-        """Continue to sample these metrics for a previous process."""
+    def resume(self, names: Iterable[str], number: int) -> None:
+        """Continue to sample these metrics for run ``number`` of a previous process."""
+        self._sampling = self._sampling_of(number)
         self._sampling.resume(names)
 
     def prepare(self, number: int) -> Repetition:
@@ -117,15 +124,45 @@ class RunRecorder:
         before = self.snapshot()
         return begin_run(self._home, self._run_request, self._id, number, before)
 
+    def count_for(self, number: int) -> None:
+        """Count the events of another run, if it is another pass.
+
+        The run before must be recorded, because its plan ends. Raises the errors of
+        `RunSampling.start`; nothing is sampled then.
+        """
+        if len(self._run_request.spec.passes) > 1:
+            self._sampling.stop()
+            self._sampling = self._sampling_of(number)
+            self._sampling.start()
+
+    def wait_until_recorded(self, run: Repetition) -> None:
+        """Wait until a run is recorded; raises NotRecordedError."""
+        until = time.monotonic() + _RECORDED_SECONDS
+        while not run.is_recorded:
+            if isinstance(problem := self._status.problem, NotRecordedError):
+                raise problem
+            if time.monotonic() > until:
+                late = f"{run.id} is not recorded after {_RECORDED_SECONDS:.0f} s"
+                raise NotRecordedError(late)
+            time.sleep(_LOOK_SECONDS)
+
     def snapshot(self) -> CounterSnapshot:
         """Read all counters now."""
         return self._sampling.snapshot()
 
-    def record(self, run: Repetition, problem: Exception | None = None) -> None:
-        """Record a run, unless it is recorded; ``problem`` ended it early."""
+    def record(
+        self,
+        run: Repetition,
+        problem: Exception | None = None,
+        earlier: Sequence[Repetition] = (),
+    ) -> None:
+        """Record a run, unless it is recorded; ``problem`` ended it early.
+
+        If it is the last pass of a round, ``earlier`` are the other passes.
+        """
         if not run.is_recorded:
             code = error_code(problem) if problem else ""
-            self._submit(partial(self._record, run, code))
+            self._submit(partial(self._record, run, code, earlier))
 
     def release(self, runs: Sequence[Repetition]) -> None:
         """Release everything once these runs, all of the session, are recorded."""
@@ -136,33 +173,48 @@ class RunRecorder:
         note = partial(note_failure, self._home, self._id)
         self._submit(partial(self._release, note))
 
-    def _record(self, run: Repetition, problem_code: str) -> None:
+    def _record(
+        self, run: Repetition, problem_code: str, earlier: Sequence[Repetition]
+    ) -> None:
         try:
-            self._write(run, problem_code)
+            self._write(run, problem_code, earlier)
         except Exception as error:
             _LOG.exception("observation %s is not recorded", run.id)
             text = f"{run.id} is not recorded: {error}"
             self._status.problem = NotRecordedError(text)
 
-    def _write(self, run: Repetition, problem_code: str) -> None:
+    def _write(
+        self, run: Repetition, problem_code: str, earlier: Sequence[Repetition]
+    ) -> None:
         """Write the graph of a run once all samples have arrived.
 
         Raises NotRecordedError and the errors of the stores.
         """
         result, snapshots, sampling = run.result, run.snapshots, self._sampling
         summaries = sampling.summaries(result, snapshots, run.log.pids.keys())
+        figures, agreement = sampling.derived(result, snapshots, summaries), None
+        if earlier:
+            combined, agreement = sampling.combined([*earlier, run])
+            figures += combined
+            self._about_passes += describe_agreement(run, agreement)
         observation = Observation(
             run.id,
             run.run_request.spec,
             result,
             {metric.name: metric.iri for metric in sampling.metrics},
             summaries,
-            sampling.derived(result, snapshots, summaries),
+            figures,
             problem_code,
+            agreement,
         )
         with dataset(self._settings, "twin") as twin:
             keep_observation(observation, twin, Iris(self._settings.base))
         run.mark_recorded()
+
+    def _sampling_of(self, number: int) -> RunSampling:
+        """Return what samples run ``number`` of the request."""
+        one = self._run_request.one_of(self._id, number)
+        return RunSampling(self._settings, one, plan_of(self._id))
 
     def _release(self, then: Callable[[], None]) -> None:
         """Stop sampling; if this fails, the next process tries again."""

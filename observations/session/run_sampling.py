@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 from core.settings.settings import Settings
 from core.settings.state import counting_home
@@ -16,7 +16,14 @@ from core.stores.points import NO_POINTS, Points
 from core.stores.series import SeriesKey, read_points, series_reader
 from ingest.errors import PlanRequestError
 from observations.derived import ExpressionFigure, HostRole, derive
-from observations.record import DerivedFigure, Run, RunRequest, Summary
+from observations.passes import PassCounts, agreement_of, figures_across
+from observations.record import (
+    DerivedFigure,
+    PassAgreement,
+    Run,
+    RunRequest,
+    Summary,
+)
 from observations.session.counter_snapshots import (
     OF_PROCESSES,
     CounterReader,
@@ -24,12 +31,14 @@ from observations.session.counter_snapshots import (
     Key,
     RunSnapshots,
 )
-from observations.session.roles import read_figures, read_roles
+from observations.session.pass_counts import counts_of
+from observations.session.repetition import Repetition
+from observations.session.roles import read_figures, read_named_roles, read_roles
 from observations.statistics import Statistics, of_counter, of_gauge
 from ontology.limits import PER_CPU, greatest_rate, is_of_all_cpus
 from queries.run import saved_rows
 from sampling.counters.private_pmcd import socket_of
-from sampling.events.event import is_dutycycle
+from sampling.events.event import is_counter, is_dutycycle
 from sampling.plans import changes
 from sampling.plans.request import PlanRequest
 from sampling.resolution import source_resolution
@@ -71,10 +80,14 @@ class RunSampling:
     def start(self) -> None:
         """Add the plan; raises PlanRequestError and the errors of `changes.add`."""
         if self._run_request.samples:
+            shared: list[str] = []
+            # It says how long each event has a counter.
+            progress = shared.append if self._spec.multiplex else _LOG.debug
             added = changes.add(
-                self._settings, self._plan_request(), _LOG.debug, host_is_known=True
+                self._settings, self._plan_request(), progress, host_is_known=True
             )
-            self.notes = [*notes(added.slower_sources, self._spec.period_ms)]
+            slower = notes(added.slower_sources, self._spec.period_ms)
+            self.notes = list(dict.fromkeys((*shared, *slower)))
             self.resume(metric.name for metric in added.metrics)
 
     def resume(self, names: Iterable[str]) -> None:
@@ -106,8 +119,9 @@ class RunSampling:
             self._plan,
             spec.metrics,
             spec.period_ms,
-            roles=spec.roles,
-            events=spec.events,
+            roles=spec.counted.roles,
+            events=spec.counted.events,
+            multiplex=spec.multiplex,
         )
 
     @cached_property
@@ -148,7 +162,27 @@ class RunSampling:
         if not self.metrics:
             return []
         roles = [_with_doubt(role, snapshots) for role in self._roles]
-        return derive(roles, summaries, run.span.seconds, self._expressions)
+        found = derive(roles, summaries, run.span.seconds, self._expressions)
+        passes = tuple(filter(None, [self._spec.pass_number]))
+        return [replace(one, passes=passes) for one in found]
+
+    def combined(
+        self, runs: Sequence[Repetition]
+    ) -> tuple[list[DerivedFigure], PassAgreement]:
+        """Derive the figures of several passes, and how far all of them differ."""
+        spec, counts = self._spec, [counts_of(run) for run in runs]
+        common = (spec.common, spec.cpus)
+        roles = [
+            reduce(_with_doubt, (run.snapshots for run in runs), role)
+            for role in self._all_roles(counts)
+        ]
+        found = figures_across(roles, counts, *common, self._expressions)
+        return found, agreement_of(counts, *common)
+
+    def _all_roles(self, counts: Sequence[PassCounts]) -> list[HostRole]:
+        metrics = {metric for one in counts for metric in one.metrics}
+        with dataset(self._settings, "twin") as twin:
+            return read_named_roles(twin, self._spec, self._spec.roles, metrics)
 
     @cached_property
     def _roles(self) -> list[HostRole]:
@@ -184,7 +218,8 @@ class RunSampling:
             figures = of_gauge(points, run.span)
         if is_dutycycle(metric.name):
             figures = _with_last_share(figures, snapshots.after.values.get(key))
-        return Summary(metric.name, metric.iri, key[1], figures, resolution)
+        share = _share_of(key, snapshots.after.values)
+        return Summary(metric.name, metric.iri, key[1], figures, resolution, share)
 
     @cached_property
     def _cpus(self) -> int:
@@ -279,6 +314,14 @@ def _with_last_share(figures: Statistics, last: float | None) -> Statistics:
         return figures
     mean = last if figures.mean is None else figures.mean
     return replace(figures, median=last, mean=mean)
+
+
+def _share_of(key: Key, read: Mapping[Key, float]) -> float | None:
+    """Return the share of the time in which a PMU event had a counter."""
+    metric, instance = key
+    if not is_counter(metric) or is_dutycycle(metric):
+        return None
+    return read.get((f"{metric.removesuffix('.value')}.dutycycle", instance))
 
 
 def _has_figures(figures: Statistics) -> bool:

@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable, Sequence
 from threading import Lock
 
+from core.errors import SuperTwinError
 from core.settings.settings import Settings
 from observations.errors import (
     CpusTakenError,
     LaunchError,
+    PassFailedError,
     RunInterruptedError,
     RunLostError,
 )
@@ -24,6 +26,11 @@ SILENT_SECONDS = 15.0
 # How long an ended command stays a zombie, so that its counters can be read.
 _COUNTERS_SECONDS = 2.0
 _LOOK_SECONDS = 0.05
+_ENDED = {
+    Outcome.FAILED: "failed",
+    Outcome.KILLED: "was killed",
+    Outcome.TIMED_OUT: "timed out",
+}
 _KILLED = "SuperTwin was killed while it ran"
 
 
@@ -52,6 +59,7 @@ class RunSession:
         self._runner: RunnerHandle | None = None
         # Held while counters are read, which may take long; the state has its own lock.
         self._lock = Lock()
+        self._changes_pass = False
         self._last_heard = time.monotonic()
 
     @property
@@ -93,6 +101,8 @@ class RunSession:
 
         A command that is known to run on this machine is not silent.
         """
+        if self._changes_pass:  # no command runs
+            return False
         quiet = time.monotonic() - self._last_heard > SILENT_SECONDS
         # For a run that we launched here, the lock of the runner's file shows its end.
         is_watched = self.is_local and not self.run_request.attended
@@ -149,9 +159,9 @@ class RunSession:
         for run in runs:
             self.repetitions.add(run)
         # If the runs did not continue, their counters cannot be read any more.
-        first = runs[:1] if self.can_resume else ()
-        names = {name for run in first for name, _ in run.before.values}
-        self._recorder.resume(names)
+        latest = runs[-1:] if self.can_resume else ()
+        names = {name for run in latest for name, _ in run.before.values}
+        self._recorder.resume(names, max(len(runs), 1))
         if runs and "start_ns" in runs[0].log.first:
             self.began = runs[0].log.first["start_ns"] / 1e9
         for run in runs:
@@ -266,17 +276,55 @@ class RunSession:
         else:
             self.runs.append(run.result)
             is_cut_short = self.state in (State.LOST, State.INTERRUPTED)
-            self._recorder.record(run, self.status.problem if is_cut_short else None)
+            problem = self.status.problem if is_cut_short else None
+            self._recorder.record(run, problem, self._earlier_passes(run))
+
+    def _earlier_passes(self, run: Repetition) -> list[Repetition]:
+        """Return the passes before a run if all of its round have run with it."""
+        spec = run.run_request.spec
+        if not spec.is_last_pass or run.result.outcome is not Outcome.COMPLETED:
+            return []
+        last = self.repetitions.ids.index(run.id)
+        return self.repetitions.all[last + 1 - len(spec.passes) : last]
 
     def _start_next(self) -> None:
         """Begin the next run; if there is none, end the session."""
         was_cancelled = self.runs and self.runs[-1].outcome is Outcome.CANCELLED
-        is_last = len(self.repetitions.all) == self.run_request.spec.repeat
-        if self.state is State.RUNNING and not was_cancelled and not is_last:
+        is_last = len(self.repetitions.all) == self.run_request.spec.runs
+        goes_on = self.state is State.RUNNING and not was_cancelled
+        if goes_on and self._change_pass(is_last) and not is_last:
             self._prepare()
             if self.status.change(Event.NEXT):
                 return
         self._end()
+
+    def _change_pass(self, is_last: bool) -> bool:
+        """Record a pass, then count the events of the next one; False if impossible."""
+        if not self.run_request.spec.passes:
+            return True
+        runs = self.repetitions.all
+        self._changes_pass = True
+        try:
+            self._recorder.wait_until_recorded(runs[-1])
+            if not is_last:
+                self._check_pass(runs[-1])
+                self._recorder.count_for(len(runs) + 1)
+        except SuperTwinError as error:
+            self.status.problem = error
+            return False
+        finally:
+            self.reset_silence()
+            self._changes_pass = False
+        return True
+
+    def _check_pass(self, run: Repetition) -> None:
+        """Raise PassFailedError if a pass did not complete."""
+        spec, outcome = run.run_request.spec, run.result.outcome
+        if outcome is not Outcome.COMPLETED:
+            raise PassFailedError(
+                f"pass {spec.pass_number} of {len(spec.passes)} {_ENDED[outcome]}: the "
+                "passes after it were not run, so their figures are missing"
+            )
 
     def _end(self, failure: Exception | None = None) -> None:
         """Release the CPUs; record what ran and release the rest in the background.

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.linux.private_folder import make_private
 from observations.record import RunRequest, RunSpec
+from sampling.events.passes import CountingPass
 
 _LOG = logging.getLogger(__name__)
 
@@ -55,7 +56,11 @@ def open_requests(home: Path) -> Iterator[tuple[str, RunRequest]]:
     for path in sorted((home / _FOLDER).glob("*.json")):
         try:
             found = json.loads(path.read_text("utf-8"))
-            spec = RunSpec(**_as_given(found.pop("asked")))
+            asked = found.pop("asked")
+            passes = (map(tuple, one) for one in asked.pop("passes", ()))
+            spec = RunSpec(
+                **_as_given(asked), passes=tuple(CountingPass(*p) for p in passes)
+            )
             yield path.stem, RunRequest(spec, **_as_given(found))
         except (OSError, ValueError, TypeError, KeyError):  # written by another version
             continue

@@ -58,11 +58,12 @@ def prepare(
     """
     known = read_host(twin, host)
     terms = {role: read_role(twin, host, role) for role in dict.fromkeys(roles)}
-    choice = choose(known, terms, dict.fromkeys(events), _encode)
+    choice = choose(known, terms, dict.fromkeys(events), encode)
     remarks = check_counters(known, choice, multiplex)
     return CountingSetup(known, choice, configuration(known, choice), remarks)
 
 
-def _encode(pmu: str, event: str) -> list[str]:
+def encode(pmu: str, event: str) -> list[str]:
+    """Return the encodings of an event in this machine's libpfm4, if it has any."""
     found = read_events({pmu: [event]}).get(pmu) or [{"encoding": []}]
     return list(found[0]["encoding"])

@@ -27,8 +27,17 @@ _MOST_INTEL, _NOT_SHARED = 8, 4
 _AMD_EVENT, _AMD_PAIRS = 0xF000000FF, 0x003
 # The kernel's names of the cores of a hybrid processor.
 _HYBRID = {"cpu_core": "adl_glc", "cpu_atom": "adl_grt"}
+# libpfm4 does not know how many counters a core has (Arm Neoverse N1 Core Technical
+# Reference Manual, C2.1). Cycles have a counter of their own, which the kernel uses
+# first (drivers/perf/arm_pmuv3.c).
+_OF_ARM = {"arm_n1": 6}
+_ARM_CYCLES = "CPU_CYCLES"
 # PMUs with a register for every event, or with no registers at all.
 _UNLIMITED = {"os"}
+_FIX = (
+    "request fewer events, or allow multiplexing (--multiplex); `supertwin observe` "
+    "can also count them in several runs (--passes)"
+)
 _FREE = {"software", "msr", "power", "rapl", "amd64_rapl"}
 
 
@@ -85,8 +94,7 @@ def check_counters(
                 f"{need.needed} are needed{watchdog}"
             )
             if not multiplex:
-                fix = "request fewer events, or allow multiplexing (--multiplex)"
-                raise PerfeventError(f"{text}: {fix}")
+                raise PerfeventError(f"{text}: {_FIX}")
             lines.append(
                 f"{text}: each event is counted {need.dutycycle:.0%} of the time"
             )
@@ -119,17 +127,26 @@ def _need(pmu: HostPmu, counted: list[SelectedEvent]) -> CounterNeed:
     fixed: set[int] = set()
     needed = 0
     for one in counted:
-        slot = _FIXED.get(one.code & _SELECTS) if _is_intel(pmu) and one.code else None
-        if slot is not None and slot < pmu.fixed and slot not in fixed:
+        slot = _fixed_slot(pmu, one)
+        if slot is not None and slot not in fixed:
             fixed.add(slot)
         else:
             needed += 2 if _takes_two(pmu, one.code) else 1
     return CounterNeed(pmu.name, needed, _there(pmu))
 
 
+def _fixed_slot(pmu: HostPmu, one: SelectedEvent) -> int | None:
+    """The number of the fixed counter that can count an event, if there is one."""
+    if _is_intel(pmu):
+        slot = _FIXED.get((one.code or 0) & _SELECTS)
+        return slot if slot is not None and slot < pmu.fixed else None
+    is_cycles = pmu.name in _OF_ARM and one.event.name.upper() == _ARM_CYCLES
+    return 0 if is_cycles else None
+
+
 def _there(pmu: HostPmu) -> int | None:
     if not pmu.counters:
-        return None
+        return _OF_ARM.get(pmu.name)
     if not _is_intel(pmu):
         return pmu.counters
     shared = pmu.threads_per_core > 1 and pmu.counters > _NOT_SHARED

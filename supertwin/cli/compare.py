@@ -111,7 +111,20 @@ def _measure(measure: Measure) -> Iterator[str]:
         zip(measure.estimates, verdicts, strict=True), 1
     ):
         judged = f"  {verdict_text(verdict)}" if verdict else ""
-        yield f"  {place}: {_estimate(value, unit, scale)}{judged}"
+        doubt = _uncertainty(measure, place - 1)
+        yield f"  {place}: {_estimate(value, unit, scale)}{doubt}{judged}"
+
+
+def _uncertainty(measure: Measure, place: int) -> str:
+    """Say that values are extrapolated or combine passes, and how far."""
+    share = measure.dutycycles[place] if measure.dutycycles else None
+    spread = measure.spreads[place] if measure.spreads else None
+    parts = [
+        f"extrapolated from {share:.0%} of the time" if (share or 1) < 1 else "",
+        f"of passes that differ by {spread:.2g} %" if spread is not None else "",
+    ]
+    said = ", ".join(filter(None, parts))
+    return f" ({said})" if said else ""
 
 
 def _drawn(iri: str | None) -> tuple[Unit, float]:

@@ -64,6 +64,18 @@ _SHOWN_BYTES = 1 << 20
 @click.option(
     "--repeat", type=click.IntRange(1, 1000), default=1, help="Run it N times."
 )
+@click.option("--multiplex", is_flag=True, help="Let events share counters.")
+@click.option(
+    "--passes",
+    is_flag=True,
+    help="Run it once for each group of events that fits the counters.",
+)
+@click.option(
+    "--events-per-pass",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Count at most N events in a pass; implies --passes.",
+)
 @click.option("--tag", "tags", multiple=True, help="Text to find the run by.")
 @click.option(
     "--env", "pairs", multiple=True, metavar="K=V", help="Environment variable to add."
@@ -120,7 +132,8 @@ def observe_command(
         "own_way": srun is not None,
     }
     is_child = not host and srun is None
-    source = command_input(is_child, options["repeat"])
+    in_passes = options["passes"] or options["events_per_pass"]
+    source = command_input(is_child, 2 if in_passes else options["repeat"])
     api, prestart = ApiClient(home_of()), partial(_prestart, srun_words(srun), source)
     boot = boot_id() if srun is not None and not host else ""
     with ExitStack() as stack:

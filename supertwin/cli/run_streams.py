@@ -30,7 +30,8 @@ _NOT_PASSED_ON = (
     "file, or add < /dev/null"
 )
 _READ_ONCE = (
-    "--repeat reads standard input again for each run, which a pipe does not allow: "
+    "--repeat and --passes read standard input for each run, which a pipe does not "
+    "allow: "
     "put it into a file (< FILE), or add < /dev/null"
 )
 

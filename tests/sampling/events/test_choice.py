@@ -218,10 +218,10 @@ def test_each_channel_has_its_own_counters() -> None:
 
 
 def test_unknown_number_of_counters_is_reported() -> None:
-    host = sky(pmus={"arm_n1": HostPmu("arm_n1", "core", "thread")})
+    host = sky(pmus={"arm_v2": HostPmu("arm_v2", "core", "thread")})
     choice = choose(host, {}, ["INST_RETIRED"], lambda *_: ["0x8"])
     (line,) = check_counters(host, choice, multiplex=False)
-    assert line.startswith("the number of counters of arm_n1 is unknown")
+    assert line.startswith("the number of counters of arm_v2 is unknown")
 
 
 def test_off_core_event_is_recognised_by_its_first_register() -> None:

@@ -31,6 +31,8 @@ PROCESSORS = {
     "amd64_fam19h_zen3": Processor("AuthenticAMD", 0x19, 1, 1),
     "amd64_fam19h_zen4": Processor("AuthenticAMD", 0x19, 0x11, 1),
 }
+# Its roles need no more counters than it has, and libpfm4's encodings are as named.
+NEOVERSE = {"arm_n1": Processor("ARM", 0x41, 0xD0C)}
 LISTED = {model["name"]: model for model in list_models()}
 # As any kernel has them that knows these devices.
 FORMATS = {
@@ -42,7 +44,7 @@ FORMATS = {
 
 def machine(model: str) -> HostPmus:
     """A host with all PMUs of a processor and two threads a core."""
-    names = pmus_of(PROCESSORS[model])
+    names = pmus_of((PROCESSORS | NEOVERSE)[model])
     assert names[0] == model
     found = [LISTED[name] for name in [*names, "perf"] if name in LISTED]
     pmus = [
