@@ -1,6 +1,6 @@
 """Documents of several nodes: a component with its parts, a run with its figures."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -15,7 +15,8 @@ from ontology.terms import ST
 from queries.terms import iri_term, term
 
 MAX_DEPTH = 5
-_OF_RUN = ("hasFigure", "hasSummary", "ranIn")
+_OF_RUN = ("hasFigure", "hasSummary", "ranIn", "hasRegion", "hasRegionRecord")
+_OF_REGION = ("hasFigure", "hasEventCount", "hasRegionTimes")
 _KINDS = (ST.Socket, ST.Die, ST.Core, ST.HardwareThread, ST.Cache)
 
 Depth = Annotated[
@@ -32,8 +33,8 @@ HostFrame = Annotated[
 RunFrame = Annotated[
     Literal["", "run"],
     Query(
-        description="`run`: figures, summaries and surroundings within the run, as "
-        "nested JSON-LD"
+        description="`run`: figures, regions, summaries and surroundings within the "
+        "run, as nested JSON-LD"
     ),
 ]
 
@@ -51,13 +52,18 @@ class Frame:
     links: tuple[str, ...] = ()
 
 
+def _any(names: Iterable[str]) -> str:
+    return "|".join(iri_term(ST[name]) for name in names)
+
+
 FRAMES: Mapping[str, Frame] = {
     "host": Frame(
         f"VALUES ?kind {{ {' '.join(map(iri_term, _KINDS))} }} "
         f"?s {iri_term(ST.ofHost)} {{node}} ; a ?kind"
     ),
     "run": Frame(
-        f"{{node}} {'|'.join(iri_term(ST[name]) for name in _OF_RUN)} ?s", _OF_RUN
+        f"{{node}} ({_any(_OF_RUN)})/({_any(_OF_REGION)})? ?s",
+        tuple(dict.fromkeys((*_OF_RUN, *_OF_REGION))),
     ),
 }
 

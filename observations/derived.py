@@ -105,12 +105,16 @@ def derive(
     """Return the total of each role in a run of ``seconds``, and derived figures."""
     series = {(one.metric, one.instance): one for one in summaries}
     totals = {role.name: _total(role, series, seconds) for role in roles}
-    follows = (
+    return [*totals.values(), *rates(totals, seconds)]
+
+
+def rates(totals: Mapping[str, DerivedFigure], seconds: float) -> list[DerivedFigure]:
+    """Return the rates and ratios that follow from totals of roles in ``seconds``."""
+    return [
         _figure(figure, totals, seconds)
         for figure in FIGURES
         if totals.keys() >= {*figure.roles}
-    )
-    return [*totals.values(), *follows]
+    ]
 
 
 def _figure(

@@ -20,6 +20,7 @@ from observations.record import (
     at,
     time_literal,
 )
+from observations.regions.describe import describe_regions
 from observations.statistics import Span
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST
@@ -72,11 +73,13 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
     for summary in observation.summaries:
         _summarise(triples, iris, observation, node, summary)
     for figure in observation.derived:
-        _derive(triples, iris, observation.id, node, figure)
+        _derive(triples, iris, (observation.id,), node, figure)
     if observation.spec.pop:
         recorded = observation.run.pop
         analysis = analyse(recorded) if recorded else not_recorded()
         describe_analysis(triples, iris, observation.id, node, analysis)
+    if observation.regions:
+        describe_regions(triples, iris, observation, node, _derive)
     return triples
 
 
@@ -213,9 +216,14 @@ def _summarise(
 
 
 def _derive(
-    triples: Triples, iris: Iris, id_: str, node: URIRef, figure: DerivedFigure
+    triples: Triples,
+    iris: Iris,
+    path: tuple[str, ...],
+    node: URIRef,
+    figure: DerivedFigure,
 ) -> None:
-    part = iris.observation_part(id_, "figure", figure.name)
+    """Add a figure of a run or a region; ``path`` is that of its node."""
+    part = iris.observation_part(*path, "figure", figure.name)
     triples.link(node, {ST.hasFigure: part})
     about: Properties = {
         ST.figureName: figure.name,

@@ -8,6 +8,7 @@ run is cancelled. This module imports nothing that is slow to load.
 import fcntl
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +26,16 @@ _COMPLAINT_BYTES = 4096
 _LAST_SECONDS = 10.0
 _FUTURE = "from __future__ import annotations\n"
 # Read as text, so that callers need not import these modules.
-_PARTS = ("environment.py", "pop/recording.py", "runner.py")
+_PARTS = (
+    "environment.py",
+    "recorder.py",
+    "pop/recording.py",
+    "regions/piped.py",
+    "regions/recording.py",
+    "runner.py",
+)
+# The parts import from each other, which are one program.
+_IMPORT = re.compile(r"^from observations\.\S+ import (?:\([^)]*\)|.*)\n", re.MULTILINE)
 # Arguments of the runner, as in runner.py. HELD: the end of its input cancels the run.
 # INPUT: the number of the descriptor that the command reads.
 HELD, INPUT = "held", "input="
@@ -46,7 +56,8 @@ def program(request: Mapping[str, object]) -> bytes:
     """
     text = json.dumps(dict(request), sort_keys=True)
     # All output is written by then and the caller waits for the exit: skip cleanup.
-    run = f"run(json.loads({text!r}), CommandEnvironment, TimeRecording)"
+    recorders = "{'pop': TimeRecording, 'regions': RegionRecording}"
+    run = f"run(json.loads({text!r}), CommandEnvironment, {recorders})"
     end = f"\n\nos._exit({run})\n"
     return program_start() + end.encode()
 
@@ -62,7 +73,7 @@ def program_start() -> bytes:
 
 def _source(name: str) -> str:
     text = (Path(__file__).parent / name).read_text("utf-8")
-    return text.replace(_FUTURE, "")
+    return _IMPORT.sub("", text.replace(_FUTURE, ""))
 
 
 def framed(part: bytes) -> bytes:

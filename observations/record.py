@@ -13,6 +13,8 @@ from rdflib import XSD, Literal
 from observations.environment import is_secret
 from observations.launch import RunnerEvent
 from observations.pop.times import sources
+from observations.regions.regions import RegionRecord
+from observations.regions.regions import sources as region_sources
 from observations.statistics import Span, Statistics
 
 
@@ -34,7 +36,8 @@ class RunSpec:
     ``pinning_queries`` are the addresses of the saved queries that chose the CPUs, and
     ``by`` is the user who asked. ``environment`` is added to the host's own,
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
-    its threads spend their time; ``libomp``: see `TimeRecording`.
+    its threads spend their time; ``libomp``: see `TimeRecording`. ``regions`` records
+    the regions that the command names.
     """
 
     host: str
@@ -56,6 +59,7 @@ class RunSpec:
     timeout: float | None = None
     pop: bool = False
     libomp: bool = False
+    regions: bool = False
 
     @property
     def command(self) -> str:
@@ -100,8 +104,8 @@ class RunRequest:
             return self
         return replace(self, spec=replace(self.spec, group=group, repetition=number))
 
-    def request(self) -> dict[str, object]:
-        """Return the request for its runner."""
+    def request(self, events: Sequence[Mapping[str, Any]] = ()) -> dict[str, object]:
+        """Return the request for its runner; ``events`` are counted in its regions."""
         spec = self.spec
         return {
             "argv": list(spec.argv),
@@ -112,13 +116,16 @@ class RunRequest:
             "timeout": spec.timeout,
             "look": self.samples,
             "show_all": self.attended,
-            **self._recording(),
+            **self._recordings(events),
         }
 
-    def _recording(self) -> dict[str, object]:
-        if not self.spec.pop:
-            return {}
-        return {"pop": {"sources": sources(), "libomp": self.spec.libomp}}
+    def _recordings(self, events: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+        found: dict[str, object] = {}
+        if self.spec.pop:
+            found["pop"] = {"sources": sources(), "libomp": self.spec.libomp}
+        if self.spec.regions:
+            found["regions"] = {"sources": region_sources(), "events": [*events]}
+        return found
 
 
 @dataclass(frozen=True)
@@ -158,7 +165,7 @@ class Run:
     """What happened to a command, according to its runner's events.
 
     If the end is missing, the span ends at the last sign of life. ``pop`` is what was
-    recorded of its threads, if that was requested.
+    recorded of its threads, and ``regions`` of its regions, if that was requested.
     """
 
     started: RunnerEvent
@@ -166,6 +173,7 @@ class Run:
     ended: RunnerEvent | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     pop: Mapping[str, Any] | None = None
+    regions: Mapping[str, Any] | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -186,6 +194,8 @@ class Observation:
     """One run and what was sampled during it; ``metrics`` maps PCP names to IRIs.
 
     ``problem_code`` is the code of the error that ended it early; empty if none did.
+    ``regions`` are the regions that were recorded, ``region_figures`` the figures of
+    each, and ``region_events`` the events that were requested by name.
     """
 
     id: str
@@ -195,6 +205,9 @@ class Observation:
     summaries: Sequence[Summary]
     derived: Sequence[DerivedFigure] = ()
     problem_code: str = ""
+    regions: RegionRecord | None = None
+    region_figures: Sequence[Sequence[DerivedFigure]] = ()
+    region_events: frozenset[str] = frozenset()
 
 
 def run_of(events: Sequence[RunnerEvent]) -> Run:
@@ -205,7 +218,7 @@ def run_of(events: Sequence[RunnerEvent]) -> Run:
     last = ended["end_ns"] if ended else named.get("alive", {}).get("ns")
     span = Span(started["start_ns"] / 1e6, (last or started["exec_ns"]) / 1e6)
     about = {k: v for k, v in named.get("about", {}).items() if k != "event"}
-    return Run(started, span, ended, about, named.get("pop"))
+    return Run(started, span, ended, about, named.get("pop"), named.get("regions"))
 
 
 def plan_of(id_: str) -> str:

@@ -98,6 +98,10 @@ class NewObservation(BaseModel):
         default=False,
         description="With `pop`: run programs for GCC's libgomp on LLVM's libomp",
     )
+    regions: bool = Field(
+        default=False,
+        description="Record the regions that the command names, with their figures",
+    )
     wait: bool = Field(
         default=False, description="Wait until these CPUs are free; else 409"
     )
@@ -132,6 +136,7 @@ class NewObservation(BaseModel):
             timeout=self.timeout,
             pop=self.pop or self.libomp,
             libomp=self.libomp,
+            regions=self.regions,
         )
         return RunRequest(spec, self.attended, launch.user, launch.within)
 

@@ -14,11 +14,12 @@ from api import nodes
 from api.explorer.facts import Fact, find_facts
 from api.nodes import Node
 from api.observations.derived import find_derived
-from api.observations.efficiency import find_efficiency
+from api.observations.efficiency import ParallelEfficiency, find_efficiency
 from api.observations.figures import duration
 from api.observations.measured import FIGURES, MeasuredSeries, find_measured
 from api.observations.permissions import view_refusal
 from api.observations.pinned import find_pinned, name_of
+from api.observations.regions import ShownRegions, find_regions
 from api.observations.stored_files import has_kept, has_program
 from api.services import Services
 from api.web import pages
@@ -51,6 +52,8 @@ _ELSEWHERE = frozenset(
         ST.hasSummary,
         ST.hasFigure,
         ST.hasParallelAnalysis,
+        ST.hasRegion,
+        ST.hasRegionRecord,
         ST.ranIn,
     )
 )
@@ -87,11 +90,11 @@ async def record_page(
     """Return a run as HTML: the request, the outcome and the measurements."""
     links = pages.links(request, services.settings.base)
     host = _text(node.graph, node.iri, ST.ofHost)
-    about, measured, derived, efficiency, pinned, may_not = await asyncio.gather(
+    about, measured, derived, recorded, pinned, may_not = await asyncio.gather(
         _surroundings(services, node, links),
         find_measured(services, node.iri),
         find_derived(services, str(node.iri)),
-        find_efficiency(services, str(node.iri)),
+        _recorded(services, str(node.iri)),
         find_pinned(services, node, links),
         view_refusal(request, services),
     )
@@ -115,7 +118,8 @@ async def record_page(
         pinned=pinned,
         measured=measured,
         derived=derived,
-        efficiency=efficiency,
+        efficiency=recorded[0],
+        regions=recorded[1],
         figures=FIGURES,
         spec=spec,
         may_not=may_not,
@@ -123,6 +127,15 @@ async def record_page(
         has_program=has_program(services.settings.home, id_),
         cut=node.cut,
         **pages.triples(node, links),
+    )
+
+
+async def _recorded(
+    services: Services, iri: str
+) -> tuple[ParallelEfficiency | None, ShownRegions | None]:
+    """Return what recorders in the command found."""
+    return await asyncio.gather(
+        find_efficiency(services, iri), find_regions(services, iri)
     )
 
 

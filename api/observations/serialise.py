@@ -8,6 +8,8 @@ from core.errors import ApiError, api_error, error_code
 from observations.errors import UnknownRunError
 from observations.pop.analysis import analyse
 from observations.pop.table import table
+from observations.regions.regions import regions_of
+from observations.regions.table import table as region_table
 from ontology.iris import Iris
 
 if TYPE_CHECKING:
@@ -65,10 +67,12 @@ def _run(node: str, run: "Run") -> dict[str, Any]:
     left = [one["name"] for one in (run.ended or {}).get("left_behind", [])]
     seconds = run.span.seconds
     efficiencies = table(analyse(run.pop)) if run.pop else []
+    regions = region_table(regions_of(run.regions), seconds) if run.regions else []
     return {
         "node": node,
         "outcome": run.outcome,
         "seconds": seconds,
         "left": left,
         "pop": efficiencies,
+        "regions": regions,
     }

@@ -17,6 +17,7 @@ from core.stores.series import SeriesKey, read_points, series_reader
 from ingest.errors import PlanRequestError
 from observations.derived import HostRole, derive
 from observations.record import DerivedFigure, Run, RunRequest, Summary
+from observations.regions.counting import RegionCounting, read_counting
 from observations.session.counter_snapshots import (
     OF_PROCESSES,
     CounterReader,
@@ -149,6 +150,14 @@ class RunSampling:
             return []
         roles = [_with_doubt(role, snapshots) for role in self._roles]
         return derive(roles, summaries, run.span.seconds)
+
+    @cached_property
+    def region_counting(self) -> RegionCounting:
+        """What is counted in the regions of the runs."""
+        if not self._spec.regions or not self._run_request.samples:
+            return RegionCounting()
+        with dataset(self._settings, "twin") as twin:
+            return read_counting(twin, self._spec)
 
     @cached_property
     def _roles(self) -> list[HostRole]:

@@ -19,8 +19,8 @@ from supertwin.cli.run_streams import (
     status_of,
 )
 
-_REPORTED = ("started", "alive", "over", "about", "pop", "ended", "refused")
-_SENT_WITH_NEXT = ("about", "pop")  # sent together with the next event
+_REPORTED = ("started", "alive", "over", "about", "pop", "regions", "ended", "refused")
+_SENT_WITH_NEXT = ("about", "pop", "regions")  # sent together with the next event
 _HEARTBEAT_SECONDS = 5.0
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5
 _ELSEWHERE = (

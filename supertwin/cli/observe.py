@@ -82,6 +82,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
     is_flag=True,
     help="Record GCC's OpenMP, too, by running it on LLVM's libomp; implies --pop.",
 )
+@click.option("--regions", is_flag=True, help="Record the regions that it names.")
 @click.option("--wait", is_flag=True, help="Wait until these CPUs are free.")
 @click.option(
     "--srun",

@@ -162,7 +162,7 @@ class RunMessages:
             if run["left"]:
                 left = ", ".join(run["left"])
                 say(f"it left {left} behind, which was ended")
-            for line in run["pop"]:
+            for line in (*run["pop"], *run["regions"]):
                 say(line)
         self._printed = len(runs)
         problem = answer["problem"]
