@@ -15,8 +15,11 @@ from ontology.terms import ST
 from queries.terms import iri_term, term
 
 MAX_DEPTH = 5
-_OF_RUN = ("hasFigure", "hasSummary", "ranIn")
-# Ways from a run to the parts of its loop analysis.
+_OF_RUN = ("hasFigure", "hasSummary", "ranIn", "hasRegion", "hasRegionRecord")
+# Ways from a run to the parts of its regions and of its loop analysis.
+_OF_REGIONS = tuple(
+    ("hasRegion", link) for link in ("hasFigure", "hasEventCount", "hasRegionTimes")
+)
 _OF_LOOPS = (
     ("hasLoopAnalysis",),
     ("hasLoopAnalysis", "hasHotFunction"),
@@ -40,8 +43,8 @@ HostFrame = Annotated[
 RunFrame = Annotated[
     Literal["", "run"],
     Query(
-        description="`run`: figures, summaries, surroundings and hot loops within the "
-        "run, as nested JSON-LD"
+        description="`run`: figures, regions, summaries, surroundings and hot loops "
+        "within the run, as nested JSON-LD"
     ),
 ]
 BenchmarkFrame = Annotated[
@@ -76,7 +79,10 @@ FRAMES: Mapping[str, Frame] = {
         f"?s {iri_term(ST.ofHost)} {{node}} ; a ?kind"
     ),
     "run": Frame(
-        _linked(_OF_RUN, _OF_LOOPS), (*_OF_RUN, *(way[-1] for way in _OF_LOOPS))
+        _linked(_OF_RUN, (*_OF_REGIONS, *_OF_LOOPS)),
+        tuple(
+            dict.fromkeys((*_OF_RUN, *(way[-1] for way in (*_OF_REGIONS, *_OF_LOOPS))))
+        ),
     ),
     "benchmark": Frame(_linked(_OF_BENCHMARK), _OF_BENCHMARK),
 }

@@ -19,6 +19,7 @@ from bench.pop import pop_figures
 from bench.queries import query_figures
 from bench.questions.run import word_figures
 from bench.questions.speed import question_figures
+from bench.regions import region_figures
 from bench.remote import remote_figures
 from bench.replacement import replacement_figures
 from bench.rooflines import roofline_figures
@@ -60,6 +61,7 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "shacl": shacl_figures,
     "sampling-cost": cost_figures,
     "pop": pop_figures,
+    "regions": region_figures,
 }
 
 

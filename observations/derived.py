@@ -163,13 +163,21 @@ def derive(
     """
     series = {(one.metric, one.instance): one for one in summaries}
     totals = {role.name: derive_total(role, series, seconds) for role in roles}
+    return [*totals.values(), *derive_figures(totals, seconds, expressions)]
+
+
+def derive_figures(
+    totals: Mapping[str, DerivedFigure],
+    seconds: float,
+    expressions: Iterable[ExpressionFigure] = (),
+) -> list[DerivedFigure]:
+    """Return the figures that follow from totals of roles in ``seconds``."""
     all_figures: tuple[Figure | ExpressionFigure, ...] = (*FIGURES, *expressions)
-    follows = (
+    return [
         derive_figure(figure, totals, seconds)
         for figure in all_figures
         if totals.keys() >= {*figure.roles}
-    )
-    return [*totals.values(), *follows]
+    ]
 
 
 def _inputs(expression: Expression) -> Iterator[str]:

@@ -22,6 +22,7 @@ from observations.record import (
     at,
     time_literal,
 )
+from observations.regions.describe import describe_regions
 from observations.statistics import Span
 from ontology.iris import Iris
 from ontology.terms import QUDT, ST
@@ -75,7 +76,7 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
     for summary in observation.summaries:
         _summarise(triples, iris, observation, node, summary)
     for figure in observation.derived:
-        _derive(triples, iris, observation.id, node, figure)
+        _derive(triples, iris, (observation.id,), node, figure)
     if observation.spec.pop:
         recorded = observation.run.pop
         analysis = analyse(recorded) if recorded else not_recorded()
@@ -83,6 +84,8 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
     if observation.spec.hot_loops:
         loops = analyse_loops(observation.run.hot_loops)
         describe_loops(triples, iris, observation.id, node, loops)
+    if observation.regions:
+        describe_regions(triples, iris, observation, node, _derive)
     return triples
 
 
@@ -236,9 +239,14 @@ def _summarise(
 
 
 def _derive(
-    triples: Triples, iris: Iris, id_: str, node: URIRef, figure: DerivedFigure
+    triples: Triples,
+    iris: Iris,
+    path: tuple[str, ...],
+    node: URIRef,
+    figure: DerivedFigure,
 ) -> None:
-    part = iris.observation_part(id_, "figure", figure.name)
+    """Add a figure of a run or a region; ``path`` is that of its node."""
+    part = iris.observation_part(*path, "figure", figure.name)
     triples.link(node, {ST.hasFigure: part})
     about: Properties = {
         ST.figureName: figure.name,

@@ -214,6 +214,65 @@ class _HotLoops(_Said):
         return self
 
 
+_Counts = Annotated[list[_Time], Field(min_length=3, max_length=3)]
+
+
+class _RegionThread(_Said):
+    rank: Annotated[int, Field(ge=-1, lt=2**31)]
+    process: _Pid
+    thread: _Pid
+    piped: bool
+    # Position of the region, entries, ns, ns of CPU time, counts of the events.
+    times: Annotated[
+        list[
+            Annotated[
+                tuple[
+                    _Pid,
+                    _Size,
+                    _Time,
+                    _Time | None,
+                    Annotated[list[_Counts], Field(max_length=12)],
+                ],
+                Field(strict=False),
+            ]
+        ],
+        Field(max_length=20_000),
+    ]
+
+
+class _RegionEvent(_Said):
+    name: _Word
+    reason: _Line
+
+
+class _Regions(_Said):
+    event: Literal["regions"]
+    reasons: _Lines
+    events: Annotated[list[_RegionEvent], Field(max_length=12)]
+    user_only: bool
+    omitted: _Size
+    unbalanced: _Size
+    unfinished: _Size
+    unreadable: _Size
+    # Position of the region around it, or -1, and name.
+    regions: Annotated[
+        list[
+            Annotated[tuple[Annotated[int, Field(ge=-1)], _Word], Field(strict=False)]
+        ],
+        Field(max_length=20_000),
+    ]
+    threads: Annotated[list[_RegionThread], Field(max_length=100_000)]
+
+    @model_validator(mode="after")
+    def _positions_exist(self) -> "_Regions":
+        """Raise ValueError unless each region comes after the one around it."""
+        if any(parent >= at for at, (parent, _) in enumerate(self.regions)):
+            raise ValueError("a region comes before the region around it")
+        if any(one[0] >= len(self.regions) for t in self.threads for one in t.times):
+            raise ValueError("a thread was in a region that is not listed")
+        return self
+
+
 class _Ended(_Said):
     event: Literal["ended"]
     end_ns: _Time
@@ -233,7 +292,15 @@ class _Refused(_Said):
 
 _EVENT: TypeAdapter[_Said] = TypeAdapter(
     Annotated[
-        _Started | _Output | _Alive | _About | _Pop | _HotLoops | _Ended | _Refused,
+        _Started
+        | _Output
+        | _Alive
+        | _About
+        | _Pop
+        | _HotLoops
+        | _Regions
+        | _Ended
+        | _Refused,
         Field(discriminator="event"),
     ]
 )

@@ -28,10 +28,16 @@ _FUTURE = "from __future__ import annotations\n"
 # Read as text, so that callers need not import these modules.
 # Sent only if it is requested, and executed with names of its own.
 _LOOPS = ("hot_loops/llvm.py", "hot_loops/code.py", "hot_loops/perf.py")
-_OWN_IMPORT = re.compile(
-    r"^from observations\.\S+ import (?:\([^)]*\)|.*)$", re.MULTILINE
+_PARTS = (
+    "environment.py",
+    "recorder.py",
+    "pop/recording.py",
+    "regions/piped.py",
+    "regions/recording.py",
+    "runner.py",
 )
-_PARTS = ("environment.py", "pop/recording.py", "runner.py")
+# The parts import from each other, which are one program.
+_IMPORT = re.compile(r"^from observations\.\S+ import (?:\([^)]*\)|.*)\n", re.MULTILINE)
 # Arguments of the runner, as in runner.py. HELD: the end of its input cancels the run.
 # INPUT: the number of the descriptor that the command reads.
 HELD, INPUT = "held", "input="
@@ -52,16 +58,20 @@ def program(request: Mapping[str, object]) -> bytes:
     """
     text = json.dumps(dict(request), sort_keys=True)
     # All output is written by then and the caller waits for the exit: skip cleanup.
-    loops, begin = "None", ""
+    recorders, loops, begin = (
+        "{'pop': TimeRecording, 'regions': RegionRecording}",
+        "None",
+        "",
+    )
     if request.get("hot_loops"):
         loops, begin = "_loops['LoopRecording']", f"_loops = {_loops_part()}\n"
-    run = f"run(json.loads({text!r}), CommandEnvironment, TimeRecording, {loops})"
+    run = f"run(json.loads({text!r}), CommandEnvironment, {recorders}, {loops})"
     return program_start() + f"\n\n{begin}os._exit({run})\n".encode()
 
 
 def _loops_part() -> str:
     """Return an expression whose value maps the names of the parts for hot loops."""
-    text = _OWN_IMPORT.sub("", "".join([_FUTURE, *map(_source, _LOOPS)]))
+    text = _IMPORT.sub("", "".join([_FUTURE, *map(_source, _LOOPS)]))
     return f"{{}}\nexec({text!r}, _loops)"
 
 
@@ -76,7 +86,7 @@ def program_start() -> bytes:
 
 def _source(name: str) -> str:
     text = (Path(__file__).parent / name).read_text("utf-8")
-    return text.replace(_FUTURE, "")
+    return _IMPORT.sub("", text.replace(_FUTURE, ""))
 
 
 def framed(part: bytes) -> bytes:

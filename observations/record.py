@@ -13,6 +13,8 @@ from rdflib import XSD, Literal
 from observations.environment import is_secret
 from observations.launch import RunnerEvent
 from observations.pop.times import sources
+from observations.regions.regions import RegionRecord
+from observations.regions.regions import sources as region_sources
 from observations.statistics import Span, Statistics
 from sampling.events.passes import CountingPass
 
@@ -36,7 +38,7 @@ class RunSpec:
     ``by`` is the user who asked. ``environment`` is added to the host's own,
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
     its threads spend their time; ``libomp``: see `TimeRecording`. ``hot_loops`` samples
-    where it computes.
+    where it computes, and ``regions`` records the regions that the command names.
 
     With ``multiplex``, events may share counters. With ``passes``, it is run once for
     each of them, ``repeat`` times; ``common`` is an event that is counted in all, and
@@ -63,6 +65,7 @@ class RunSpec:
     pop: bool = False
     libomp: bool = False
     hot_loops: bool = False
+    regions: bool = False
     multiplex: bool = False
     passes: tuple[CountingPass, ...] = ()
     common: str = ""
@@ -133,8 +136,8 @@ class RunRequest:
         one = replace(spec, group=group, repetition=rounds + 1, pass_number=place + 1)
         return replace(self, spec=one)
 
-    def request(self) -> dict[str, object]:
-        """Return the request for its runner."""
+    def request(self, events: Sequence[Mapping[str, Any]] = ()) -> dict[str, object]:
+        """Return the request for its runner; ``events`` are counted in its regions."""
         spec = self.spec
         return {
             "argv": list(spec.argv),
@@ -145,16 +148,18 @@ class RunRequest:
             "timeout": spec.timeout,
             "look": self.samples,
             "show_all": self.attended,
-            **self._recording(),
+            **self._recordings(events),
         }
 
-    def _recording(self) -> dict[str, object]:
-        asked: dict[str, object] = {}
+    def _recordings(self, events: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+        found: dict[str, object] = {}
         if self.spec.pop:
-            asked["pop"] = {"sources": sources(), "libomp": self.spec.libomp}
+            found["pop"] = {"sources": sources(), "libomp": self.spec.libomp}
+        if self.spec.regions:
+            found["regions"] = {"sources": region_sources(), "events": [*events]}
         if self.spec.hot_loops:
-            asked["hot_loops"] = True
-        return asked
+            found["hot_loops"] = True
+        return found
 
 
 @dataclass(frozen=True)
@@ -219,7 +224,8 @@ class Run:
     """What happened to a command, according to its runner's events.
 
     If the end is missing, the span ends at the last sign of life. ``pop`` is what was
-    recorded of its threads, and ``hot_loops`` of its code, if that was requested.
+    recorded of its threads, ``hot_loops`` of its code, and ``regions`` of its regions,
+    if that was requested.
     """
 
     started: RunnerEvent
@@ -228,6 +234,7 @@ class Run:
     about: Mapping[str, Any] = field(default_factory=dict)
     pop: Mapping[str, Any] | None = None
     hot_loops: Mapping[str, Any] | None = None
+    regions: Mapping[str, Any] | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -248,6 +255,8 @@ class Observation:
     """One run and what was sampled during it; ``metrics`` maps PCP names to IRIs.
 
     ``problem_code`` is the code of the error that ended it early; empty if none did.
+    ``regions`` are the regions that were recorded, ``region_figures`` the figures of
+    each, and ``region_events`` the events that were requested by name.
     """
 
     id: str
@@ -258,6 +267,9 @@ class Observation:
     derived: Sequence[DerivedFigure] = ()
     problem_code: str = ""
     agreement: PassAgreement | None = None
+    regions: RegionRecord | None = None
+    region_figures: Sequence[Sequence[DerivedFigure]] = ()
+    region_events: frozenset[str] = frozenset()
 
 
 def run_of(events: Sequence[RunnerEvent]) -> Run:
@@ -268,7 +280,8 @@ def run_of(events: Sequence[RunnerEvent]) -> Run:
     last = ended["end_ns"] if ended else named.get("alive", {}).get("ns")
     span = Span(started["start_ns"] / 1e6, (last or started["exec_ns"]) / 1e6)
     about = {k: v for k, v in named.get("about", {}).items() if k != "event"}
-    return Run(started, span, ended, about, named.get("pop"), named.get("hot_loops"))
+    recorded = (named.get(name) for name in ("pop", "hot_loops", "regions"))
+    return Run(started, span, ended, about, *recorded)
 
 
 def plan_of(id_: str) -> str:

@@ -76,6 +76,11 @@ class Recording(Protocol):
     """Records what a command does while it runs."""
 
     variables: dict[str, str]
+    # A descriptor that `read` reads when it has data.
+    pipe: int | None
+
+    def read(self) -> None:
+        """Read what the command has written."""
 
     def times(self) -> dict[str, Any]:
         """Return what was recorded, once the command has ended."""
@@ -153,14 +158,14 @@ class CommandRun:
         self,
         request: dict[str, Any],
         about: About | None,
-        record: Record | None,
+        record: dict[str, Record],
         loops: RecordLoops | None,
     ) -> None:
         self._request = request
-        self._recording: Recording | None = None
-        if record and request.get("pop"):
-            environment = self._environment()
-            self._recording = record(request["pop"], request["argv"], environment)
+        self._recordings: dict[str, Recording] = {}
+        for name in filter(request.get, record):
+            wanted, environment = request[name], self._environment()
+            self._recordings[name] = record[name](wanted, request["argv"], environment)
         self._setup = about and self._collect_setup(about)
         self._cancelled = ""
         self._next_beat = 0.0
@@ -207,8 +212,8 @@ class CommandRun:
         self._read_remaining()
         if self._setup:
             self._say("about", **self._setup.whole())
-        if self._recording:
-            self._say("pop", **self._recording.times())
+        for name, recording in self._recordings.items():
+            self._say(name, **recording.times())
         if self._loops:
             self._say("hot_loops", **self._loops.loops(self._keep_alive))
         _tell(
@@ -230,8 +235,10 @@ class CommandRun:
         return about(request["argv"], self._environment(), request.get("cwd"), cpus)
 
     def _environment(self) -> dict[str, str]:
-        added = self._recording.variables if self._recording else {}
-        return {**os.environ, **self._request.get("env", {}), **added}
+        found = {**os.environ, **self._request.get("env", {})}
+        for recording in self._recordings.values():
+            found.update(recording.variables)
+        return found
 
     def _started_and_sampled(self) -> subprocess.Popen[bytes]:
         """Start the command; sample it from its first instruction."""
@@ -351,11 +358,15 @@ class CommandRun:
     def _read(self, seconds: float) -> None:
         """Wait for output, a signal or the timeout; report what is due immediately."""
         streams = {k.pipe: (name, k) for name, k in self._streams.items() if k.open}
-        waited = [self._wake, *([_STDIN] if self._held else []), *streams]
+        recorded = {r.pipe: r for r in self._recordings.values() if r.pipe is not None}
+        held = [_STDIN] if self._held else []
+        waited = [self._wake, *held, *streams, *recorded]
         ready, _, _ = select.select(waited, [], [], max(seconds, 0.0))
         for pipe in ready:
             if pipe == _STDIN:
                 self._read_commands()
+            elif pipe in recorded:
+                recorded[pipe].read()
             elif pipe == self._wake:
                 with suppress(BlockingIOError):
                     os.read(self._wake, _PIECE)
@@ -431,7 +442,7 @@ class CommandRun:
 def run(
     request: dict[str, Any],
     about: About | None = None,
-    record: Record | None = None,
+    record: dict[str, Record] | None = None,
     loops: RecordLoops | None = None,
 ) -> int:
     """Run what the request asks for; 0 if it ran, whatever the outcome, 2 if not.
@@ -441,15 +452,16 @@ def run(
     first and the last ``keep_bytes`` of each stream are kept; the first, or with
     ``show_all`` all bytes, are reported immediately. With ``look``, the ended command
     stays a zombie until a line comes, at most two seconds. ``private`` are variables
-    that must be set. ``about`` collects facts about the command, and ``record`` records
-    what ``pop`` asks for; with ``hot_loops``, ``loops`` samples where it computes.
+    that must be set. ``about`` collects facts about the command, and ``record`` has the
+    recorder of each member that asks for a recording; with ``hot_loops``, ``loops``
+    samples where it computes.
     """
     try:
         if missing := [n for n in request.get("private", ()) if n not in os.environ]:
             raise Refused(
                 f"set {', '.join(missing)}: the run had it, and its value is private"
             )
-        CommandRun(request, about, record, loops).follow()
+        CommandRun(request, about, record or {}, loops).follow()
     except Refused as error:
         _tell("refused", reason=str(error))
         return 2

@@ -11,6 +11,7 @@ from observations.events import first_error
 _Cpu = Annotated[int, Field(ge=0, lt=2**31)]
 
 
+_PATH = r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 # Names become those of files.
 _Sources = dict[Annotated[str, Field(pattern=r"^[a-z]{1,40}$")], str]
 
@@ -20,6 +21,25 @@ class _Recorder(BaseModel):
 
     sources: _Sources
     libomp: bool = False
+
+
+class _RegionEvent(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    type: int | None = None
+    config: int | None = None
+    config1: int | None = None
+    # Names become those of files.
+    device: Annotated[str, Field(pattern=_PATH)] | None = None
+    event: Annotated[str, Field(pattern=_PATH)] | None = None
+
+
+class _RegionRecorder(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    sources: _Sources
+    events: list[_RegionEvent] = []
 
 
 class StoredRequest(BaseModel):
@@ -38,6 +58,7 @@ class StoredRequest(BaseModel):
     show_all: bool = False
     pop: _Recorder | None = None
     hot_loops: bool = False
+    regions: _RegionRecorder | None = None
 
 
 def without_values(stored: bytes, hides: Callable[[str, str], bool]) -> dict[str, Any]:

@@ -66,6 +66,7 @@ MAY_CALL_PROGRAMS = {
     "observations/environment.py",
     "observations/hot_loops/llvm.py",
     "observations/hot_loops/perf.py",
+    "observations/recorder.py",
     "observations/pop/recording.py",
     "core/linux/ssh/client.py",
     "supertwin/stack/background_calibration.py",
@@ -81,7 +82,7 @@ MAY_CALL_PROGRAMS = {
 MAY_BE_LONG = {
     "ingest/remote/collect.py": 560,
     # This also runs on its own.
-    "observations/runner.py": 610,
+    "observations/runner.py": 625,
     # A list with one entry for each setting.
     "core/settings/settings.py": 400,
     "sampler_bridge/sampling/sampler.py": 340,

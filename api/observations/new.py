@@ -116,6 +116,10 @@ class NewObservation(BaseModel):
         default=False,
         description="Sample where it computes, and analyse its hot loops",
     )
+    regions: bool = Field(
+        default=False,
+        description="Record the regions that the command names, with their figures",
+    )
     wait: bool = Field(
         default=False, description="Wait until these CPUs are free; else 409"
     )
@@ -152,6 +156,7 @@ class NewObservation(BaseModel):
             libomp=self.libomp,
             hot_loops=self.hot_loops,
             multiplex=self.multiplex,
+            regions=self.regions,
         )
         return RunRequest(spec, self.attended, launch.user, launch.within)
 

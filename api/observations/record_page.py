@@ -14,12 +14,13 @@ from api import nodes
 from api.explorer.facts import Fact, find_facts
 from api.nodes import Node
 from api.observations.derived import find_derived
-from api.observations.efficiency import find_efficiency
+from api.observations.efficiency import ParallelEfficiency, find_efficiency
 from api.observations.figures import duration
-from api.observations.hot_loops import find_loops
+from api.observations.hot_loops import LoopRow, find_loops
 from api.observations.measured import FIGURES, MeasuredSeries, find_measured
 from api.observations.permissions import view_refusal
 from api.observations.pinned import find_pinned, name_of
+from api.observations.regions import ShownRegions, find_regions
 from api.observations.stored_files import has_kept, has_program
 from api.services import Services
 from api.web import pages
@@ -53,6 +54,8 @@ _ELSEWHERE = frozenset(
         ST.hasFigure,
         ST.hasParallelAnalysis,
         ST.hasLoopAnalysis,
+        ST.hasRegion,
+        ST.hasRegionRecord,
         ST.ranIn,
     )
 )
@@ -89,11 +92,11 @@ async def record_page(
     """Return a run as HTML: the request, the outcome and the measurements."""
     links = pages.links(request, services.settings.base)
     host = _text(node.graph, node.iri, ST.ofHost)
-    about, measured, derived, efficiency, pinned, may_not = await asyncio.gather(
+    about, measured, derived, recorded, pinned, may_not = await asyncio.gather(
         _surroundings(services, node, links),
         find_measured(services, node.iri),
         find_derived(services, str(node.iri)),
-        find_efficiency(services, str(node.iri)),
+        _recorded(services, node),
         find_pinned(services, node, links),
         view_refusal(request, services),
     )
@@ -117,8 +120,9 @@ async def record_page(
         pinned=pinned,
         measured=measured,
         derived=derived,
-        efficiency=efficiency,
-        loops=await find_loops(services, node),
+        efficiency=recorded[0],
+        regions=recorded[1],
+        loops=recorded[2],
         figures=FIGURES,
         spec=spec,
         may_not=may_not,
@@ -126,6 +130,18 @@ async def record_page(
         has_program=has_program(services.settings.home, id_),
         cut=node.cut,
         **pages.triples(node, links),
+    )
+
+
+async def _recorded(
+    services: Services, node: Node
+) -> tuple[ParallelEfficiency | None, ShownRegions | None, list[LoopRow]]:
+    """Return what recorders in the command, and its samples, found."""
+    iri = str(node.iri)
+    return await asyncio.gather(
+        find_efficiency(services, iri),
+        find_regions(services, iri),
+        find_loops(services, node),
     )
 
 

@@ -10,6 +10,8 @@ from observations.hot_loops import table as loop_table
 from observations.hot_loops.analysis import analyse_loops
 from observations.pop.analysis import analyse
 from observations.pop.table import table
+from observations.regions.regions import regions_of
+from observations.regions.table import table as region_table
 from ontology.iris import Iris
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ def _run(node: str, run: "Run") -> dict[str, Any]:
     seconds = run.span.seconds
     efficiencies = table(analyse(run.pop)) if run.pop else []
     loops = loop_table.table(analyse_loops(run.hot_loops)) if run.hot_loops else []
+    regions = region_table(regions_of(run.regions), seconds) if run.regions else []
     return {
         "node": node,
         "outcome": run.outcome,
@@ -76,4 +79,5 @@ def _run(node: str, run: "Run") -> dict[str, Any]:
         "left": left,
         "pop": efficiencies,
         "hotLoops": loops,
+        "regions": regions,
     }

@@ -3,11 +3,12 @@
 import json
 import shutil
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from operator import itemgetter
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from core.linux.private_folder import make_private
 from observations.launch import RunnerEvent, program
@@ -211,15 +212,19 @@ def begin_run(
     group: str,
     number: int,
     before: CounterSnapshot,
+    events: Sequence[Mapping[str, Any]] = (),
 ) -> Repetition:
-    """Create the folder and program of run ``number`` of a request."""
+    """Create the folder and program of run ``number`` of a request.
+
+    ``events`` are counted in the regions of the command.
+    """
     folder = _folder(home, run_request, group, number)
     one = run_request.one_of(group, number)
     make_private(folder)
     try:
         (folder / SPEC).write_text(json.dumps(asdict(one.spec)) + "\n")
         (folder / _BEFORE).write_text(before.text)
-        request = one.request()
+        request = one.request(events)
         (folder / REQUEST).write_text(json.dumps(request))
         # Written last: a folder with a program is complete.
         (folder / PROGRAM).write_bytes(program(request))

@@ -6,12 +6,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from threading import Condition, Thread
+from typing import Any
 
 from core.errors import error_code
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from observations.errors import NotRecordedError
-from observations.record import Observation, RunRequest, plan_of
+from observations.record import Observation, Run, RunRequest, plan_of
+from observations.regions.counting import figures_of
+from observations.regions.regions import not_recorded, regions_of
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.pass_counts import describe_agreement, describe_passes
 from observations.session.repetition import Repetition, begin_run, discard_unstarted
@@ -122,7 +125,9 @@ class RunRecorder:
     def prepare(self, number: int) -> Repetition:
         """Prepare run ``number`` of the request."""
         before = self.snapshot()
-        return begin_run(self._home, self._run_request, self._id, number, before)
+        events = self._sampling.region_counting.events
+        request = self._run_request
+        return begin_run(self._home, request, self._id, number, before, events)
 
     def count_for(self, number: int) -> None:
         """Count the events of another run, if it is another pass.
@@ -206,6 +211,7 @@ class RunRecorder:
             figures,
             problem_code,
             agreement,
+            **self._regions(result),
         )
         with dataset(self._settings, "twin") as twin:
             keep_observation(observation, twin, Iris(self._settings.base))
@@ -215,6 +221,18 @@ class RunRecorder:
         """Return what samples run ``number`` of the request."""
         one = self._run_request.one_of(self._id, number)
         return RunSampling(self._settings, one, plan_of(self._id))
+
+    def _regions(self, result: Run) -> dict[str, Any]:
+        """Return what an observation says of the regions of a run."""
+        if not self._run_request.spec.regions:
+            return {}
+        counting = self._sampling.region_counting
+        record = regions_of(result.regions) if result.regions else not_recorded()
+        return {
+            "regions": record,
+            "region_figures": [figures_of(record, r, counting) for r in record.regions],
+            "region_events": counting.named,
+        }
 
     def _release(self, then: Callable[[], None]) -> None:
         """Stop sampling; if this fails, the next process tries again."""

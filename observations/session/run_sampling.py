@@ -24,6 +24,7 @@ from observations.record import (
     RunRequest,
     Summary,
 )
+from observations.regions.counting import RegionCounting, read_counting
 from observations.session.counter_snapshots import (
     OF_PROCESSES,
     CounterReader,
@@ -183,6 +184,14 @@ class RunSampling:
         metrics = {metric for one in counts for metric in one.metrics}
         with dataset(self._settings, "twin") as twin:
             return read_named_roles(twin, self._spec, self._spec.roles, metrics)
+
+    @cached_property
+    def region_counting(self) -> RegionCounting:
+        """What is counted in the regions of the runs."""
+        if not self._spec.regions or not self._run_request.samples:
+            return RegionCounting()
+        with dataset(self._settings, "twin") as twin:
+            return read_counting(twin, self._spec)
 
     @cached_property
     def _roles(self) -> list[HostRole]:

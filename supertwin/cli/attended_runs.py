@@ -30,10 +30,11 @@ _REPORTED = (
     "about",
     "pop",
     "hot_loops",
+    "regions",
     "ended",
     "refused",
 )
-_SENT_WITH_NEXT = ("about", "pop", "hot_loops")  # sent together with the next event
+_SENT_WITH_NEXT = ("about", "pop", "hot_loops", "regions")  # sent with the next event
 _HEARTBEAT_SECONDS = 5.0
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5
 _ELSEWHERE = (

@@ -99,6 +99,7 @@ _SHOWN_BYTES = 1 << 20
     is_flag=True,
     help="Sample where it computes, and analyse its hot loops.",
 )
+@click.option("--regions", is_flag=True, help="Record the regions that it names.")
 @click.option("--wait", is_flag=True, help="Wait until these CPUs are free.")
 @click.option(
     "--srun",

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from observations import environment as surroundings
-from observations import runner
+from observations import recorder, runner
 from observations.errors import RunLostError
 from observations.launch import (
     HELD,
@@ -30,7 +31,10 @@ from observations.launch import (
     program_start,
 )
 from observations.local_runner import local_runner, was_started
+from observations.pop import recording as pop
 from observations.record import run_of
+from observations.regions import piped
+from observations.regions import recording as regions
 from tests.servers import wait_until
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -76,7 +80,9 @@ def test_parts_of_the_program_do_not_shadow_each_other() -> None:
                 found |= {name.id for name in ast.walk(node) if _is_target(name)}
         return found
 
-    assert own(runner) & own(surroundings) == set()
+    parts = (surroundings, recorder, pop, piped, regions, runner)
+    for one, other in combinations(map(own, parts), 2):
+        assert one & other == set()
 
 
 def test_saved_program_repeats_the_run(tmp_path: Path) -> None:

@@ -29,6 +29,14 @@ def test_recorder_is_kept() -> None:
     assert found["pop"] == request["pop"]
     assert {*found["pop"]["sources"]} == {"ompt", "recorder"}
     assert "pop" not in RunRequest(RunSpec("n1", ("true",))).request()
+    spec = RunSpec("n1", ("true",), regions=True)
+    event = {"name": "msr::tsc", "device": "msr", "event": "tsc"}
+    request = RunRequest(spec).request([event])
+    assert without_values(json.dumps(request).encode(), is_secret) == request
+    event["device"] = "../msr"
+    text = json.dumps(RunRequest(spec).request([event])).encode()
+    with pytest.raises(ValueError, match="regions.events"):
+        without_values(text, is_secret)
     for pop in ({}, {"sources": {"../x": ""}}, {"sources": {"x": 1}}):
         text = json.dumps({"argv": ["true"], "pop": pop}).encode()
         with pytest.raises(ValueError, match="pop.sources"):

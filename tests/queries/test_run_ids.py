@@ -26,7 +26,8 @@ TAKE_RUNS = [
 ]
 # The others need two runs at once, or samples.
 OTHERS = ["observations/overlapping", "samples/run-metric", "samples/run-neighbours"]
-# A share of the slots and the times of a thread, which only newer runs have.
+# A share of the slots, the times of a thread and a record of regions, which only newer
+# runs have.
 MORE = """PREFIX st: <https://w3id.org/supertwin/ns#>
 PREFIX run: <http://localhost:8000/observation/>
 INSERT { GRAPH <x:more> {
@@ -36,7 +37,8 @@ INSERT { GRAPH <x:more> {
     st:hasParallelAnalysis [ st:hasThreadTimes [
     st:rankNumber 0 ; st:threadNumber 0 ; st:usefulTime 1.0 ; st:barrierTime 0.0 ;
     st:idleTime 0.0 ; st:lockTime 0.0 ; st:forkTime 0.0 ; st:mpiWaitTime 0.0 ;
-    st:mpiCallTime 0.0 ] ] } }
+    st:mpiCallTime 0.0 ] ] ;
+    st:hasRegionRecord [ st:unbalancedEnds 0 ] } }
 WHERE { VALUES (?run ?host) { (run:a "n1") (run:b "n2") } }"""
 OF_RUNS = [name for name in TAKE_RUNS if name not in OTHERS]
 
@@ -58,7 +60,7 @@ def twin(endpoint: Endpoint) -> Endpoint:
 
 
 def test_run_queries_accept_run_ids() -> None:
-    figures = ("derived", "hot-loops", "origin", "pop", "properties")
+    figures = ("derived", "hot-loops", "origin", "pop", "properties", "regions")
     names = (*figures, "runs", "series", "statistics", "thread-times", "top-down")
     assert [f"observations/{name}" for name in names] == OF_RUNS
     assert set(OTHERS) <= set(TAKE_RUNS)

@@ -51,6 +51,11 @@ def recorded(
         "pop": {"sources": sources(), "libomp": libomp},
         **more,
     }
+    return recorded_event("pop", request)
+
+
+def recorded_event(name: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Run the command of a request; return the event with what was recorded."""
     done = subprocess.run(
         [sys.executable, "-I", "-"],
         input=program(request),
@@ -61,6 +66,6 @@ def recorded(
     )
     assert done.stderr == b""
     lines = done.stdout.splitlines()
-    (line,) = (one for one in lines if json.loads(one)["event"] == "pop")
+    (line,) = (one for one in lines if json.loads(one)["event"] == name)
     found: Mapping[str, Any] = event_of(line)
     return found

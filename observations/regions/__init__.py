@@ -1,0 +1,1 @@
+"""The regions that a program names: their times and events, as parts of its run."""

@@ -1,0 +1,239 @@
+"""Records the regions that a command names, with `recorder/` and a pipe.
+
+This is a part of the runner's program, as `observations.recorder` is. Nothing here
+fails a run: what goes wrong is a reason in its record.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from observations.recorder import RecorderError, is_static, joined_paths, libraries
+from observations.regions.piped import (
+    PipedRegions,
+    RegionTable,
+    region_name,
+)
+
+_REGIONS_RECORDER = "regions"
+_KOKKOS = "KOKKOS_TOOLS_LIBS"
+_NO_REGIONS = (
+    "no region was named by likwid's Marker API, Kokkos Tools, Caliper's C API, or "
+    "$SUPERTWIN_REGIONS"
+)
+_STATIC_PROGRAM = (
+    "the program is static, so it loads no recorder: link it dynamically, or write to "
+    "$SUPERTWIN_REGIONS"
+)
+_KOKKOS_TAKEN = f"Kokkos is not recorded: {_KOKKOS} names another tool"
+_UNNAMED = "(no name)"
+_EVENTS = 12
+# As in regions.c: the start of a file, and a region in it.
+_BLOCK = struct.Struct(f"@8s4I3i{_EVENTS}i2I3Q")
+_REGION = struct.Struct(f"@2I3Q{3 * _EVENTS}Q128s")
+_MAGIC = b"regions1"
+# Most regions of all threads together.
+_MOST_TIMES = 20_000
+_PIPE_BYTES, _PIPE_SIZE = 1 << 18, 1031  # F_SETPIPE_SZ
+_DEVICES = "/sys/bus/event_source/devices"
+
+
+class RegionRecording:
+    """The recorder of a run: what its command needs, and the regions afterwards.
+
+    ``request`` has the C file in ``sources``, and ``events`` to count: each has a name
+    and the ``type``, ``config`` and ``config1`` of perf_event_open, or the ``device``
+    and ``event`` of /sys. ``pipe`` is to be read when it has data.
+    """
+
+    def __init__(
+        self, request: Mapping[str, Any], argv: list[str], env: Mapping[str, str]
+    ) -> None:
+        from tempfile import mkdtemp  # most runs do not need it
+
+        self._argv, self._env = argv, env
+        self._reasons: list[str] = []
+        self._piped = PipedRegions()
+        self._folder = ""
+        self.pipe: int | None = None
+        self.variables: dict[str, str] = {}
+        self._events = [
+            {"name": one["name"], "reason": ""}
+            for one in request.get("events", ())[:_EVENTS]
+        ]
+        try:
+            self._folder = mkdtemp(prefix="supertwin-regions-")
+            self._open_pipe(os.path.join(self._folder, "pipe"))  # noqa: PTH118
+            self.variables.update(self._prepared(request))
+        except (OSError, RecorderError) as error:
+            self._reasons.append(str(error))
+
+    def read(self) -> None:
+        """Read lines from the pipe; raises BlockingIOError if there are none."""
+        if self.pipe is not None:
+            self._piped.add(os.read(self.pipe, _PIPE_BYTES), time.monotonic_ns())
+
+    def times(self) -> dict[str, Any]:
+        """Return the regions of all threads, and reasons for what is missing."""
+        with suppress(BlockingIOError):
+            while self.pipe is not None:
+                self.read()
+        blocks = [*_blocks(self._folder)] if self._folder else []
+        shutil.rmtree(self._folder, ignore_errors=True)
+        table = RegionTable()
+        threads = [*_threads(blocks, table, len(self._events))]
+        piped = self._piped.thread(table)
+        threads += [piped] if piped else []
+        counts = self._counts(blocks)
+        counts["omitted"] += _keep_longest(threads)
+        return {
+            "reasons": [*self._reasons, *self._missing(table.rows)],
+            "events": self._opened(blocks),
+            "user_only": any(one["user_only"] for one in blocks),
+            **counts,
+            "regions": table.rows,
+            "threads": threads,
+        }
+
+    def _open_pipe(self, path: str) -> None:
+        import fcntl
+
+        os.mkfifo(path, 0o600)
+        # Also open for writing: a writer never waits for a reader, and never ends it.
+        self.pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        with suppress(OSError):  # the user's limit may be lower
+            fcntl.fcntl(self.pipe, _PIPE_SIZE, _PIPE_BYTES)
+        self.variables["SUPERTWIN_REGIONS"] = path
+
+    def _prepared(self, request: Mapping[str, Any]) -> dict[str, str]:
+        built = libraries("regions", request["sources"], self._env)
+        library = str(built / f"{_REGIONS_RECORDER}.so")
+        found = {
+            "SUPERTWIN_REGIONS_FOLDER": self._folder,
+            "SUPERTWIN_REGIONS_EVENTS": self._codes(request.get("events", ())),
+            "LD_PRELOAD": joined_paths(library, self._env.get("LD_PRELOAD")),
+        }
+        if self._env.get(_KOKKOS):
+            self._reasons.append(_KOKKOS_TAKEN)
+        else:
+            found[_KOKKOS] = library
+        return found
+
+    def _codes(self, events: Any) -> str:
+        """Return the events as the recorder reads them; ~0 cannot be opened."""
+        words = []
+        for about, one in zip(self._events, events):  # noqa: B905 (Python 3.8)
+            code = _code(one)
+            if code is None:
+                about["reason"] = f"the kernel does not offer {one['name']}"
+            words.append(":".join(map(str, code or (0xFFFFFFFF, 0, 0))))
+        return " ".join(words)
+
+    def _counts(self, blocks: list[dict[str, Any]]) -> dict[str, int]:
+        found = dict(self._piped.counts)
+        found["unfinished"] = self._piped.unfinished
+        for name in ("omitted", "unbalanced", "unfinished"):
+            found[name] += sum(one[name] for one in blocks)
+        return found
+
+    def _missing(self, regions: list[Any]) -> list[str]:
+        if regions or self._reasons:
+            return []
+        is_static_ = is_static(self._argv[0], self._env)
+        return [_STATIC_PROGRAM if is_static_ else _NO_REGIONS]
+
+    def _opened(self, blocks: list[dict[str, Any]]) -> list[dict[str, str]]:
+        for at, about in enumerate(self._events):
+            errors = [one["errors"][at] for one in blocks if one["errors"][at]]
+            if errors and not about["reason"]:
+                text = os.strerror(errors[0])
+                about["reason"] = f"the kernel does not count {about['name']}: {text}"
+        return self._events
+
+
+def _keep_longest(threads: list[dict[str, Any]]) -> int:
+    """Keep the longest times if there are too many; return how many are left out."""
+    every = sorted(one[2] for thread in threads for one in thread["times"])
+    if len(every) <= _MOST_TIMES:
+        return 0
+    least = every[-_MOST_TIMES]
+    for thread in threads:
+        thread["times"] = [one for one in thread["times"] if one[2] > least]
+    return len(every) - sum(len(thread["times"]) for thread in threads)
+
+
+def _blocks(folder: str) -> Any:
+    """Yield the content of the files of all threads, ranks first."""
+    found = []
+    for path in Path(folder).glob("*.*"):
+        with suppress(OSError, ValueError, struct.error):
+            found.append(_block(path))
+    return sorted(found, key=lambda one: (one["rank"], one["pid"], one["number"]))
+
+
+def _block(path: Path) -> dict[str, Any]:
+    content = path.read_bytes()
+    magic, *fields = _BLOCK.unpack_from(content)
+    if magic != _MAGIC:
+        raise ValueError
+    _, _, at, size, pid, rank, user_only, *errors = fields[: 7 + _EVENTS]
+    depth, number, omitted, unbalanced, unfinished = fields[7 + _EVENTS :]
+    regions = [_REGION.unpack_from(content, at + size * i) for i in range(1, number)]
+    return {
+        "pid": pid,
+        "rank": rank,
+        "number": int(path.suffix[1:]),
+        "user_only": bool(user_only),
+        "errors": errors,
+        "unfinished": unfinished + depth,
+        "omitted": omitted,
+        "unbalanced": unbalanced,
+        "regions": regions,
+    }
+
+
+def _threads(blocks: Any, table: RegionTable, events: int) -> Any:
+    """Yield the regions of each thread that ended at least one."""
+    pids: list[int] = []
+    for block in blocks:
+        if block["pid"] not in pids:
+            pids.append(block["pid"])
+        numbers, times = [-1], []
+        for parent, _, count, ns, cpu, *rest in block["regions"]:
+            name = region_name(rest[-1].partition(b"\0")[0]) or _UNNAMED
+            numbers.append(table.number(numbers[parent], name))
+            counts = [rest[3 * at : 3 * at + 3] for at in range(events)]
+            if count:
+                times.append([numbers[-1], count, ns, cpu, counts])
+        process = pids.index(block["pid"])
+        about = {"rank": block["rank"], "process": process, "piped": False}
+        if times:
+            yield {**about, "thread": block["number"], "times": times}
+
+
+def _code(event: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    if "device" in event:
+        return _device_code(event["device"], event["event"])
+    return event["type"], event["config"], event.get("config1", 0)
+
+
+def _device_code(device: str, event: str) -> tuple[int, int, int] | None:
+    """Return type and configurations of an event that the kernel names in /sys."""
+    folder = Path(_DEVICES) / device
+    try:
+        configs = {"config": 0, "config1": 0}
+        for term in (folder / "events" / event).read_text().strip().split(","):
+            name, _, value = term.partition("=")
+            where = (folder / "format" / name).read_text().strip()
+            config, _, bits = where.partition(":")
+            configs[config] |= int(value or "1", 0) << int(bits.partition("-")[0])
+        return (int((folder / "type").read_text()), *configs.values())  # type: ignore[return-value]
+    except (OSError, ValueError, KeyError):
+        return None
