@@ -22,10 +22,13 @@ from pinning.policy import LONGEST, WORDS
 
 router = APIRouter(tags=["Observations"])
 
-_RECORDINGS = {
+_CHOICES = {
     "pop": "Record the times of OpenMP threads and MPI ranks, for the POP metrics",
     "libomp": "The same, also for programs of GCC's OpenMP: they run on LLVM's libomp",
+    "regions": "Record the regions that it names",
     "hot_loops": "Sample where it computes, and analyse its hot loops",
+    "multiplex": "Let PMU events share counters; their counts are then estimates",
+    "passes": "Run it once for each group of PMU events that fits the counters",
 }
 _NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(
@@ -34,7 +37,7 @@ _NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("metrics", "roles", "events", "tags", "variables", "secrets"), ()),
     "every": "1s",
     "repeat": 1,
-    **dict.fromkeys(_RECORDINGS, False),
+    **dict.fromkeys(_CHOICES, False),
 }
 
 
@@ -70,7 +73,7 @@ async def new(
         hosts=await host_names(services.graph),
         run_request={**_NOTHING, **run_request},
         words=WORDS,
-        recordings=_RECORDINGS,
+        choices=_CHOICES,
         may_not=await launch_refusal(request, services),
     )
 
@@ -106,7 +109,10 @@ async def _form_of_run(
         "events": texts(ST.requestedEvent),
         "tags": texts(ST.observationTag),
         "pop": bool(text(ST.hasParallelAnalysis)),
+        "regions": bool(text(ST.hasRegionRecord)),
         "hot_loops": bool(text(ST.hasLoopAnalysis)),
+        "multiplex": bool(text(ST.mayShareCounters)),
+        "passes": bool(text(ST.requestedPasses)),
         **_variables(texts(ST.addedVariable)),
     }
 

@@ -108,14 +108,14 @@ function requestBody() {
     env: variables(),
     cwd: at("cwd").value.trim(),
     ...(timeout ? { timeout } : {}),
-    ...Object.fromEntries(recordings().map((name) => [name, true])),
+    ...Object.fromEntries(choices().map((name) => [name, true])),
     wait: at("wait").checked,
   };
 }
 
-/** What to record of the command's threads in addition to its metrics. */
-function recordings() {
-  return [...form.querySelectorAll("[name=recording]:checked")].map((box) => box.value);
+/** The names of what is chosen by checkboxes. */
+function choices() {
+  return [...form.querySelectorAll("[name=choice]:checked")].map((box) => box.value);
 }
 
 function variables() {
