@@ -1,12 +1,13 @@
-"""Compares results with theory, and with earlier results of the same host.
+"""Compares results with theory, and with earlier ones of the host and of its model.
 
 Theory of a peak: cores x clock x operations per cycle. The clock is the one that the
 same run measured, so a processor that slows down under vector instructions is seen.
 `memory_theory` has that of main memory.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -24,8 +25,9 @@ _DATA = Path(__file__).parent / "processors.yaml"
 _PRECISIONS = ("double", "single")
 # A peak may be this much above theory, since the clock is measured apart from it.
 _ABOVE, _BELOW = 1.02, 0.9
-# A result that differs this much from the median of earlier ones is marked.
-_CHANGED, _FEWEST_EARLIER = 0.1, 3
+# A result that differs this much from the median of earlier ones, or from the mean of
+# other hosts of the same model, is marked.
+_CHANGED, _FEWEST_EARLIER, _FEWEST_HOSTS = 0.1, 3, 2
 _FLOPS, _BYTES, _CLOCK = "FLOPS", "BYTE-PER-SEC", "clock"
 # Of what all channels of memory could deliver; the rest is refresh and turnarounds.
 _MEMORY_BELOW = 0.6
@@ -43,6 +45,19 @@ class Processor:
     name: str
     operations: Mapping[tuple[str, str, str], int]
     source: str
+
+
+@dataclass
+class Earlier:
+    """Earlier values of a kernel: on the host, and the mean of others of its model."""
+
+    own: list[float] = field(default_factory=list)
+    mean: float = 0.0
+    hosts: int = 0
+
+
+# By kernel, variant and threads.
+EarlierResults = Mapping[tuple[str, str, int], Earlier]
 
 
 @cache
@@ -84,13 +99,13 @@ def validated(
     cores: int,
     processor: Processor | None,
     governor: str,
-    earlier: Mapping[tuple[str, str, int], Sequence[float]],
+    earlier: EarlierResults,
     memory: MemoryLimit | None = None,
 ) -> tuple[Result, ...]:
     """Add theory, and what is doubtful about it, to each result of a run.
 
-    ``cores`` is the number of cores that the threads ran on. ``earlier`` has values of
-    this host by kernel, variant and threads; ``memory`` is the limit of main memory.
+    ``cores`` is the number of cores that the threads ran on. ``memory`` is the limit of
+    main memory.
     """
     clock = next((one.value for one in results if one.kernel == _CLOCK), 0.0)
     found = []
@@ -154,25 +169,34 @@ def _theory_doubts(result: Result, cores: int, governor: str) -> Iterable[str]:
         yield f"{share:.0%} of theory: {likely}"
 
 
-def _change(
-    result: Result, earlier: Mapping[tuple[str, str, int], Sequence[float]]
-) -> Iterable[str]:
-    values = earlier.get((result.kernel, result.variant, result.threads), ())
-    if len(values) < _FEWEST_EARLIER:
-        return
-    typical = median(values)
+def _change(result: Result, earlier: EarlierResults) -> Iterable[str]:
+    known = earlier.get((result.kernel, result.variant, result.threads), Earlier())
+    if len(known.own) >= _FEWEST_EARLIER:
+        of = f"the median of {len(known.own)} earlier results"
+        yield from _difference(result, median(known.own), of)
+    if known.hosts >= _FEWEST_HOSTS:
+        of = f"the mean of {known.hosts} other hosts of the same model"
+        yield from _difference(result, known.mean, of)
+
+
+def _difference(result: Result, typical: float, of: str) -> Iterable[str]:
     change = result.value / typical - 1
     if abs(change) > _CHANGED:
-        yield f"{change:+.0%} against the median of {len(values)} earlier results"
+        yield f"{change:+.0%} against {of}"
 
 
-def earlier_results(
-    twin: Endpoint, host: str, suite: str
-) -> dict[tuple[str, str, int], list[float]]:
-    """Return the values of a host's earlier results by kernel, variant and threads."""
+def earlier_results(twin: Endpoint, host: str, suite: str) -> EarlierResults:
+    """Return the earlier results of a host, and those of other hosts of its model."""
+    found: dict[tuple[str, str, int], Earlier] = defaultdict(Earlier)
     query = saved_query("benchmarks/results").bind({"host": host, "suite": suite})
-    found: dict[tuple[str, str, int], list[float]] = {}
     for row in twin.table(query).records():
-        key = (str(row["kernel"]), str(row["variant"] or ""), int(row["threads"]))
-        found.setdefault(key, []).append(float(row["value"]))
+        found[_key(row)].own.append(float(row["value"]))
+    query = saved_query("benchmarks/by-model").bind({"like": host, "suite": suite})
+    for row in twin.table(query).records():
+        one = found[_key(row)]
+        one.mean, one.hosts = float(row["mean"]), int(row["hosts"])
     return found
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str, int]:
+    return str(row["kernel"]), str(row["variant"] or ""), int(row["threads"])

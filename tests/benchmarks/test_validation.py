@@ -1,9 +1,17 @@
-"""Results compared with theory and with earlier results."""
+"""Results compared with theory, and with earlier ones of the host and its model."""
 
 import pytest
 
 from benchmarks.results import Result
-from benchmarks.validation import known_processor, validated
+from benchmarks.validation import (
+    Earlier,
+    earlier_results,
+    known_processor,
+    validated,
+)
+from core.stores.endpoint import Endpoint
+from tests.queries.cases import FOLDER, load_data
+from tests.servers import Fuseki
 
 ZEN3 = known_processor("AuthenticAMD", "25", "1")
 
@@ -88,7 +96,33 @@ def test_low_result_is_marked_with_the_likely_reasons() -> None:
 def test_change_against_earlier_results_is_marked() -> None:
     triad = Result("triad", "BYTE-PER-SEC", 2, 8e9, 8e9, 10, stores="streaming")
     key = ("triad", "streaming", 2)
-    (found,) = validated([triad], 2, ZEN3, "", {key: [1e10, 1e10, 1.1e10]})
+    known = Earlier([1e10, 1e10, 1.1e10])
+    (found,) = validated([triad], 2, ZEN3, "", {key: known})
     assert found.doubts == ("-20% against the median of 3 earlier results",)
-    for few in ({}, {key: [1e10, 1e10]}, {key: [8.1e9] * 3}):
+    for few in ({}, {key: Earlier([1e10, 1e10])}, {key: Earlier([8.1e9] * 3)}):
         assert validated([triad], 2, ZEN3, "", few)[0].doubts == ()
+
+
+def test_difference_from_hosts_of_the_same_model_is_marked() -> None:
+    triad = Result("triad", "BYTE-PER-SEC", 2, 8e9, 8e9, 10, stores="streaming")
+    key = ("triad", "streaming", 2)
+    (found,) = validated([triad], 2, ZEN3, "", {key: Earlier(mean=1e10, hosts=3)})
+    expected = "-20% against the mean of 3 other hosts of the same model"
+    assert found.doubts == (expected,)
+    one_host = {key: Earlier(mean=1e10, hosts=1)}
+    assert validated([triad], 2, ZEN3, "", one_host)[0].doubts == ()
+
+
+@pytest.mark.filterwarnings(
+    "ignore:(Dataset.default_context|Dataset.contexts|ConjunctiveGraph) is deprecated"
+)
+def test_earlier_results_are_those_of_the_host_and_of_its_model(
+    emptied_fuseki: Fuseki,
+) -> None:
+    data = load_data(FOLDER / "hosts" / "benchmarks.trig")
+    with Endpoint(f"{emptied_fuseki.url}/twin") as twin:
+        for graph in data.graphs():
+            twin.put_graph(str(graph.identifier), graph)
+        found = earlier_results(twin, "n1", "stream")
+    assert found["triad", "streaming", 2] == Earlier([180.0], 210.0, 2)
+    assert found["triad", "streaming", 1] == Earlier([120.0])
