@@ -32,11 +32,11 @@ def bridge_figures(stack: Stack) -> list[Figure]:
             "bridge: CPU of one core, monitor set at 1 Hz",
             100 * busy / took,
             "%",
-            3,
+            0.3,
             100 * _bare_fetch(stack),
             "pmFetch alone of the same metrics, nothing decoded or kept",
         ),
-        Figure("bridge: resident memory", _rss_mb(pid), "MB", 120),
+        Figure("bridge: resident memory", _rss_mb(pid), "MB", 50),
         Figure(
             "bridge: a point is readable after its tick, median",
             statistics.median(visible),

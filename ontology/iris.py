@@ -1,7 +1,6 @@
 """Mints every IRI; no other module of SuperTwin builds one.
 
-Ids keep ``[A-Za-z0-9_.-]`` and write every other byte of their UTF-8 form as ``~HH``;
-"no instance" is a lone ``~``, which cannot be an id.
+"No instance" is a lone ``~``, which cannot be an id.
 """
 
 import re
@@ -9,12 +8,14 @@ from dataclasses import dataclass
 
 from rdflib import URIRef
 
+from ontology.ids import IdError as IdError
+from ontology.ids import below, plans_graph
+from ontology.ids import decode_id as decode_id
+from ontology.ids import encode_id as encode_id
+
 NO_INSTANCE = "~"
 
-_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
-_PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.-]+")
 _TELEMETRY = re.compile(r"(.+/twin/[^/]+)/telemetry/([^/]+)/([^/]+)")
-_ESCAPED = re.compile(r"~([0-9A-F]{2})")
 
 
 def stated(pattern: str, graph: str = "graph") -> str:
@@ -26,39 +27,6 @@ def stated(pattern: str, graph: str = "graph") -> str:
         f"GRAPH ?{graph} {{ {pattern} }} "
         f'FILTER (!REGEX(STR(?{graph}), "/graph/(ontology$|entailed/)"))'
     )
-
-
-class IdError(ValueError):
-    """An id that cannot be written into an IRI, or read back from one."""
-
-
-def encode_id(text: str) -> str:
-    """Write any text as one IRI path segment, injectively.
-
-    Raises IdError for an empty text, for ``.`` and ``..``, which HTTP clients remove
-    from paths, and for invalid Unicode.
-    """
-    if not text or text in (".", ".."):
-        raise IdError(f"{text!r} cannot be an id: use at least one letter or digit")
-    if _PLAIN_TEXT.fullmatch(text):
-        return text
-    try:
-        encoded = text.encode()
-    except UnicodeEncodeError:
-        raise IdError(f"{text!r} cannot be an id: it is not Unicode text") from None
-    return "".join(chr(b) if b in _PLAIN else f"~{b:02X}" for b in encoded)
-
-
-def decode_id(segment: str) -> str:
-    """Decode the output of encode_id; raises IdError for anything else."""
-    raw = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), segment)
-    try:
-        text = raw.encode("latin-1").decode()
-        if encode_id(text) == segment:
-            return text
-    except (UnicodeError, IdError):
-        pass
-    raise IdError(f"{segment!r} is not an id that SuperTwin wrote")
 
 
 def telemetry_parts(iri: str) -> tuple[str, str, str | None] | None:
@@ -172,7 +140,7 @@ class Iris:
 
     def plans_graph(self, host: str) -> URIRef:
         """The plan that every host gets with its twin."""
-        return self._iri("graph", "plans", host)
+        return URIRef(plans_graph(self.base, host))
 
     def plan_graph(self, host: str, plan: str) -> URIRef:
         """A plan that was added to a host, with its telemetry."""
@@ -253,5 +221,4 @@ class Iris:
         return self._iri("graph", "metrics")
 
     def _iri(self, *segments: str) -> URIRef:
-        path = "/".join(encode_id(segment) for segment in segments)
-        return URIRef(f"{self.base.rstrip('/')}/{path}")
+        return URIRef(below(self.base, *segments))

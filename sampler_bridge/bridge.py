@@ -11,7 +11,7 @@ from pathlib import Path
 from core.linux.cgroups.roots import CgroupRoot
 from core.linux.files import write_reserved
 from core.linux.signals import StopSignal
-from ontology.iris import encode_id
+from ontology.ids import encode_id
 from sampler_bridge.errors import StateError
 from sampler_bridge.fleet import HOSTS_FOLDER, Fleet, SamplingSite
 from sampler_bridge.plan_watch import PlanWatch
@@ -117,7 +117,7 @@ class Bridge:
         }
         try:
             path = self._place.state / STATUS_FILE
-            write_reserved(path, json.dumps(document, indent=1))
+            write_reserved(path, json.dumps(document))
         except OSError as error:
             _LOG.debug("no status written: %s", error.strerror)
 

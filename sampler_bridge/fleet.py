@@ -14,7 +14,7 @@ from typing import Any
 
 from core.linux.ssh.address import parse_address
 from core.linux.ssh.errors import AddressError
-from ontology.iris import IdError, decode_id, encode_id
+from ontology.ids import IdError, decode_id, encode_id
 from queries.natural_order import natural
 from sampler_bridge.errors import StateError
 from sampler_bridge.plan_watch import PlanReadStatus, load_addresses, save_addresses

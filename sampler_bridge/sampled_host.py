@@ -200,7 +200,7 @@ class SampledHost(Worker):
             store=self._writer.state,
         )
         try:
-            write_reserved(self.folder / STATUS_FILE, json.dumps(document, indent=1))
+            write_reserved(self.folder / STATUS_FILE, json.dumps(document))
         except OSError as error:
             _LOG.debug("no status of %s written: %s", self.name, error.strerror)
         self._keep_count(counts["expected"], stopped is not None)

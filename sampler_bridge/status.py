@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ontology.iris import Iris
+from ontology.ids import plans_graph
 from sampler_bridge.log.log import Log
 from sampler_bridge.plan_watch import PlanReadStatus
 from sampler_bridge.sampling.samplers import Samplers
@@ -43,7 +43,7 @@ def status_document(
         "host": host,
         "pcp": {"address": address, "connected": reason is None, "reason": reason},
         "plan": {
-            "graph": Iris(base).plans_graph(host),
+            "graph": plans_graph(base, host),
             "metrics": len(plan.names),
             **reading_document(reading),
         },

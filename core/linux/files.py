@@ -34,7 +34,7 @@ def write_reserved(path: Path, text: str, step: int = _STEP) -> None:
     ignore.
     """
     try:
-        _write_in_turn(path, text.encode(), step)
+        _write_in_turn(os.fspath(path), text.encode(), step)
     except OSError:  # no link can be made here, or the text did not fit
         write_whole(path, text)
 
@@ -58,25 +58,36 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _write_in_turn(path: Path, content: bytes, step: int) -> None:
-    slots = [path.with_name(f"{path.name}.{turn}") for turn in "ab"]
-    shown = path.stat() if path.exists() else None
-    slot, other = sorted(slots, key=lambda one: _is(one, shown))
+def _write_in_turn(path: str, content: bytes, step: int) -> None:
+    slot, other = f"{path}.a", f"{path}.b"
+    if _is_same(slot, path):
+        slot, other = other, slot
     _overwrite(slot, content, step)
-    link = path.with_name(path.name + ".new")
-    link.unlink(missing_ok=True)
-    os.link(slot, link)
-    link.replace(path)
-    if not other.exists():
+    _show(slot, path)
+    if not os.path.exists(other):
         with suppress(OSError):  # the text itself is written
             _overwrite(other, content, step)
 
 
-def _is(path: Path, known: os.stat_result | None) -> bool:
-    return known is not None and path.exists() and os.path.samestat(path.stat(), known)
+def _is_same(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except FileNotFoundError:
+        return False
 
 
-def _overwrite(path: Path, content: bytes, step: int) -> None:
+def _show(slot: str, path: str) -> None:
+    """Make the path a link to a slot, atomically."""
+    link = f"{path}.new"
+    try:
+        os.link(slot, link)
+    except FileExistsError:  # left by a process that was killed
+        os.unlink(link)
+        os.link(slot, link)
+    os.replace(link, path)
+
+
+def _overwrite(path: str, content: bytes, step: int) -> None:
     """Overwrite the blocks of a file; when it must grow, allocate more than needed."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     try:

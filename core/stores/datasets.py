@@ -7,7 +7,7 @@ from core.linux.lock import turn
 from core.settings.accounts import fuseki_account
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
-from ontology.iris import encode_id
+from ontology.ids import encode_id
 
 Progress = Callable[[str], None]
 

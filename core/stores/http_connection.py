@@ -40,13 +40,15 @@ class HttpConnection:
     """A connection to a server, opened by the first request; for one thread at a time.
 
     ``authorization`` is the value of that header; without one, the account in the
-    address is sent. Connecting takes ``connect_s`` at most.
+    address is sent. Connecting takes ``connect_s`` at most. ``opened`` counts how often
+    it was opened.
     """
 
     def __init__(
         self, url: str, authorization: str = "", connect_s: float = 60.0
     ) -> None:
         self.url, self._connect_s = url.rstrip("/"), connect_s
+        self.opened = 0
         self._authorization = authorization
         self._connection: HTTPConnection | None = None
         self._answer: HTTPResponse | None = None
@@ -101,6 +103,7 @@ class HttpConnection:
             raise
         except (OSError, ValueError, HTTPException) as error:
             raise NoConnectionError(str(error)) from error
+        self.opened += 1
         return connection
 
     def _made(self) -> HTTPConnection:

@@ -6,6 +6,7 @@ rdflib is imported only where a term is needed: the import takes longer than a q
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -25,6 +26,7 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _PLAIN: Mapping[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
     f"{_XSD}string": (re.compile(r"[\s\S]*"), str),
     f"{_XSD}integer": (re.compile(r"[+-]?[0-9]{1,400}"), int),
+    f"{_XSD}decimal": (re.compile(r"[+-]?[0-9]{1,400}(\.[0-9]{1,400})?"), Decimal),
     f"{_XSD}double": (re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?"), float),
     f"{_XSD}boolean": (re.compile("true|false"), "true".__eq__),
 }

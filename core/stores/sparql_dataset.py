@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlencode
 
 from core.stores.errors import (
@@ -95,15 +96,15 @@ class SparqlDataset:
         """
         # Whole seconds: Fuseki ignores a fraction, and then never stops.
         seconds = str(math.ceil(self.timeout))
-        form = [
+        form = (
             ("query", utf8(sparql)),
             *graphs,
             *query_parameters(),
             ("timeout", seconds),
-        ]
+        )
         # Plain text is for error reasons: without it, some of them are empty.
         accept = f"{media_type}, text/plain;q=0.01"
-        return urlencode(form).encode(), {"Accept": accept, "Content-Type": FORM}
+        return _encoded(form), {"Accept": accept, "Content-Type": FORM}
 
     def check_limits(self, size: int, deadline: float) -> None:
         """Raise TooLargeError or EndpointTimeoutError while an answer comes in.
@@ -209,6 +210,11 @@ class SparqlDataset:
         return EndpointUnreachableError(
             f"Fuseki does not answer at {self.url} ({reason}); see `make status`"
         )
+
+
+@lru_cache(maxsize=8)  # the bridge asks the same again and again
+def _encoded(form: tuple[tuple[str, str | bytes], ...]) -> bytes:
+    return urlencode(form).encode()
 
 
 def utf8(text: str) -> bytes:

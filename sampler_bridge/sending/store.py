@@ -4,14 +4,13 @@ Points use Prometheus remote write, which other stores accept too.
 """
 
 import re
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-import httpx
-
 from core.linux.lock import WRITING, together
+from core.stores.http_connection import BROKEN, HttpConnection, basic
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.sending.remote_write import snappy_literal_header
 
@@ -23,11 +22,30 @@ _HEADERS = {
 }
 _SHOW = "/internal/force_flush"
 _METRICS = "/metrics"
-_STARTED = re.compile(r"^(?:vm_app|process)_start_time\w+ (\d+(?:\.\d+)?)$", re.M)
+_STARTED = re.compile(rb"^(?:vm_app|process)_start_time\w+ (\d+(?:\.\d+)?)$", re.M)
 # These responses reject the account, the address or the time, not the points.
 _TRY_AGAIN = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
-_PIECE = 256 * 1024
-_TIMEOUT = httpx.Timeout(10.0, connect=2.0)
+_CONNECT_SECONDS, _ANSWER_SECONDS = 2.0, 10.0
+
+
+class _Answer(NamedTuple):
+    """A complete answer."""
+
+    status: int
+    body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def is_client_error(self) -> bool:
+        return 400 <= self.status < 500
+
+    def reason(self) -> str:
+        """The status, and the first words of the body."""
+        words = self.body.decode(errors="replace").split()
+        return f"HTTP {self.status}: {' '.join(words)[:200]}".rstrip(": ")
 
 
 class Refusal(NamedTuple):
@@ -50,26 +68,29 @@ class StoreConnection:
     ) -> None:
         self.url = url.rstrip("/")
         self._lock_folder = lock_folder
-        self._client = httpx.Client(timeout=_TIMEOUT, auth=account, trust_env=False)
+        self._http = HttpConnection(self.url, basic(account), _CONNECT_SECONDS)
         self._can_show = True
+
+    @property
+    def connections(self) -> int:
+        """How often the connection was opened: a store that restarts closes it."""
+        return self._http.opened
 
     def write(self, request: bytes) -> Refusal | None:
         """Send a WriteRequest; return a refusal if the request is at fault.
 
         Raises StoreDownError if another try may succeed.
         """
-        before = snappy_literal_header(len(request))
-        headers = {**_HEADERS, "Content-Length": str(len(before) + len(request))}
-        with self._writing(), closing(_pieces(before, request)) as body:
-            response = self._send("POST", _WRITE, body, headers)
-        if response.is_success:
+        body = snappy_literal_header(len(request)) + request
+        with self._writing():
+            answer = self._send("POST", _WRITE, body, _HEADERS)
+        if answer.is_success:
             return None
-        if response.status_code in (401, 403):
-            raise self._refused(response)
-        reason = f"HTTP {response.status_code}: {_line(response)}"
-        if response.is_client_error and response.status_code not in _TRY_AGAIN:
-            return Refusal(reason)
-        raise self._down(reason)
+        if answer.status in (401, 403):
+            raise self._refused(answer.status)
+        if answer.is_client_error and answer.status not in _TRY_AGAIN:
+            return Refusal(answer.reason())
+        raise self._down(answer.reason())
 
     def show(self) -> None:
         """Make written points visible to queries now, if the store can.
@@ -78,8 +99,7 @@ class StoreConnection:
         page that updates every second. Raises StoreDownError.
         """
         if self._can_show:
-            response = self._send("GET", _SHOW)
-            self._can_show = not response.is_client_error
+            self._can_show = not self._send("GET", _SHOW).is_client_error
 
     def started(self) -> float | None:
         """When this run of the store started (Unix seconds, whole ones), if known.
@@ -88,12 +108,12 @@ class StoreConnection:
         Raises StoreDownError, also if another service than a store answers at this
         address: its responses to points would mean nothing.
         """
-        response = self._send("GET", _METRICS)
-        if response.is_client_error and self.write(b"") is None:
+        answer = self._send("GET", _METRICS)
+        if answer.is_client_error and self.write(b"") is None:
             return None
-        if not response.is_success:
-            raise self._down(f"no {_METRICS}: HTTP {response.status_code}")
-        found = _STARTED.search(response.text)
+        if not answer.is_success:
+            raise self._down(f"no {_METRICS}: HTTP {answer.status}")
+        found = _STARTED.search(answer.body)
         return float(found[1]) if found else None
 
     def _writing(self) -> AbstractContextManager[None]:
@@ -103,24 +123,24 @@ class StoreConnection:
 
     def close(self) -> None:
         """Close the connection."""
-        self._client.close()
+        self._http.close()
 
     def _send(
         self,
         method: str,
         path: str,
-        body: bytes | Iterator[bytes] = b"",
+        body: bytes = b"",
         headers: Mapping[str, str] | None = None,
-    ) -> httpx.Response:
-        url = self.url + path
+    ) -> _Answer:
         try:
-            return self._client.request(method, url, content=body, headers=headers)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            got = self._http.request(method, path, body, headers or {}, _ANSWER_SECONDS)
+            return _Answer(got.status, got.read())
+        except BROKEN as error:
             raise self._down(str(error) or type(error).__name__) from error
 
-    def _refused(self, response: httpx.Response) -> StoreDownError:
+    def _refused(self, status: int) -> StoreDownError:
         return StoreDownError(
-            f"store {self.url} refuses the account ({response.status_code}): fix the "
+            f"store {self.url} refuses the account ({status}): fix the "
             "settings STORE_USER and STORE_PASSWORD"
         )
 
@@ -128,19 +148,3 @@ class StoreConnection:
         return StoreDownError(
             f"store {self.url} does not take points ({reason}): is it running?"
         )
-
-
-def _pieces(before: bytes, request: bytes) -> Generator[bytes]:
-    """Yield a body in pieces; sent pieces are released.
-
-    The client keeps what it was given until the next garbage collection: whole bodies
-    of many megabytes would pile up. It also copies the rest of a piece each time the
-    socket is full.
-    """
-    yield before + request[:_PIECE]
-    for at in range(_PIECE, len(request), _PIECE):
-        yield request[at : at + _PIECE]
-
-
-def _line(response: httpx.Response) -> str:
-    return " ".join(response.text.split())[:200] or response.reason_phrase

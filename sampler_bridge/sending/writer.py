@@ -27,7 +27,10 @@ _LOG = logging.getLogger(__name__)
 BATCH_BYTES = 1024 * 1024
 # Bytes of a request: VictoriaMetrics accepts 32 MiB, and a single tick may have more.
 _MOST_BYTES = 16 * 1024 * 1024
-_CHECK_SECONDS = 5.0  # between checks whether the store was restarted
+# Between checks whether the store was restarted. A new connection causes one earlier,
+# as a store that restarts closes the old one. Only behind a proxy is a restart noticed
+# after the longer time.
+_CHECK_SECONDS, _CHECK_NEW_SECONDS = 30.0, 5.0
 _SHOW_SECONDS = 0.8  # at least, between requests to show new points
 # How long to gather points before sending: 50 times as long as the last write took, so
 # that writes take a fiftieth of the time. The cost of a write depends on the number of
@@ -70,7 +73,8 @@ class Writer(Worker):
         self._pause = _FIRST_PAUSE
         self._took = 0.0
         self._is_behind = False
-        self._check_at = 0.0
+        self._check_at = self._check_new_at = 0.0
+        self._checked = 0  # the connection on which the store was checked
         self._show_at = 0.0
         self._unseen = False
         self._more = Event()
@@ -115,7 +119,7 @@ class Writer(Worker):
         return self.state.up and more and not late
 
     def _step(self) -> None:
-        if time.monotonic() >= self._check_at:
+        if time.monotonic() >= self._next_check():
             self._check()
         due = self._show_at if self._unseen else self._check_at
         self._wait(max(due - time.monotonic(), 0.0))
@@ -136,10 +140,16 @@ class Writer(Worker):
             self._stop.wait(min(max(wanted, _LEAST_GATHER), _MOST_GATHER))
         self._more.clear()
 
+    def _next_check(self) -> float:
+        is_new = self._store.connections != self._checked
+        return min(self._check_at, self._check_new_at) if is_new else self._check_at
+
     def _check(self) -> None:
         """Resend the last minute if the store was restarted."""
         run = self._store.started()
+        self._checked = self._store.connections
         self._check_at = time.monotonic() + _CHECK_SECONDS
+        self._check_new_at = time.monotonic() + _CHECK_NEW_SECONDS
         suspect = self._suspect and _is_young(run)
         again = [box.met(run, suspect) for box in self._boxes]
         if any(again):

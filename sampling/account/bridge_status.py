@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ontology.iris import encode_id
+from ontology.ids import encode_id
 from sampling.account.losses import losing_line
 from sampling.account.reasons import GapCause, read_cause
 

@@ -2,8 +2,10 @@
 
 import os
 import time
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any
 
 QUANTILES = {"p50": 0.5, "p99": 0.99, "max": 1.0}
@@ -16,22 +18,34 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Latency:
-    """How long the last 1,000 calls took; any thread may add one."""
+    """How long the last 1,000 calls took; any thread may add one.
+
+    They are also kept in order: quantiles are asked for several times a second, also
+    while a call is added only once a second.
+    """
 
     def __init__(self) -> None:
-        self._seconds: deque[float] = deque(maxlen=_KEPT)
+        self._seconds: deque[float] = deque()
+        self._ordered: list[float] = []
+        self._lock = Lock()
 
     def add(self, seconds: float) -> None:
         """Add the duration of a call."""
-        self._seconds.append(seconds)
+        with self._lock:
+            if len(self._seconds) == _KEPT:
+                oldest = self._seconds.popleft()
+                del self._ordered[bisect_left(self._ordered, oldest)]
+            self._seconds.append(seconds)
+            insort(self._ordered, seconds)
 
     def quantiles(self, shares: Mapping[str, float] = QUANTILES) -> dict[str, float]:
         """Seconds at each of the quantiles; empty before the first call."""
-        ordered = sorted(self._seconds.copy())
-        last = len(ordered) - 1
-        if last < 0:
-            return {}
-        return {n: round(ordered[round(s * last)], 6) for n, s in shares.items()}
+        with self._lock:
+            last = len(self._ordered) - 1
+            if last < 0:
+                return {}
+            at = {name: self._ordered[round(s * last)] for name, s in shares.items()}
+        return {name: round(seconds, 6) for name, seconds in at.items()}
 
 
 class TickOffset:

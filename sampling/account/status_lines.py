@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.settings.state import read_json
-from ontology.iris import encode_id
+from ontology.ids import encode_id
 from sampling.account.bridge_status import BridgeStatus
 
 _FIGURES = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.stores.endpoint import Endpoint
 from core.stores.errors import QueriesError
-from core.stores.results import read_rows
+from core.stores.results import read_table
 from core.stores.sparql_dataset import JSON_RESULTS
 from queries.catalogue import saved_query
 from queries.run import saved_rows
@@ -52,6 +52,7 @@ class Plans:
         self._answers: dict[str, tuple[bytes, list[Row]]] = {}
         self._made: dict[str, tuple[list[Row], SamplingPlan]] = {}
         self._wanted: dict[str, WantedPlan] = {}
+        self._read: tuple[list[Row], list[Row]] | None = None  # what it was made from
 
     def reread(self, changed: Set[PlanName]) -> dict[str, WantedPlan]:
         """The same, if only these plans have changed; raises PlanError.
@@ -67,10 +68,13 @@ class Plans:
     def read(self) -> dict[str, WantedPlan]:
         """What is wanted of each host that has a plan; raises PlanError."""
         try:
-            hosts = {row["host"]: row for row in self._rows(_HOSTS)}
-            rows = self._rows(_PLANS)
+            listed, rows = self._rows(_HOSTS), self._rows(_PLANS)
         except QueriesError as error:
             raise PlanError(f"the plans cannot be read: {error}") from error
+        if self._read and self._read[0] is listed and self._read[1] is rows:
+            return self._wanted
+        self._read = listed, rows
+        hosts = {row["host"]: row for row in listed}
         by_host = groupby(rows, itemgetter("host"))
         plans = {host: self._plan(host, list(of)) for host, of in by_host}
         self._made = {host: self._made[host] for host in plans}
@@ -99,6 +103,7 @@ class Plans:
             return False
         rows.sort(key=itemgetter("plan"))
         plan = self._plan(named.host, rows)
+        self._read = None
         known = replace(self._wanted[named.host], plan=plan)
         self._wanted = {**self._wanted, named.host: known}
         return True
@@ -108,9 +113,7 @@ class Plans:
         body = self._endpoint.answer(saved_query(name).bind({}), JSON_RESULTS)
         known = self._answers.get(name)
         if known is None or known[0] != body:
-            found = read_rows(body)
-            rows = [dict(zip(found.columns, r, strict=True)) for r in found.values()]
-            known = self._answers[name] = (body, rows)
+            known = self._answers[name] = (body, read_table(body).records())
         return known[1]
 
     def _plan(self, host: str, rows: list[Row]) -> SamplingPlan:

@@ -216,6 +216,25 @@ def test_vanishing_and_unreadable_groups_are_gaps(
     assert gap.points == 2
 
 
+def test_ticks_cause_no_scans_while_no_group_runs(
+    folders: Folders, tmp_path: Path
+) -> None:
+    """A group that comes is noticed all the same."""
+    made = watch(tmp_path, f"{folders.top}/job_*")
+    made.start()
+    wait_until(lambda: made._is_calm)
+    scans = set()
+    for _ in range(100):
+        made.look()
+        scans.add(made._calm_until)
+        time.sleep(0.005)
+    assert len(scans) <= 2  # the thread scans again once it watches the folders
+    job = folders.make("job_1")
+    wait_until(lambda: job in made.look(), 2)
+    made.stop(10)
+    assert not made.alive
+
+
 def test_short_group_has_exactly_its_ticks(
     folders: Folders,
     store: VictoriaMetrics,

@@ -231,6 +231,25 @@ def test_restarted_store_gets_the_last_minute_again(
     assert account.figures()["written"] == 21
 
 
+def test_store_restart_between_two_ticks_is_noticed(
+    tmp_path: Path, store: VictoriaMetrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No request failed, but the store closed the connection."""
+    monkeypatch.setattr("sampler_bridge.sending.writer._CHECK_NEW_SECONDS", 0.0)
+    monkeypatch.setattr("sampler_bridge.sending.writer._CHECK_SECONDS", 1000.0)
+    with sending(tmp_path, store.url) as (log, account, writer):
+        for tick in range(20):
+            log.append(*row(tick))
+        wait_until(lambda: "a" in store.label_values("__name__"))
+        store.end(9)
+        time.sleep(1)  # a store tells its runs apart by the second
+        store.start()
+        log.append(*row(20))
+        wait_until(lambda: account.figures()["resent"] == 20)
+        wait_until(lambda: log.waiting == 0)
+        assert writer.state.up
+
+
 def test_store_restart_without_a_bridge_is_noticed(
     tmp_path: Path, store: VictoriaMetrics
 ) -> None:

@@ -3,10 +3,11 @@
 import errno
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
-from pathlib import Path, PurePath
+from functools import lru_cache
+from pathlib import PurePath
 
 from core.linux.cgroups.errors import CgroupError
 
@@ -72,7 +73,8 @@ class RootMatches:
     ``odd`` are names that cannot be a series label. ``unread`` maps folders that could
     not be read to the error number. ``cut`` is true if the scan stopped at its limit.
     ``looked`` are the folders that were searched: a new folder in one of them may be a
-    group or contain one.
+    group or contain one. ``children`` are the subfolders of those that were listed,
+    with their inode numbers.
     """
 
     folders: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -80,6 +82,7 @@ class RootMatches:
     unread: dict[str, int] = field(default_factory=dict)
     cut: bool = False
     looked: set[str] = field(default_factory=set)
+    children: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:
@@ -136,28 +139,40 @@ def _below(mount: str, path: str, found: RootMatches) -> Iterator[tuple[str, int
 def _named(
     mount: str, path: str, name: str, found: RootMatches
 ) -> Iterator[tuple[str, int]]:
-    if _WILD.search(name):
-        fits = re.compile(translate(name)).match
+    if fits := _pattern(name):
         yield from (one for one in _children(mount, path, found) if fits(one[0]))
         return
     folder = f"{mount}{path}/{name}"
     found.looked.add(f"{mount}{path}")
     try:
-        number = Path(folder).stat().st_ino
+        number = os.stat(folder).st_ino  # noqa: PTH116
     except OSError as error:
         found.leave(folder, error)
         return
     yield name, number
 
 
+@lru_cache(maxsize=256)
+def _pattern(name: str) -> Callable[[str], object] | None:
+    """Return what tests whether a name fits a pattern; None for a plain name."""
+    return re.compile(translate(name)).match if _WILD.search(name) else None
+
+
 def _children(mount: str, path: str, found: RootMatches) -> list[tuple[str, int]]:
-    """Return the subfolders of a folder with their inode numbers."""
-    found.looked.add(f"{mount}{path}")
+    """Return the subfolders of a folder with their inode numbers, listed once."""
+    folder = f"{mount}{path}"
+    if folder not in found.children:
+        found.looked.add(folder)
+        found.children[folder] = _listed(folder, path, found)
+    return found.children[folder]
+
+
+def _listed(folder: str, path: str, found: RootMatches) -> list[tuple[str, int]]:
     try:
-        with os.scandir(f"{mount}{path}") as entries:
+        with os.scandir(folder) as entries:
             folders = [e for e in entries if e.is_dir(follow_symlinks=False)]
     except OSError as error:
-        found.leave(f"{mount}{path}", error)
+        found.leave(folder, error)
         return []
     found.odd.update(f"{path}/{e.name}" for e in folders if not e.name.isprintable())
     return [(e.name, e.inode()) for e in folders if e.name.isprintable()]

@@ -36,7 +36,7 @@ from sampler_bridge.worker import Worker
 
 _LOG = logging.getLogger(__name__)
 
-_LOOK_SECONDS = 1.0
+_CALM_SECONDS, _LOOK_SECONDS = 5.0, 1.0  # between scans while no group runs; otherwise
 # The limits of a group are written after its creation, and seldom change later.
 _YOUNG_MS, _SELDOM_MS = 5_000, 20_000
 # Scans take at most a twentieth of the time, however often `look` is called, but a slow
@@ -87,7 +87,8 @@ class CgroupWatch(Worker):
         self._groups: dict[str, Cgroup] = {}
         self._described_at: dict[str, int] = {}
         self._searched: set[str] = set()
-        self._look_after = 0.0
+        self._look_after = self._calm_until = 0.0
+        self._is_overdue = False  # something changed, but a scan was put off
         self._written: Ledger | None = None
         self._reported: set[str] = set()
 
@@ -100,11 +101,17 @@ class CgroupWatch(Worker):
         """The groups that run now, by path; scans are limited, see _SHARE."""
         with self._lock:
             began = time.monotonic()
-            if began >= self._look_after:
+            if began >= (self._calm_until if self._is_calm else self._look_after):
                 took = self._timed_scan(began)
                 pause = max(_SHORTEST_SECONDS, min(_SHARE * took, _LOOK_SECONDS))
                 self._look_after = began + pause
             return self._groups
+
+    @property
+    def _is_calm(self) -> bool:
+        """Whether no group runs, and the thread notices at once if one comes."""
+        problem = self._folders.problem or self._ledger.problems
+        return self.alive and not (self._groups or self._is_overdue or problem)
 
     def _look_within_budget(self) -> None:
         """Scan although the last scan is recent, as long as saved time remains."""
@@ -113,10 +120,12 @@ class CgroupWatch(Worker):
             more = (now - self._budget_at) / _SHARE
             self._budget = min(self._budget + more, _MOST_BUDGET_SECONDS)
             self._budget_at = now
+            self._is_overdue = True
             if self._budget > 0:
                 self._budget -= self._timed_scan(now)
 
     def _timed_scan(self, began: float) -> float:
+        self._calm_until, self._is_overdue = began + _CALM_SECONDS, False
         self._scan()
         return time.monotonic() - began
 
@@ -144,7 +153,7 @@ class CgroupWatch(Worker):
 
     def _wait(self) -> None:
         """Wait until the next scan; a group that becomes used or empty causes none."""
-        until = time.monotonic() + _LOOK_SECONDS
+        until = time.monotonic() + (_CALM_SECONDS if self._is_calm else _LOOK_SECONDS)
         while True:
             has_changed = self._folders.wait(max(until - time.monotonic(), 0.0))
             written = self._folders.take_written()
