@@ -8,7 +8,7 @@ from functools import partial
 from threading import Condition, Thread
 from typing import Any
 
-from core.errors import error_code
+from core.errors import SuperTwinError, error_code
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from observations.errors import NotRecordedError
@@ -17,6 +17,7 @@ from observations.regions.counting import figures_of
 from observations.regions.regions import not_recorded, regions_of
 from observations.session.counter_snapshots import CounterSnapshot
 from observations.session.pass_counts import describe_agreement, describe_passes
+from observations.session.passes import check_completed
 from observations.session.repetition import Repetition, begin_run, discard_unstarted
 from observations.session.run_sampling import RunSampling
 from observations.session.run_state import Event, RunState, State
@@ -96,6 +97,8 @@ class RunRecorder:
         self._status = status
         self._submit = partial(queues.submit, run_request.spec.host)
         self._sampling = self._sampling_of(1)
+        # Whether a pass follows another now, and when one last did.
+        self.changes_pass, self.changed_at = False, 0.0
         self._about_passes = describe_passes(run_request.spec)
 
     @property
@@ -129,18 +132,33 @@ class RunRecorder:
         request = self._run_request
         return begin_run(self._home, request, self._id, number, before, events)
 
-    def count_for(self, number: int) -> None:
-        """Count the events of another run, if it is another pass.
+    def change_pass(self, runs: Sequence[Repetition]) -> bool:
+        """Record the last of these runs, then count the events of the next one.
 
-        The run before must be recorded, because its plan ends. Raises the errors of
-        `RunSampling.start`; nothing is sampled then.
+        Without passes, nothing changes. If it fails, ``status`` has the problem, and
+        nothing is sampled.
         """
-        if len(self._run_request.spec.passes) > 1:
-            self._sampling.stop()
-            self._sampling = self._sampling_of(number)
-            self._sampling.start()
+        spec = self._run_request.spec
+        if not spec.passes:
+            return True
+        self.changes_pass = True
+        try:
+            self._wait_until_recorded(runs[-1])
+            if len(runs) < spec.runs:
+                check_completed(runs[-1])
+                # First the plan of the pass ends, because the new one has its name.
+                self._sampling.stop()
+                self._sampling = self._sampling_of(len(runs) + 1)
+                self._sampling.start()
+        except SuperTwinError as error:
+            self._status.problem = error
+            return False
+        finally:
+            self.changed_at = time.monotonic()
+            self.changes_pass = False
+        return True
 
-    def wait_until_recorded(self, run: Repetition) -> None:
+    def _wait_until_recorded(self, run: Repetition) -> None:
         """Wait until a run is recorded; raises NotRecordedError."""
         until = time.monotonic() + _RECORDED_SECONDS
         while not run.is_recorded:

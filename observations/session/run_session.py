@@ -4,12 +4,10 @@ import time
 from collections.abc import Callable, Sequence
 from threading import Lock
 
-from core.errors import SuperTwinError
 from core.settings.settings import Settings
 from observations.errors import (
     CpusTakenError,
     LaunchError,
-    PassFailedError,
     RunInterruptedError,
     RunLostError,
 )
@@ -17,6 +15,7 @@ from observations.events import check_order
 from observations.launch import RunnerEvent, RunnerHandle, is_alive
 from observations.record import Outcome, Run, RunRequest
 from observations.session.cpus import Cpus
+from observations.session.passes import earlier_passes
 from observations.session.repetition import PROGRAM, Repetition, Repetitions
 from observations.session.run_recorder import HostQueues, RunRecorder
 from observations.session.run_state import Event, RunState, State
@@ -26,11 +25,6 @@ SILENT_SECONDS = 15.0
 # How long an ended command stays a zombie, so that its counters can be read.
 _COUNTERS_SECONDS = 2.0
 _LOOK_SECONDS = 0.05
-_ENDED = {
-    Outcome.FAILED: "failed",
-    Outcome.KILLED: "was killed",
-    Outcome.TIMED_OUT: "timed out",
-}
 _KILLED = "SuperTwin was killed while it ran"
 
 
@@ -59,7 +53,6 @@ class RunSession:
         self._runner: RunnerHandle | None = None
         # Held while counters are read, which may take long; the state has its own lock.
         self._lock = Lock()
-        self._changes_pass = False
         self._last_heard = time.monotonic()
 
     @property
@@ -101,9 +94,10 @@ class RunSession:
 
         A command that is known to run on this machine is not silent.
         """
-        if self._changes_pass:  # no command runs
+        if self._recorder.changes_pass:  # no command runs
             return False
-        quiet = time.monotonic() - self._last_heard > SILENT_SECONDS
+        last_heard = max(self._last_heard, self._recorder.changed_at)
+        quiet = time.monotonic() - last_heard > SILENT_SECONDS
         # For a run that we launched here, the lock of the runner's file shows its end.
         is_watched = self.is_local and not self.run_request.attended
         return self.state.is_followed and quiet and not (is_watched or self.is_alive)
@@ -277,54 +271,21 @@ class RunSession:
             self.runs.append(run.result)
             is_cut_short = self.state in (State.LOST, State.INTERRUPTED)
             problem = self.status.problem if is_cut_short else None
-            self._recorder.record(run, problem, self._earlier_passes(run))
-
-    def _earlier_passes(self, run: Repetition) -> list[Repetition]:
-        """Return the passes before a run if all of its round have run with it."""
-        spec = run.run_request.spec
-        if not spec.is_last_pass or run.result.outcome is not Outcome.COMPLETED:
-            return []
-        last = self.repetitions.ids.index(run.id)
-        return self.repetitions.all[last + 1 - len(spec.passes) : last]
+            self._recorder.record(
+                run, problem, earlier_passes(run, self.repetitions.all)
+            )
 
     def _start_next(self) -> None:
         """Begin the next run; if there is none, end the session."""
         was_cancelled = self.runs and self.runs[-1].outcome is Outcome.CANCELLED
         is_last = len(self.repetitions.all) == self.run_request.spec.runs
         goes_on = self.state is State.RUNNING and not was_cancelled
-        if goes_on and self._change_pass(is_last) and not is_last:
+        is_ready = goes_on and self._recorder.change_pass(self.repetitions.all)
+        if is_ready and not is_last:
             self._prepare()
             if self.status.change(Event.NEXT):
                 return
         self._end()
-
-    def _change_pass(self, is_last: bool) -> bool:
-        """Record a pass, then count the events of the next one; False if impossible."""
-        if not self.run_request.spec.passes:
-            return True
-        runs = self.repetitions.all
-        self._changes_pass = True
-        try:
-            self._recorder.wait_until_recorded(runs[-1])
-            if not is_last:
-                self._check_pass(runs[-1])
-                self._recorder.count_for(len(runs) + 1)
-        except SuperTwinError as error:
-            self.status.problem = error
-            return False
-        finally:
-            self.reset_silence()
-            self._changes_pass = False
-        return True
-
-    def _check_pass(self, run: Repetition) -> None:
-        """Raise PassFailedError if a pass did not complete."""
-        spec, outcome = run.run_request.spec, run.result.outcome
-        if outcome is not Outcome.COMPLETED:
-            raise PassFailedError(
-                f"pass {spec.pass_number} of {len(spec.passes)} {_ENDED[outcome]}: the "
-                "passes after it were not run, so their figures are missing"
-            )
 
     def _end(self, failure: Exception | None = None) -> None:
         """Release the CPUs; record what ran and release the rest in the background.
