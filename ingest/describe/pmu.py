@@ -56,6 +56,8 @@ def describe_pmus(
             label=f"PMU {name}",
         )
     for own in _kernel_pmus(facts, [pmu.name for pmu in pmus]):
+        graphs[iris.pmu_graph(own.name)] = model = Triples()
+        _kernel_model(model, iris, own)
         _kernel_pmu(twin, iris, host, facts, own)
     return graphs
 
@@ -137,30 +139,34 @@ def describe_role_events(triples: Triples, iris: Iris) -> None:
 def describe_kernel_pmus(triples: Triples, iris: Iris) -> None:
     """Describe the kernel's PMUs that roles use, with the terms of their events."""
     for pmu in kernel_pmus().values():
-        # The scope of a thread is that of a model of cores, which ``cpu`` is not.
-        own = pmu.scope != "thread"
+        _kernel_model(triples, iris, pmu)
+
+
+def _kernel_model(triples: Triples, iris: Iris, pmu: KernelPmu) -> None:
+    # The scope of a thread is that of a model of cores, which ``cpu`` is not.
+    own = pmu.scope != "thread"
+    triples.node(
+        iris.pmu(pmu.name),
+        ST.PmuModel,
+        {
+            ST.pmuName: pmu.name,
+            ST.pmuType: "uncore" if own else "os",
+            ST.countScope: pmu.scope if own else None,
+            ST.counterCount: pmu.counters or None,
+            ST.citation: pmu.source,
+        },
+        label=f"{pmu.name} of the kernel",
+    )
+    for event, terms in pmu.events.items():
         triples.node(
-            iris.pmu(pmu.name),
-            ST.PmuModel,
+            iris.pmu_event(pmu.name, event),
+            ST.PmuEvent,
             {
-                ST.pmuName: pmu.name,
-                ST.pmuType: "uncore" if own else "os",
-                ST.countScope: pmu.scope if own else None,
-                ST.counterCount: pmu.counters or None,
-                ST.citation: pmu.source,
+                ST.ofPmu: iris.pmu(pmu.name),
+                ST.pmuName: event,
+                ST.kernelTerms: terms or None,
             },
-            label=f"{pmu.name} of the kernel",
         )
-        for event, terms in pmu.events.items():
-            triples.node(
-                iris.pmu_event(pmu.name, event),
-                ST.PmuEvent,
-                {
-                    ST.ofPmu: iris.pmu(pmu.name),
-                    ST.pmuName: event,
-                    ST.kernelTerms: terms or None,
-                },
-            )
 
 
 def _role_events() -> dict[str, list[tuple[str, list[str]]]]:

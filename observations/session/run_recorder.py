@@ -128,7 +128,7 @@ class RunRecorder:
     def prepare(self, number: int) -> Repetition:
         """Prepare run ``number`` of the request."""
         before = self.snapshot()
-        events = self._sampling.region_counting.events
+        events = self._sampling.figures.region_counting.events
         request = self._run_request
         return begin_run(self._home, request, self._id, number, before, events)
 
@@ -215,9 +215,12 @@ class RunRecorder:
         """
         result, snapshots, sampling = run.result, run.snapshots, self._sampling
         summaries = sampling.summaries(result, snapshots, run.log.pids.keys())
-        figures, agreement = sampling.derived(result, snapshots, summaries), None
+        figures, agreement = (
+            sampling.figures.derived(result, snapshots, summaries),
+            None,
+        )
         if earlier:
-            combined, agreement = sampling.combined([*earlier, run])
+            combined, agreement = sampling.figures.combined([*earlier, run])
             figures += combined
             self._about_passes += describe_agreement(run, agreement)
         observation = Observation(
@@ -244,7 +247,7 @@ class RunRecorder:
         """Return what an observation says of the regions of a run."""
         if not self._run_request.spec.regions:
             return {}
-        counting = self._sampling.region_counting
+        counting = self._sampling.figures.region_counting
         record = regions_of(result.regions) if result.regions else not_recorded()
         return {
             "regions": record,

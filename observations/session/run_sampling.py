@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 
 from core.settings.settings import Settings
 from core.settings.state import counting_home
@@ -15,16 +15,7 @@ from core.stores.http_connection import HttpConnection
 from core.stores.points import NO_POINTS, Points
 from core.stores.series import SeriesKey, read_points, series_reader
 from ingest.errors import PlanRequestError
-from observations.derived import ExpressionFigure, HostRole, derive
-from observations.passes import PassCounts, agreement_of, figures_across
-from observations.record import (
-    DerivedFigure,
-    PassAgreement,
-    Run,
-    RunRequest,
-    Summary,
-)
-from observations.regions.counting import RegionCounting, read_counting
+from observations.record import Run, RunRequest, Summary
 from observations.session.counter_snapshots import (
     OF_PROCESSES,
     CounterReader,
@@ -32,9 +23,7 @@ from observations.session.counter_snapshots import (
     Key,
     RunSnapshots,
 )
-from observations.session.pass_counts import counts_of
-from observations.session.repetition import Repetition
-from observations.session.roles import read_figures, read_named_roles, read_roles
+from observations.session.run_figures import RunFigures
 from observations.statistics import Statistics, of_counter, of_gauge
 from ontology.limits import PER_CPU, greatest_rate, is_of_all_cpus
 from queries.run import saved_rows
@@ -156,55 +145,15 @@ class RunSampling:
         ]
         return [one for one in found if _has_figures(one.figures)]
 
-    def derived(
-        self, run: Run, snapshots: RunSnapshots, summaries: Sequence[Summary]
-    ) -> list[DerivedFigure]:
-        """Derive the figures of a run from its counters."""
-        if not self.metrics:
-            return []
-        roles = [_with_doubt(role, snapshots) for role in self._roles]
-        found = derive(roles, summaries, run.span.seconds, self._expressions)
-        passes = tuple(filter(None, [self._spec.pass_number]))
-        return [replace(one, passes=passes) for one in found]
-
-    def combined(
-        self, runs: Sequence[Repetition]
-    ) -> tuple[list[DerivedFigure], PassAgreement]:
-        """Derive the figures of several passes, and how far all of them differ."""
-        spec, counts = self._spec, [counts_of(run) for run in runs]
-        common = (spec.common, spec.cpus)
-        roles = [
-            reduce(_with_doubt, (run.snapshots for run in runs), role)
-            for role in self._all_roles(counts)
-        ]
-        found = figures_across(roles, counts, *common, self._expressions)
-        return found, agreement_of(counts, *common)
-
-    def _all_roles(self, counts: Sequence[PassCounts]) -> list[HostRole]:
-        metrics = {metric for one in counts for metric in one.metrics}
-        with dataset(self._settings, "twin") as twin:
-            return read_named_roles(twin, self._spec, self._spec.roles, metrics)
-
     @cached_property
-    def region_counting(self) -> RegionCounting:
-        """What is counted in the regions of the runs."""
-        if not self._spec.regions or not self._run_request.samples:
-            return RegionCounting()
-        with dataset(self._settings, "twin") as twin:
-            return read_counting(twin, self._spec)
-
-    @cached_property
-    def _roles(self) -> list[HostRole]:
-        names = [metric.name for metric in self.metrics]
-        with dataset(self._settings, "twin") as twin:
-            return read_roles(twin, self._spec, self._plan, names)
-
-    @cached_property
-    def _expressions(self) -> list[ExpressionFigure]:
-        if not self._roles:
-            return []
-        with dataset(self._settings, "twin") as twin:
-            return read_figures(twin, self._spec.host)
+    def figures(self) -> RunFigures:
+        """The figures of the runs."""
+        return RunFigures(
+            self._settings,
+            self._run_request,
+            self._plan,
+            lambda: [metric.name for metric in self.metrics],
+        )
 
     def _summary(
         self,
@@ -310,11 +259,6 @@ def _pid(instance: str | None) -> int | None:
     """Return the pid that the name of a process instance begins with."""
     number = (instance or "").partition(" ")[0]
     return int(number) if number.isdecimal() else None
-
-
-def _with_doubt(role: HostRole, snapshots: RunSnapshots) -> HostRole:
-    doubts = sorted({*map(snapshots.doubt_about, role.metrics)} - {""})
-    return replace(role, reason=doubts[0]) if doubts and not role.reason else role
 
 
 def _with_last_share(figures: Statistics, last: float | None) -> Statistics:

@@ -26,12 +26,12 @@ TAKE_RUNS = [
 ]
 # The others need two runs at once, or samples.
 OTHERS = ["observations/overlapping", "samples/run-metric", "samples/run-neighbours"]
-# A share of the slots, the times of a thread and a record of regions, which only newer
-# runs have.
+# Passes, a share of the slots, the times of a thread and a record of regions, which
+# only newer runs have.
 MORE = """PREFIX st: <https://w3id.org/supertwin/ns#>
 PREFIX run: <http://localhost:8000/observation/>
 INSERT { GRAPH <x:more> {
-  ?run st:ranOn ?host ;
+  ?run st:ranOn ?host ; st:passNumber 1 ; st:requestedPasses 2 ;
     st:hasFigure [ st:figureName "retiring" ; st:figureValue 0.5 ] ;
     st:hasLoopAnalysis [ st:missingLoopFact "perf took no sample" ] ;
     st:hasParallelAnalysis [ st:hasThreadTimes [
@@ -60,8 +60,16 @@ def twin(endpoint: Endpoint) -> Endpoint:
 
 
 def test_run_queries_accept_run_ids() -> None:
-    figures = ("derived", "hot-loops", "origin", "pop", "properties", "regions")
-    names = (*figures, "runs", "series", "statistics", "thread-times", "top-down")
+    figures = ("derived", "hot-loops", "origin", "passes", "pop", "properties")
+    names = (
+        *figures,
+        "regions",
+        "runs",
+        "series",
+        "statistics",
+        "thread-times",
+        "top-down",
+    )
     assert [f"observations/{name}" for name in names] == OF_RUNS
     assert set(OTHERS) <= set(TAKE_RUNS)
 

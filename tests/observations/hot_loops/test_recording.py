@@ -49,7 +49,8 @@ def test_chain_of_additions_is_bound_by_its_latency(kernels: str) -> None:
     assert bounds.sequential >= bounds.chains.critical_path >= bounds.chains.carried
     assert bounds.limit == "dependency chain"
     assert found.analyser.startswith("llvm-mca ")
-    assert found.samples == sum(one.samples for one in found.functions)
+    # Some samples may be in places without a function.
+    assert found.samples >= sum(one.samples for one in found.functions) > 0
 
 
 def test_independent_iterations_are_bound_by_ports(kernels: str) -> None:
