@@ -24,7 +24,7 @@ class SamplingStatus:
     """The accounts of this host and all others, and why some hosts are not sampled.
 
     ``losing`` are the hosts that lose points at present, and those with a folder that
-    the bridge cannot use.
+    the bridge cannot use. ``processes`` says why the kernel is not read for them.
     """
 
     account: dict[str, Any]
@@ -32,6 +32,7 @@ class SamplingStatus:
     unreached: dict[str, str]
     tick_spread_seconds: float | None
     losing: tuple[str, ...] = ()
+    processes: str = ""
 
 
 def status_path(state: Path, host: str) -> Path:
@@ -51,6 +52,7 @@ def read_sampled(state: Path, own: str) -> SamplingStatus:
         process.get("unreached") or {},
         process.get("tick_spread_seconds"),
         (*losing, *(process.get("unusable") or ())),
+        (process.get("processes") or {}).get("reason") or "",
     )
 
 
@@ -79,6 +81,8 @@ def _all_lines(sampled: SamplingStatus) -> Iterator[str]:
         yield from _lines(sampled.account)
     for host, account in sampled.hosts.items():
         yield from _host_lines(host, account)
+    if sampled.processes:
+        yield f"processes are read through PCP, which costs more: {sampled.processes}"
     for host, reason in sampled.unreached.items():
         yield f"{host}: not sampled: {reason}"
     if sampled.hosts and sampled.tick_spread_seconds is not None:
