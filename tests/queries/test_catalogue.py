@@ -197,7 +197,9 @@ def test_names_are_group_and_stem(tmp_path):
 
 
 def test_unknown_name_lists_the_known():
-    with pytest.raises(UnknownQueryError, match="'a/b'; there are: benchmarks/by-model, "):
+    with pytest.raises(
+        UnknownQueryError, match="'a/b'; there are: benchmarks/by-model, "
+    ):
         saved_query("a/b")
 
 
