@@ -17,6 +17,7 @@ from bench.sampling.idle import NAME
 from bench.sampling.limit import fetches_a_second, never_zero
 from bench.sampling.peer import DATABASE, Peer
 from bench.sampling.usage import Meter, Usage, program_of
+from core.linux.priority import NORMAL
 from tests.servers import wait_until
 
 # All from /proc/PID/stat: one file a process. The first, second and fifth stay above
@@ -129,11 +130,15 @@ class Race:
         return fetches * len(metrics) * len(self.pids)
 
     def ours(
-        self, metrics: Sequence[str], period_ms: int, reader: Path | None = None
+        self,
+        metrics: Sequence[str],
+        period_ms: int,
+        reader: Path | None = None,
+        priority: str = NORMAL,
     ) -> Side:
         """The bridge's points; ``reader`` reads the processes, by default PCP does."""
         with running_bridge(
-            self.ground, metrics, period_ms, process_reader=reader
+            self.ground, metrics, period_ms, priority=priority, process_reader=reader
         ) as bridge:
             time.sleep(_WARM_UP)
             pids = {"bridge": bridge.pid}

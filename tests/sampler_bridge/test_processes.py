@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from core.linux.priority import REALTIME, attainable, priority_of
 from core.settings.tools import PROCESS_READER
 from sampler_bridge.errors import KernelRefusedError
 from sampler_bridge.sources.processes.access import find_access
@@ -191,12 +192,18 @@ def test_bridge_reads_what_it_can_from_the_kernel_and_the_rest_from_pcp(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
 ) -> None:
     """The program is killed meanwhile, which is a gap of its metrics only."""
-    bridge = new_bridge(pmcd.address, store.url, process_reader=str(PROCESS_READER))
+    bridge = new_bridge(
+        pmcd.address,
+        store.url,
+        process_reader=str(PROCESS_READER),
+        priority=REALTIME,
+    )
     with subprocess.Popen([*ENDS_WITH_US, "sleep", "1000"]) as process:
         bridge.sample([RSS, UTIME, SNAME, "kernel.all.load"], 0.1)
         bridge.wait_for(lambda status: status["written"] > 1000)
         assert bridge.process()["processes"]["source"] == "kernel"
         (pid,) = children(bridge.pid)
+        assert priority_of(pid) == attainable(REALTIME)
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: set(children(bridge.pid)) - {pid})
         written = bridge.status()["written"]

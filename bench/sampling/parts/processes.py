@@ -1,4 +1,7 @@
-"""Processes read from the kernel by BPF, next to the same plan read through PCP."""
+"""Processes read from the kernel by BPF, next to the same plan read through PCP.
+
+Bridge, PMCD and its agents have the priority that `supertwin up` gives them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +12,10 @@ from bench.sampling.part import Part
 from bench.sampling.profiles import PROCESSES, Profile
 from bench.sampling.tables import markdown
 from bench.sampling.throughput import METRICS, Race, Side
+from bench.sampling.ticks import may_be_first, under_fifo
+from bench.sampling.usage import agents
 from bench.table import Figure
+from core.linux.priority import FETCHING, NORMAL, REALTIME
 from core.settings.tools import PROCESS_READER
 
 _SOURCES = {"PCP": None, "kernel": PROCESS_READER}
@@ -46,12 +52,15 @@ class ProcessesPart(Part[Delivered]):
     def measure(
         self, ground: Ground, profile: Profile, steps: Sequence[str]
     ) -> Iterator[tuple[str, Delivered]]:
-        with idle_processes(PROCESSES) as pids:
+        first = may_be_first()
+        pcp = [ground.pmcd.pid, *agents(ground.pmcd).values()] if first else []
+        priority = REALTIME if first else NORMAL
+        with idle_processes(PROCESSES) as pids, under_fifo(pcp, FETCHING):
             race = Race(ground, pids, profile.processes.seconds)
             for step in steps:
                 hertz, source = step.split(" Hz, ")
                 period_ms = period_of(int(hertz))
-                side = race.ours(METRICS, period_ms, _SOURCES[source])
+                side = race.ours(METRICS, period_ms, _SOURCES[source], priority)
                 yield step, Delivered(int(hertz), side)
 
     def tables(self, found: Mapping[str, Delivered]) -> dict[str, str]:

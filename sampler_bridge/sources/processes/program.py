@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from core.linux import priority
 from sampler_bridge.errors import KernelRefusedError
 from sampling.errors import SourceDownError
 
@@ -65,6 +66,8 @@ class ProcessProgram:
         assert self._process.stdout is not None  # noqa: S101
         self._poll = select.poll()
         self._poll.register(self._process.stdout, select.POLLIN)
+        # The thread that fetches waits for it.
+        priority.take(priority.priority_of(), priority.FETCHING, self.pid)
         try:
             self.metrics = self._read_metrics()
         except SourceDownError:

@@ -106,6 +106,9 @@ struct bpf_iter__task {
     struct task_struct *task;
 } MOVED;
 
+/* The groups that the loader asks for. */
+volatile u32 groups;
+
 /* How deep the reader's PID namespace is: each has numbers of its own. */
 static u32 reader_level(void)
 {
@@ -149,12 +152,17 @@ static u32 number_of(struct task_struct *task, u32 level)
 
 static void add_task(struct sums *sums, struct task_struct *task)
 {
-    ADD(sums, task, utime, utime);
-    ADD(sums, task, stime, stime);
-    ADD(sums, task, se.sum_exec_runtime, runtime);
-    ADD(sums, task, min_flt, min_flt);
-    ADD(sums, task, maj_flt, maj_flt);
-    ADD_IO(sums, task);
+    if (groups & TIMES) {
+        ADD(sums, task, utime, utime);
+        ADD(sums, task, stime, stime);
+        ADD(sums, task, se.sum_exec_runtime, runtime);
+    }
+    if (groups & FAULTS) {
+        ADD(sums, task, min_flt, min_flt);
+        ADD(sums, task, maj_flt, maj_flt);
+    }
+    if (groups & IO)
+        ADD_IO(sums, task);
 }
 
 /* A walk along the threads of a process. */
@@ -177,11 +185,17 @@ static long add_next(u32 index, struct walk *walk)
 
 static void add_ended(struct sums *sums, struct signal_struct *signal)
 {
-    sums->utime = signal->utime;
-    sums->stime = signal->stime;
-    sums->runtime = signal->sum_sched_runtime;
-    sums->min_flt = signal->min_flt;
-    sums->maj_flt = signal->maj_flt;
+    if (groups & TIMES) {
+        sums->utime = signal->utime;
+        sums->stime = signal->stime;
+        sums->runtime = signal->sum_sched_runtime;
+    }
+    if (groups & FAULTS) {
+        sums->min_flt = signal->min_flt;
+        sums->maj_flt = signal->maj_flt;
+    }
+    if (!(groups & IO))
+        return;
     sums->rchar = signal->ioac.rchar;
     sums->wchar = signal->ioac.wchar;
     sums->syscr = signal->ioac.syscr;
@@ -191,23 +205,54 @@ static void add_ended(struct sums *sums, struct signal_struct *signal)
     sums->cancelled_write_bytes = signal->ioac.cancelled_write_bytes;
 }
 
+/* The same for the only thread of a process: the verifier lets us read it directly,
+ * which takes a tenth of the time. */
+static void add_only(struct sums *sums, struct task_struct *task)
+{
+    if (groups & TIMES) {
+        sums->utime += task->utime;
+        sums->stime += task->stime;
+        sums->runtime += task->se.sum_exec_runtime;
+    }
+    if (groups & FAULTS) {
+        sums->min_flt += task->min_flt;
+        sums->maj_flt += task->maj_flt;
+    }
+    if (!(groups & IO))
+        return;
+    sums->rchar += task->ioac.rchar;
+    sums->wchar += task->ioac.wchar;
+    sums->syscr += task->ioac.syscr;
+    sums->syscw += task->ioac.syscw;
+    sums->read_bytes += task->ioac.read_bytes;
+    sums->write_bytes += task->ioac.write_bytes;
+    sums->cancelled_write_bytes += task->ioac.cancelled_write_bytes;
+}
+
 /* Adds up all threads. A thread that ends moves its values to `signal` under
  * stats_lock: if that changed meanwhile, the sums may lack them or have them twice. */
-static int add_all(struct walk *walk, struct signal_struct *signal)
+static int add_all(struct walk *walk, struct signal_struct *signal,
+                   struct task_struct *leader)
 {
     u32 before = signal->stats_lock.seqcount.seqcount.sequence;
     add_ended(&walk->sums, signal);
-    walk->head = (u64)signal + bpf_core_field_offset(struct signal_struct, thread_head);
-    walk->at = (u64)signal->thread_head.next;
-    bpf_loop(MAX_THREADS, add_next, walk, 0);
+    if (signal->nr_threads == 1) {
+        add_only(&walk->sums, leader);
+    } else {
+        walk->head =
+            (u64)signal + bpf_core_field_offset(struct signal_struct, thread_head);
+        walk->at = (u64)signal->thread_head.next;
+        bpf_loop(MAX_THREADS, add_next, walk, 0);
+    }
     return !(before & 1) && before == signal->stats_lock.seqcount.seqcount.sequence;
 }
 
-static void fill_sums(struct walk *walk, struct signal_struct *signal)
+static void fill_sums(struct walk *walk, struct signal_struct *signal,
+                      struct task_struct *leader)
 {
     int attempt;
     for (attempt = 0; attempt < ATTEMPTS; attempt++)
-        if (add_all(walk, signal))
+        if (add_all(walk, signal, leader))
             return;
     walk->sums.unsure = 1;
 }
@@ -249,28 +294,42 @@ static void fill_memory(struct process *row, struct task_struct *task)
 static void fill_shared(struct process *row, struct signal_struct *signal)
 {
     row->threads = signal->nr_threads;
-    row->prev_utime = signal->prev_cputime.utime;
-    row->prev_stime = signal->prev_cputime.stime;
+    if (groups & TIMES) {
+        row->prev_utime = signal->prev_cputime.utime;
+        row->prev_stime = signal->prev_cputime.stime;
+    }
+    if (!(groups & CHILDREN))
+        return;
     row->cutime = signal->cutime;
     row->cstime = signal->cstime;
     row->cmin_flt = signal->cmin_flt;
     row->cmaj_flt = signal->cmaj_flt;
 }
 
-static void fill_leader(struct process *row, struct task_struct *task)
+static void fill_state(struct process *row, struct task_struct *task, u32 level)
 {
-    row->start = task->start_boottime;
     row->cpu = task->thread_info.cpu;
     row->policy = task->policy;
     row->rt_priority = task->rt_priority;
     row->exit_signal = task->exit_signal;
     row->static_prio = task->static_prio;
-    row->nvcsw = task->nvcsw;
-    row->nivcsw = task->nivcsw;
-    row->runtime = task->se.sum_exec_runtime;
-    row->run_delay = task->sched_info.run_delay;
-    row->pcount = task->sched_info.pcount;
+    if (task->real_parent)
+        row->ppid = number_of(task->real_parent, level);
+}
+
+static void fill_leader(struct process *row, struct task_struct *task)
+{
+    row->start = task->start_boottime;
     bpf_core_read(row->comm, sizeof row->comm, &task->comm);
+    if (groups & SWITCHES) {
+        row->nvcsw = task->nvcsw;
+        row->nivcsw = task->nivcsw;
+    }
+    if (groups & RUNS) {
+        row->runtime = task->se.sum_exec_runtime;
+        row->run_delay = task->sched_info.run_delay;
+        row->pcount = task->sched_info.pcount;
+    }
 }
 
 SEC("iter/task")
@@ -290,16 +349,18 @@ int processes(struct bpf_iter__task *context)
         return 0;
     {
         struct process row = {.pid = number};
-        if (task->real_parent)
-            row.ppid = number_of(task->real_parent, level);
         fill_leader(&row, task);
         fill_shared(&row, signal);
-        fill_memory(&row, task);
+        if (groups & STATE)
+            fill_state(&row, task, level);
+        if (groups & MEMORY)
+            fill_memory(&row, task);
         bpf_seq_write(out, &row, sizeof row);
     }
     {
         struct walk walk = {};
-        fill_sums(&walk, signal);
+        if (groups & (TIMES | FAULTS | IO))
+            fill_sums(&walk, signal, task);
         bpf_seq_write(out, &walk.sums, sizeof walk.sums);
     }
     return 0;

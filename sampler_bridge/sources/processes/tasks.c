@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -117,49 +118,50 @@ VALUE(pcount, r->process.pcount)
  * reads them from PCP. */
 static const struct metric {
     const char *name;
+    unsigned groups;
     u64 (*value)(const struct row *);
 } metrics[] = {
-    {"psinfo.pid:i", pid},
-    {"psinfo.ppid:i", ppid},
-    {"psinfo.tgid:i", pid},
-    {"psinfo.utime:u", utime},
-    {"psinfo.stime:u", stime},
-    {"psinfo.cutime:u", cutime},
-    {"psinfo.cstime:u", cstime},
-    {"psinfo.start_time:u", start_time},
-    {"psinfo.minflt:i", minflt},
-    {"psinfo.maj_flt:i", maj_flt},
-    {"psinfo.cmin_flt:i", cmin_flt},
-    {"psinfo.cmaj_flt:i", cmaj_flt},
-    {"psinfo.vctxsw:i", vctxsw},
-    {"psinfo.nvctxsw:i", nvctxsw},
-    {"psinfo.threads:i", threads},
-    {"psinfo.processor:i", processor},
-    {"psinfo.nice:i", nice_value},
-    {"psinfo.policy:i", policy},
-    {"psinfo.rt_priority:i", rt_priority},
-    {"psinfo.exit_signal:i", exit_signal},
-    {"psinfo.vsize:u", vsize},
-    {"psinfo.rss:u", rss},
-    {"memory.size:i", size},
-    {"memory.textrss:i", textrss},
-    {"memory.datrss:i", datrss},
-    {"memory.vmsize:i", size},
-    {"memory.vmlock:i", vmlock},
-    {"memory.vmdata:i", vmdata},
-    {"memory.vmstack:i", vmstack},
-    {"memory.vmexe:i", vmexe},
-    {"memory.vmlib:i", vmlib},
-    {"io.rchar:u", rchar},
-    {"io.wchar:u", wchar},
-    {"io.syscr:u", syscr},
-    {"io.syscw:u", syscw},
-    {"io.read_bytes:u", read_bytes},
-    {"io.write_bytes:u", write_bytes},
-    {"io.cancelled_write_bytes:u", cancelled},
-    {"schedstat.cpu_time:u", cpu_time},
-    {"schedstat.run_delay:u", run_delay},
-    {"schedstat.pcount:u", pcount},
+    {"psinfo.pid:i", 0, pid},
+    {"psinfo.ppid:i", STATE, ppid},
+    {"psinfo.tgid:i", 0, pid},
+    {"psinfo.utime:u", TIMES, utime},
+    {"psinfo.stime:u", TIMES, stime},
+    {"psinfo.cutime:u", CHILDREN, cutime},
+    {"psinfo.cstime:u", CHILDREN, cstime},
+    {"psinfo.start_time:u", 0, start_time},
+    {"psinfo.minflt:i", FAULTS, minflt},
+    {"psinfo.maj_flt:i", FAULTS, maj_flt},
+    {"psinfo.cmin_flt:i", CHILDREN, cmin_flt},
+    {"psinfo.cmaj_flt:i", CHILDREN, cmaj_flt},
+    {"psinfo.vctxsw:i", SWITCHES, vctxsw},
+    {"psinfo.nvctxsw:i", SWITCHES, nvctxsw},
+    {"psinfo.threads:i", 0, threads},
+    {"psinfo.processor:i", STATE, processor},
+    {"psinfo.nice:i", STATE, nice_value},
+    {"psinfo.policy:i", STATE, policy},
+    {"psinfo.rt_priority:i", STATE, rt_priority},
+    {"psinfo.exit_signal:i", STATE, exit_signal},
+    {"psinfo.vsize:u", MEMORY, vsize},
+    {"psinfo.rss:u", MEMORY, rss},
+    {"memory.size:i", MEMORY, size},
+    {"memory.textrss:i", MEMORY, textrss},
+    {"memory.datrss:i", MEMORY, datrss},
+    {"memory.vmsize:i", MEMORY, size},
+    {"memory.vmlock:i", MEMORY, vmlock},
+    {"memory.vmdata:i", MEMORY, vmdata},
+    {"memory.vmstack:i", MEMORY, vmstack},
+    {"memory.vmexe:i", MEMORY, vmexe},
+    {"memory.vmlib:i", MEMORY, vmlib},
+    {"io.rchar:u", IO, rchar},
+    {"io.wchar:u", IO, wchar},
+    {"io.syscr:u", IO, syscr},
+    {"io.syscw:u", IO, syscw},
+    {"io.read_bytes:u", IO, read_bytes},
+    {"io.write_bytes:u", IO, write_bytes},
+    {"io.cancelled_write_bytes:u", IO, cancelled},
+    {"schedstat.cpu_time:u", RUNS, cpu_time},
+    {"schedstat.run_delay:u", RUNS, run_delay},
+    {"schedstat.pcount:u", RUNS, pcount},
 };
 enum { METRICS = sizeof metrics / sizeof *metrics };
 _Static_assert(METRICS <= 64, "a request has one bit for each metric");
@@ -253,6 +255,16 @@ static void drop_rights(void)
     prctl(PR_SET_DUMPABLE, 0);
 }
 
+static unsigned *groups; /* the variable of the kernel's part, in shared memory */
+
+static void share_groups(struct bpf_object *file)
+{
+    int map = bpf_object__find_map_fd_by_name(file, ".bss");
+    groups = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+    if (groups == MAP_FAILED)
+        refuse("the kernel does not share memory with the program: %s", strerror(errno));
+}
+
 static struct bpf_link *load(void)
 {
     struct bpf_object *file;
@@ -265,6 +277,7 @@ static struct bpf_link *load(void)
     if (!file || bpf_object__load(file))
         refuse("the kernel does not load the program (%s): Linux 5.17 or newer is "
                "needed, for root without lockdown", strerror(errno));
+    share_groups(file);
     program = bpf_object__find_program_by_name(file, "processes");
     link = program ? bpf_program__attach_iter(program, NULL) : NULL;
     if (!link)
@@ -310,9 +323,14 @@ static void read_rows(int link)
     now.count = bytes / sizeof *now.rows;
 }
 
-static void take(int link)
+static void take(int link, u64 wanted)
 {
     struct pass kept = last;
+    unsigned found = 0;
+    for (int n = 0; n < METRICS; n++)
+        if (wanted >> n & 1)
+            found |= metrics[n].groups;
+    *groups = found;
     last = now;
     now = kept;
     read_rows(link);
@@ -417,7 +435,7 @@ int main(void)
     link = bpf_link__fd(load());
     say_metrics();
     while (next_request(request)) {
-        take(link);
+        take(link, request[0]);
         reply(request[0], request[1]);
     }
     return 0;

@@ -2,6 +2,19 @@
 #ifndef TASKS_H
 #define TASKS_H
 
+/* What is read: each group costs some misses of the caches for each process. The
+ * number, start, command and threads of a process are always read. */
+enum group {
+    STATE = 1,
+    SWITCHES = 2,
+    RUNS = 4,
+    CHILDREN = 8,
+    MEMORY = 16,
+    TIMES = 32,
+    FAULTS = 64,
+    IO = 128,
+};
+
 /* A process, from its leading thread and what all threads share. Times are in ns,
  * memory is in pages, an address is in bytes. */
 struct process {
