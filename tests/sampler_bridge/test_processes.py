@@ -23,7 +23,7 @@ from sampling.sources.source import UNKNOWN_METRIC, Series
 from tests.sampler_bridge.explained import explained
 from tests.sampler_bridge.servers import BridgeProcess
 from tests.sampler_bridge.test_bridge import assert_all_stored, other_reasons
-from tests.sampler_bridge.test_processes_equal import of, values
+from tests.sampler_bridge.test_processes_equal import METRICS, of, values
 from tests.servers import ENDS_WITH_US, ROOT, Pmcd, VictoriaMetrics, wait_until
 
 pytestmark = pytest.mark.skipif(
@@ -81,11 +81,12 @@ def test_object_was_compiled_from_its_sources() -> None:
     assert digest.encode() in (FOLDER / "tasks.bpf.o").read_bytes()
 
 
-def test_program_keeps_two_rights() -> None:
+def test_program_keeps_two_rights_and_gives_what_is_compared_with_pcp() -> None:
     program = ProcessProgram(PROCESS_READER)
     try:
         status = Path(f"/proc/{program.pid}/status").read_text("utf-8")
         assert program.ask([0]).values.size > 1
+        assert program.metrics.keys() == {*METRICS}
     finally:
         program.close()
     rights = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 _MOST = 4088  # bytes of a command line that PCP's agent reads
-_EXITING = "<exiting>"
 
 
 def instance_name(number: int, command: bytes) -> str:
