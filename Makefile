@@ -1,6 +1,6 @@
 # `make up` and `make test` are all a newcomer needs; each installs what is missing.
 .DEFAULT_GOAL := help
-.PHONY: help install install-test install-bench up down status test coverage check bench bench-sampling dtdl lock docs clean
+.PHONY: help install install-test install-bench up down status test coverage check bench bench-sampling dtdl bpf lock docs clean
 
 PYTHON := .venv/bin/python
 # If it is set in the environment, every process compiles all that it imports.
@@ -68,6 +68,15 @@ bench-sampling: install-bench  ## sampling compared with pcp2influxdb; FORM=--fu
 
 dtdl: install-test  ## the official DTDL parser's verdict on every machine
 	@$(PYTHON) -m tests.dtdl $(FILES)
+
+PROCESSES := sampler_bridge/sources/processes
+BPF_SOURCES := $(addprefix $(PROCESSES)/,tasks.bpf.c tasks.h)
+
+bpf:  ## compile what reads processes in the kernel again (needs clang, llvm, libbpf-dev)
+	clang -g -O2 -Wall -target bpf "-I/usr/include/$$(uname -m)-linux-gnu" \
+	    "-DDIGEST=\"$$(cat $(BPF_SOURCES) | sha256sum | cut -c1-64)\"" \
+	    -c $(PROCESSES)/tasks.bpf.c -o $(PROCESSES)/tasks.bpf.o
+	llvm-strip -g $(PROCESSES)/tasks.bpf.o
 
 LOCKS := deploy/locks
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -387,6 +387,24 @@ build_extension() {
     quietly "building the extension of Fuseki" .venv/bin/python -m supertwin.stack.fuseki_extension
 }
 
+# ---- what reads processes from the kernel ----------------------------------------
+
+# Optional: without a compiler and libbpf, PCP reads the processes.
+build_process_reader() {
+    local sources=sampler_bridge/sources/processes built=.tools/process-reader want
+    [ -d "$sources" ] || return 0
+    want=$(cat "$sources"/tasks.{c,h,bpf.o} | sha256sum)
+    [ -x "$built" ] && is_stamped "$built.stamp" "$want" && return
+    command -v cc >/dev/null && [ -e /usr/include/bpf/libbpf.h ] || return 0
+    # The assembler includes the object for the kernel.
+    cc -O2 -Wall "-Wa,-I$sources" -o "$built.new" "$sources/tasks.c" -lbpf >"$LOG" 2>&1 || {
+        say "processes will be read through PCP: $(error_line)"
+        return 0
+    }
+    mv "$built.new" "$built"
+    echo "$want" >"$built.stamp"
+}
+
 # ---- Fuseki's classes, as Java keeps them ----------------------------------------
 
 # Saves a third of the CPU time of a start; optional. An image has no sources yet.
@@ -488,6 +506,7 @@ install_run() {
     finish
     link_pcp_binding
     build_extension
+    build_process_reader
     keep_classes
 }
 

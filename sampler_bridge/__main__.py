@@ -21,6 +21,7 @@ from core.linux.ssh.client import avoid_vfork
 from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import StateError
 from sampler_bridge.fleet import SamplingSite
+from sampler_bridge.sources.processes.access import find_access
 from sampling.errors import BridgeError
 
 _SWITCH_SECONDS = 0.0005  # Python's default, 5 ms, is half of a 10 ms period
@@ -29,16 +30,16 @@ _SWITCH_SECONDS = 0.0005  # Python's default, 5 ms, is half of a 10 ms period
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bridge; 0: it was stopped, 1: failure, 2: the user can fix it."""
     given = vars(_parser().parse_args(arguments))
-    wanted = given.pop("priority")
+    wanted, reader = given.pop("priority"), given.pop("process_reader")
     of_all = ("fuseki", "store", "cgroup_roots", "cgroup_keep")
     shared = {name: given.pop(name) for name in of_all}
+    _configure_logging()
     options = Options(
-        SamplingSite(**given),
+        SamplingSite(**given, processes=find_access(reader, given["pcp"])),
         **shared,
         fuseki_account=_account("FUSEKI"),
         store_account=_account("STORE"),
     )
-    _configure_logging()
     pmapi.read_settings()
     _raise_priority(wanted)
     # Handlers, not a blocked signal mask: numpy may have started its threads before the
@@ -65,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--state", required=True, type=Path, help="folder of logs, cursors and status")
     add("--log-max-bytes", required=True, type=_bytes, help="largest log of a host")
     add("--ssh-config", type=Path, help="what ssh reads instead of ~/.ssh/config")
+    add("--process-reader", type=Path, help="reads processes from the kernel, by BPF")
     add("--cgroup-roots", default=(), type=_roots, help="cgroups to watch, by pattern")
     add("--cgroup-keep", default=1000, type=int, help="ended cgroups that are kept")
     raised = "scheduling priority of its threads, where rights allow"

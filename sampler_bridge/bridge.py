@@ -112,6 +112,7 @@ class Bridge:
             "host": self._place.host,
             "plan": reading_document(self._plans.reading),
             "store": self._writer.state._asdict(),
+            "processes": self._place.processes.document(),
             **process_cost(),
             **self._fleet.document(),
         }

@@ -2,11 +2,19 @@
 
 BridgeError           in sampling.errors
 ├── NotLoggedError    a log takes no record: its disk is full or bad, or it is closed
+├── SourceDownError
+│   └── KernelRefusedError  processes cannot be read from the kernel
 ├── StateError        state folder, sockets or threads cannot be used
 └── StoreDownError    the store does not take points now; another try may succeed
 """
 
-from sampling.errors import BridgeError
+from sampling.errors import BridgeError, SourceDownError
+
+
+class KernelRefusedError(SourceDownError):
+    """Processes cannot be read from the kernel here."""
+
+    code = "kernel-refused"
 
 
 class NotLoggedError(BridgeError):

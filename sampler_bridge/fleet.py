@@ -22,6 +22,7 @@ from sampler_bridge.sampled_host import PLAN_FILE, SampledHost
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampler_bridge.sources.processes.access import ProcessAccess
 from sampler_bridge.transport.forward import PMCD_SOCKET, SshForward
 from sampler_bridge.transport.sockets import sockets_folder
 from sampler_bridge.transport.transport import DirectTransport, Transport
@@ -44,7 +45,7 @@ _FEW_HOSTS = 2
 class SamplingSite:
     """Where hosts are sampled from: this machine's name and PMCD, and the state folder.
 
-    ``ssh_config`` replaces ~/.ssh/config for ssh to remote hosts.
+    ``ssh_config`` replaces ~/.ssh/config; ``processes`` reads those of this machine.
     """
 
     host: str
@@ -53,6 +54,7 @@ class SamplingSite:
     state: Path
     log_max_bytes: int
     ssh_config: Path | None = None
+    processes: ProcessAccess = ProcessAccess()
 
 
 class Fleet:
@@ -234,8 +236,7 @@ class Fleet:
             self._writer,
             self._transport,
             lambda: self._spread,
-            # The control groups of other machines are not visible from here.
-            self._cgroups if name == place.host else None,
+            *((self._cgroups, place.processes) if name == place.host else ()),
         )
         try:
             host.start()

@@ -20,6 +20,9 @@ from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.sources.local_source import LocalSource
 from sampler_bridge.sources.own_source import OwnSource
+from sampler_bridge.sources.processes.access import ProcessAccess
+from sampler_bridge.sources.processes.source import ProcessSource
+from sampler_bridge.sources.timed import TimedSource
 from sampler_bridge.status import figures, status_document
 from sampler_bridge.transport.host_connection import HostConnection, NewTransport
 from sampler_bridge.worker import Worker
@@ -49,8 +52,9 @@ class SampledHost(Worker):
 
     Its points go into ``outbox``; ``new_transport`` makes a connection to an address;
     ``spread`` is how far apart the ticks of all hosts are (seconds); ``cgroups``
-    watches the control groups of this machine; ``is_wanted`` says whether the host
-    should be sampled, even while it cannot be.
+    watches the control groups of this machine, and ``processes`` reads its processes:
+    other hosts have neither, as they are not visible from here;
+    ``is_wanted`` says whether the host should be sampled, even while it cannot be.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class SampledHost(Worker):
         new_transport: NewTransport,
         spread: Callable[[], float | None],
         cgroups: CgroupWatch | None = None,
+        processes: ProcessAccess | None = None,
     ) -> None:
         super().__init__(f"host-{name}")
         self.name, self.folder, self.outbox = name, folder, outbox
@@ -72,6 +77,7 @@ class SampledHost(Worker):
         self._address = ""
         self._spread = spread
         self._cgroups = cgroups
+        self._access = processes or ProcessAccess()
         self._counted = AbsenceTracker(folder / COUNTED_FILE, self._started)
         self._cost = Cost(writer.latency)
         self._writer = writer
@@ -82,6 +88,12 @@ class SampledHost(Worker):
         self._counters = HostConnection(name, new_transport, recorder, self._cost)
         self._samplers = self._main.samplers
         self._own = Samplers(name, lambda _: self._local_source(), recorder)
+        self._processes = (
+            Samplers(name, self._process_source, recorder)
+            if self._access.metrics
+            else None
+        )
+        self._leading = self._samplers  # a fault of these is one of the host
         self._changed = Condition()
         self._wanted: WantedPlan | None = None
         self._given: WantedPlan | None = None
@@ -128,13 +140,18 @@ class SampledHost(Worker):
 
     @property
     def _all(self) -> tuple[Samplers, ...]:
-        return self._samplers, self._counters.samplers, self._own
+        return self._samplers, *self._others
+
+    @property
+    def _others(self) -> tuple[Samplers, ...]:
+        processes = (self._processes,) if self._processes else ()
+        return self._counters.samplers, self._own, *processes
 
     @property
     def alive(self) -> bool:
         """Whether all its threads run, including those of its connections."""
         routes = self._main.alive and self._counters.alive
-        return super().alive and routes and self._own.alive
+        return super().alive and routes and all(one.alive for one in self._others)
 
     @property
     def has_ended(self) -> bool:
@@ -159,7 +176,7 @@ class SampledHost(Worker):
     @property
     def last_offset(self) -> float | None:
         """Seconds between the last fetch and its tick; None without an answer."""
-        return None if self._samplers.reason else self._cost.offset.last
+        return None if self._leading.reason else self._cost.offset.last
 
     def summary(self) -> dict[str, Any]:
         """Addresses of the host and its PMCDs, failure reason, losses, status path."""
@@ -167,7 +184,7 @@ class SampledHost(Worker):
             "address": self._address,
             "pcp": self._main.pcp,
             "counters": self._counters.pcp,
-            "reason": self._samplers.reason,
+            "reason": self._leading.reason,
             "tick_offset_seconds": self._cost.offset.figures(),
             "clock_seconds": self._cost.clock.figures(),
             "losing": self.outbox.account.losing(),
@@ -193,8 +210,8 @@ class SampledHost(Worker):
             stopped=stopped,
             reading=reading,
             plan=self._plan,
-            samplers=self._samplers,
-            others=(self._counters.samplers, self._own),
+            samplers=self._leading,
+            others=self._all,
             figures=counts,
             log=self.outbox.log,
             store=self._writer.state,
@@ -223,6 +240,8 @@ class SampledHost(Worker):
             self._main.stop(seconds)
             self._counters.stop(seconds)
             self._own.stop(seconds)
+            if self._processes:
+                self._processes.stop(seconds)
 
     def _next(self) -> WantedPlan | None:
         """Wait for the next wanted state; None means the end."""
@@ -239,10 +258,16 @@ class SampledHost(Worker):
         counters, others = split_plan(
             others, lambda m: bool(wanted.counters) and is_counter(m)
         )
+        processes, others = split_plan(others, self._access.serves)
         self._plan, self._address = wanted.plan, wanted.address
+        if self._processes:
+            only = processes.names and not others.names
+            self._leading = self._processes if only else self._samplers
         self._main.take(others, wanted.address)
         self._counters.take(counters, wanted.address, wanted.counters)
         self._own.apply(own)
+        if self._processes:
+            self._processes.apply(processes)
         kept = StoredPlan(wanted.plan, wanted.counters)
         if kept != self.kept:
             self._keep(kept)
@@ -250,6 +275,9 @@ class SampledHost(Worker):
     def _local_source(self) -> Source:
         own = OwnSource(self.figures)
         return LocalSource(own, CgroupSource(self._cgroups)) if self._cgroups else own
+
+    def _process_source(self, period_ms: int) -> Source:
+        return TimedSource(ProcessSource(self._access.path), self._cost, period_ms)
 
     def _keep(self, kept: StoredPlan) -> None:
         _LOG.info("the graph plans %d metrics of %s", len(kept.plan.names), self.name)

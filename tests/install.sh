@@ -44,6 +44,8 @@ missing_for_tests() {
     # Hosts compile the programs of benchmarks/.
     command -v gcc >/dev/null || echo gcc
     [ -e /usr/include/stdio.h ] || echo libc6-dev
+    # Compiles the program that reads processes from the kernel.
+    [ -e /usr/include/bpf/libbpf.h ] || echo libbpf-dev
     # Benchmarks that these programs are, or are compiled with.
     command -v hpcc >/dev/null || echo hpcc
     command -v fio >/dev/null || echo fio

@@ -21,6 +21,7 @@ from bench.sampling.parts.busy import BusyPart
 from bench.sampling.parts.disk import DiskPart
 from bench.sampling.parts.hosts import HostsPart
 from bench.sampling.parts.overhead import OverheadPart
+from bench.sampling.parts.processes import ProcessesPart
 from bench.sampling.parts.resources import ResourcesPart
 from bench.sampling.parts.sensors import SensorsPart
 from bench.sampling.parts.soak import SoakPart
@@ -33,6 +34,7 @@ from tests.servers import ROOT, Fuseki
 
 PARTS: tuple[type[Part[Any]], ...] = (
     ThroughputPart,
+    ProcessesPart,
     TicksPart,
     BusyPart,
     ResourcesPart,

@@ -59,12 +59,13 @@ def running_bridge(
     store_url: str | None = None,
     others: Mapping[str, str] | None = None,
     priority: str = "normal",
+    process_reader: Path | None = None,
 ) -> Iterator[BridgeProcess]:
     """A bridge on a plan in the graph; its state is removed at the end.
 
     It is past its first tick or, with long periods, connected to PMCD. It writes to
     ``store_url`` or the shared store. ``others`` maps further hosts to the addresses of
-    their PMCDs; they get the same plan.
+    their PMCDs; they get the same plan. ``process_reader`` reads processes, not PCP.
     """
     put_plan(ground.fuseki, metrics, period_ms, others)
     folder = ground.folder / "bridge"
@@ -77,6 +78,7 @@ def running_bridge(
         base=BASE,
         log_max_bytes=LOG_MAX_BYTES,
         priority=priority,
+        **({"process_reader": str(process_reader)} if process_reader else {}),
     )
     try:
         with bridge:

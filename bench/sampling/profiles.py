@@ -18,6 +18,14 @@ class Throughput:
 
 
 @dataclass(frozen=True)
+class Readers:
+    """Frequencies, and seconds of each row."""
+
+    hertz: Sequence[int]
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Resources:
     """Frequencies, numbers of metrics, and seconds of each cell."""
 
@@ -102,6 +110,7 @@ class Profile:
     """The amounts to measure; each field is named after its part."""
 
     throughput: Throughput
+    processes: Readers
     resources: Resources
     soak: Soak
     ticks: Ticks
@@ -126,6 +135,7 @@ QUICK = Profile(
     throughput=Throughput(
         ((8, 4, 1), (16, 6, 1), (32, 6, 1), (64, 6, 1), (8, 6, 3), (64, 6, 3)), 4.0
     ),
+    processes=Readers((64, 250), 6.0),
     resources=Resources((1, 8), (10, 50), 4.0),
     soak=Soak(80.0, 3.0, 12.0),
     ticks=Ticks(6),
@@ -140,6 +150,7 @@ FULL = Profile(
         tuple(product(thesis.FREQUENCIES, thesis.METRICS, (1, 3))),
         thesis.SECONDS,
     ),
+    processes=Readers((8, 16, 32, 64, 125, 250), 30.0),
     resources=Resources((1, 2, 4, 8), (10, 20, 30, 40, 50), 60.0),
     soak=Soak(1800.0, 10.0, 600.0),
     ticks=Ticks(120),

@@ -9,13 +9,15 @@ load.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from bench.sampling.counting import OURS, PEERS, Counted, count, now_ms, ticks
 from bench.sampling.ground import Ground, period_of, running_bridge, stop_bridge
 from bench.sampling.idle import NAME
 from bench.sampling.limit import fetches_a_second, never_zero
 from bench.sampling.peer import DATABASE, Peer
-from bench.sampling.usage import Meter, Usage
+from bench.sampling.usage import Meter, Usage, program_of
+from core.linux.priority import NORMAL
 from tests.servers import wait_until
 
 # All from /proc/PID/stat: one file a process. The first, second and fifth stay above
@@ -114,9 +116,9 @@ class Race:
         before = self._bare(metrics)
         if number % 2:
             peer = self._peers(metrics, period_ms)
-            ours = self._ours(metrics, period_ms)
+            ours = self.ours(metrics, period_ms)
         else:
-            ours = self._ours(metrics, period_ms)
+            ours = self.ours(metrics, period_ms)
             peer = self._peers(metrics, period_ms)
         limit = max(before, self._bare(metrics))
         return Cell(hertz, number, files, period_ms, ours, peer, limit)
@@ -127,11 +129,23 @@ class Race:
         fetches = fetches_a_second(address, metrics, seconds)
         return fetches * len(metrics) * len(self.pids)
 
-    def _ours(self, metrics: Sequence[str], period_ms: int) -> Side:
-        with running_bridge(self.ground, metrics, period_ms) as bridge:
+    def ours(
+        self,
+        metrics: Sequence[str],
+        period_ms: int,
+        reader: Path | None = None,
+        priority: str = NORMAL,
+    ) -> Side:
+        """The bridge's points; ``reader`` reads the processes, by default PCP does."""
+        with running_bridge(
+            self.ground, metrics, period_ms, priority=priority, process_reader=reader
+        ) as bridge:
             time.sleep(_WARM_UP)
+            pids = {"bridge": bridge.pid}
+            if reader is not None:
+                pids["reader"] = program_of(bridge.pid, reader)
             start_ms = (now_ms() // period_ms + 1) * period_ms
-            usage = self._watch({"bridge": bridge.pid}, period_ms)
+            usage = self._watch(pids, period_ms)
             waiting = bridge.status()["queue"]["points"]
             missing = stop_bridge(bridge)
         side = self._side(OURS, metrics, period_ms, start_ms, usage, missing)

@@ -50,6 +50,18 @@ def agents(pmcd: Pmcd) -> dict[str, int]:
     return {f"pmda{name}": int(pid) for name, pid in rows}
 
 
+def program_of(parent: int, program: Path) -> int:
+    """The child of a process that runs a program."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == parent and (folder / "exe").readlink() == program:
+                return int(folder.name)
+        except OSError:  # it has ended
+            continue
+    raise AssertionError(f"{parent} runs no {program}")
+
+
 @dataclass
 class Meter:
     """Measures the processes of each named part from its creation to each reading."""

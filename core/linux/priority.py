@@ -17,16 +17,17 @@ FETCHING, OTHERS = 2, 1
 NICE_LEVEL = -10
 
 
-def take(wanted: str, level: int = OTHERS) -> str:
+def take(wanted: str, level: int = OTHERS, task: int = 0) -> str:
     """Give this thread a priority, as far as permitted, and return the one it got.
 
-    Threads and programs that it starts begin with normal priority.
+    Threads and programs that it starts begin with normal priority. ``task`` is another
+    thread, or a program.
     """
-    if wanted == REALTIME and _schedule(os.SCHED_FIFO, level):
+    if wanted == REALTIME and _schedule(os.SCHED_FIFO, level, task):
         return REALTIME
-    if wanted != NORMAL and _schedule(os.SCHED_OTHER, 0):
+    if wanted != NORMAL and _schedule(os.SCHED_OTHER, 0, task):
         with suppress(PermissionError):
-            os.setpriority(os.PRIO_PROCESS, 0, NICE_LEVEL)
+            os.setpriority(os.PRIO_PROCESS, task, NICE_LEVEL)
             return NICE
     return NORMAL
 
@@ -47,10 +48,10 @@ def priority_of(task: int = 0) -> str:
     return NICE if os.getpriority(os.PRIO_PROCESS, task) < 0 else NORMAL
 
 
-def _schedule(policy: int, level: int) -> bool:
+def _schedule(policy: int, level: int, task: int) -> bool:
     policy |= os.SCHED_RESET_ON_FORK
     try:
-        os.sched_setscheduler(0, policy, os.sched_param(level))
+        os.sched_setscheduler(task, policy, os.sched_param(level))
     except OSError:
         return False
     return True

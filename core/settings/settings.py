@@ -235,6 +235,12 @@ class Settings(SettingsBase):
         "`supertwin up` starts: `realtime` (SCHED_FIFO), `nice` or `normal`. If the "
         "rights for one are missing, the next is used.",
     )
+    process_source: Literal["kernel", "pcp"] = setting(
+        one_of("kernel", "pcp"),
+        default="kernel",
+        description="What reads the processes of this machine (`proc.*`): `kernel`, by "
+        "BPF, for the metrics that it gives and where it can; `pcp`, PCP's agent.",
+    )
     sample_max_cpu: float = setting(
         number(0),
         default=25.0,

@@ -14,6 +14,8 @@ from core.settings.home import CHECKOUT
 TOOLS = CHECKOUT / ".tools"
 # The configuration of Fuseki and the sources of our extension of it.
 FUSEKI = CHECKOUT / "fuseki"
+# Compiled if a compiler and libbpf are installed.
+PROCESS_READER = TOOLS / "process-reader"
 _INSTALL = "run `make up`, or ./install.sh alone"
 _MIN_JAVA = 17
 

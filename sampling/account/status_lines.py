@@ -24,7 +24,8 @@ class SamplingStatus:
     """The accounts of this host and all others, and why some hosts are not sampled.
 
     ``losing`` are the hosts that lose points at present, and those with a folder that
-    the bridge cannot use.
+    the bridge cannot use. ``processes`` says why the kernel is not read for them, and
+    ``hidden`` which of them it does not show.
     """
 
     account: dict[str, Any]
@@ -32,6 +33,8 @@ class SamplingStatus:
     unreached: dict[str, str]
     tick_spread_seconds: float | None
     losing: tuple[str, ...] = ()
+    processes: str = ""
+    hidden: str = ""
 
 
 def status_path(state: Path, host: str) -> Path:
@@ -42,6 +45,7 @@ def status_path(state: Path, host: str) -> Path:
 def read_sampled(state: Path, own: str) -> SamplingStatus:
     """Read what the bridge of a state folder says; ``own`` is the name of this host."""
     process = read_json(state / "status.json") or {}
+    access = process.get("processes") or {}
     others = [name for name in process.get("hosts") or {} if name != own]
     accounts = {name: _account(state, name) for name in (own, *others)}
     losing = [name for name, account in accounts.items() if _losing_reasons(account)]
@@ -51,6 +55,8 @@ def read_sampled(state: Path, own: str) -> SamplingStatus:
         process.get("unreached") or {},
         process.get("tick_spread_seconds"),
         (*losing, *(process.get("unusable") or ())),
+        access.get("reason") or "",
+        access.get("hidden") or "",
     )
 
 
@@ -79,6 +85,10 @@ def _all_lines(sampled: SamplingStatus) -> Iterator[str]:
         yield from _lines(sampled.account)
     for host, account in sampled.hosts.items():
         yield from _host_lines(host, account)
+    if sampled.processes:
+        yield f"processes are read through PCP, which costs more: {sampled.processes}"
+    if sampled.hidden:
+        yield sampled.hidden
     for host, reason in sampled.unreached.items():
         yield f"{host}: not sampled: {reason}"
     if sampled.hosts and sampled.tick_spread_seconds is not None:

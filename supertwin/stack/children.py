@@ -246,6 +246,7 @@ def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
     state = settings.home / "bridge"
     make_private(state)
     config = settings.ssh_config
+    reader = tools.PROCESS_READER if settings.process_source == "kernel" else None
     command = (
         *(sys.executable, "-m", "sampler_bridge", "--host", settings.host),
         *("--pcp", pmcd_address, "--fuseki", settings.fuseki),
@@ -255,6 +256,7 @@ def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
         f"--cgroup-keep={settings.cgroup_keep}",
         f"--priority={settings.sampling_priority}",
         *(("--ssh-config", str(config)) if config else ()),
+        *(("--process-reader", str(reader)) if reader else ()),
     )
     env = {
         **_account_variable("FUSEKI", fuseki_account(settings)),

@@ -14,6 +14,7 @@ from bench.sampling.part import Part
 from bench.sampling.parts.busy import BusyPart
 from bench.sampling.parts.disk import DiskPart, table_predicted
 from bench.sampling.parts.hosts import HostsPart
+from bench.sampling.parts.processes import Delivered, ProcessesPart
 from bench.sampling.parts.resources import ResourcesPart
 from bench.sampling.parts.soak import SoakPart, cpu_at_pace, table_account, table_kills
 from bench.sampling.parts.throughput import (
@@ -73,6 +74,13 @@ COST = Predicted(
 )
 FOUND: list[tuple[Part[Any], dict[str, Any]]] = [
     (ThroughputPart(), CELLS),
+    (
+        ProcessesPart(),
+        {
+            "64 Hz, PCP": Delivered(64, _side(400, 0)),
+            "64 Hz, kernel": Delivered(64, _side(1000, 0)),
+        },
+    ),
     (ResourcesPart(), {"1x10": Taken(1, 10, _USED, 41.0, 1817.0)}),
     (SoakPart(), {"soak": SOAK}),
     (TicksPart(), {"nobody": Ticks(4, 3, 2, (0.1, 3.0, 3.0, 3.0))}),
@@ -126,6 +134,8 @@ def test_goals_have_the_format_of_the_other_benchmark() -> None:
     goals = {name: row for one in FOUND for name, row in _goals(*one).items()}
     assert goals["lost below 64 Hz, worst row, 1 file a process"] == ["0", "%", "≤ 0"]
     assert goals["points at 64 Hz x 6, 3 files a process"] == ["90", "/s", "≥ 87.5"]
+    lost = "processes at 64 Hz, from the kernel: lost"
+    assert goals[lost] == ["0", "%", "≤ 0"]
     disk = "bytes a point on disk, monitor set, labels and index included"
     assert goals[disk] == ["0.5", "B", "≤ 0.8"]
     # a tick that did not arrive is not in time

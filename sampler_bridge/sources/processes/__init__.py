@@ -1,0 +1,1 @@
+"""Processes of this machine as a source: read from the kernel by BPF."""

@@ -1,0 +1,156 @@
+"""The program that reads all processes from the kernel: how it is started and asked."""
+
+import os
+import select
+import struct
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.linux import priority
+from sampler_bridge.errors import KernelRefusedError
+from sampling.errors import SourceDownError
+
+Numbers = npt.NDArray[np.uint64]
+
+_PATIENCE_MS = 10_000  # as long as PCP waits for PMCD
+_LINE_BYTES = 1 << 16
+_HEADER = struct.Struct("=4Q")
+_REQUEST = struct.Struct("=2Q")
+_COMMAND = 16  # bytes
+
+
+class Processes(NamedTuple):
+    """The processes of an answer: numbers and starts of shape (n,), and commands."""
+
+    numbers: list[int]
+    starts: list[int]
+    commands: list[bytes]
+
+
+class Answer(NamedTuple):
+    """``values`` has shape (metrics, n); ``processes`` is None if they are the same.
+
+    ``taken`` is the time of reading (Unix seconds).
+    """
+
+    taken: float
+    processes: Processes | None
+    values: Numbers
+
+
+class ProcessProgram:
+    """The running program; ``metrics`` are those that it gives, with their dtypes.
+
+    Raises KernelRefusedError if it cannot work here, and SourceDownError if it does not
+    start or answer.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._set = 0
+        self._number = 0
+        try:
+            self._process = subprocess.Popen(  # noqa: S603
+                [path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise KernelRefusedError(f"{path}: {error.strerror}") from error
+        assert self._process.stdout is not None  # noqa: S101
+        self._poll = select.poll()
+        self._poll.register(self._process.stdout, select.POLLIN)
+        # The thread that fetches waits for it.
+        priority.take(priority.priority_of(), priority.FETCHING, self.pid)
+        try:
+            self.metrics = self._read_metrics()
+        except SourceDownError:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
+    def ask(self, places: Sequence[int]) -> Answer:
+        """Read the metrics at ``places``, in increasing order, of all processes."""
+        mask = sum(1 << place for place in places)
+        assert self._process.stdin is not None  # noqa: S101
+        try:
+            self._process.stdin.write(_REQUEST.pack(mask, self._set))
+        except OSError as error:
+            raise self._down(error.strerror) from error
+        self._set, self._number, taken, is_new = _HEADER.unpack(
+            self._read(_HEADER.size)
+        )
+        processes = self._read_processes() if is_new else None
+        values = np.frombuffer(self._read(8 * self._number * len(places)), np.uint64)
+        shape = len(places), self._number
+        return Answer(taken / 1e9, processes, values.reshape(shape))
+
+    def close(self) -> None:
+        """End the program."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _read_metrics(self) -> dict[str, type[np.generic]]:
+        line = self._read_line()
+        kind, _, rest = line.partition(" ")
+        if kind != "metrics":
+            raise KernelRefusedError(rest or "it ended without a reason")
+        given = [word.split(":") for word in rest.split()]
+        return {name: np.int64 if type_ == "i" else np.uint64 for name, type_ in given}
+
+    def _read_line(self) -> str:
+        line = bytearray()
+        while not line.endswith(b"\n") and len(line) < _LINE_BYTES:
+            line += self._some(1)
+        return line.decode().strip()
+
+    def _read_processes(self) -> Processes:
+        number = self._number
+        ids = np.frombuffer(self._read(16 * number), np.uint64).reshape(2, number)
+        commands = self._read(_COMMAND * number)
+        return Processes(
+            ids[0].tolist(),
+            ids[1].tolist(),
+            [
+                bytes(commands[at : at + _COMMAND]).split(b"\0")[0]
+                for at in range(0, len(commands), _COMMAND)
+            ],
+        )
+
+    def _read(self, size: int) -> bytearray:
+        found = bytearray(size)
+        view, at = memoryview(found), 0
+        while at < size:
+            some = self._some(size - at)
+            view[at : at + len(some)] = some
+            at += len(some)
+        return found
+
+    def _some(self, most: int) -> bytes:
+        """What it wrote, at most so many bytes, once there is something."""
+        assert self._process.stdout is not None  # noqa: S101
+        if not self._poll.poll(_PATIENCE_MS):
+            raise self._down("no answer")
+        found = os.read(self._process.stdout.fileno(), most)
+        if not found:
+            raise self._down("it ended")
+        return found
+
+    def _down(self, why: str | None) -> SourceDownError:
+        return SourceDownError(
+            f"the program that reads processes failed ({why}): the bridge starts it "
+            "again"
+        )

@@ -1,0 +1,130 @@
+"""All processes of this machine as a source, under the names of PCP's ``proc.*``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sampler_bridge.sources.processes.names import instance_name
+from sampler_bridge.sources.processes.program import (
+    Numbers,
+    Processes,
+    ProcessProgram,
+)
+from sampling.errors import SourceDownError
+from sampling.sources.source import (
+    UNKNOWN_METRIC,
+    Gap,
+    Sample,
+    SampleColumn,
+    Series,
+)
+
+_Id = tuple[int, int]  # number and start: Linux reuses numbers
+_DTYPES: tuple[type[np.generic], ...] = (np.int64, np.uint64)
+
+
+class ProcessSource:
+    """The metrics that the program at ``path`` gives, of all processes.
+
+    A process keeps the name that it had when it was first seen, as in PCP.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._program: ProcessProgram | None = None
+        self._metrics: tuple[str, ...] = ()
+        self._places: list[int] = []
+        self._types: dict[str, type[np.generic]] = {}
+        self._missing: dict[str, Gap] = {}
+        self._ids: tuple[_Id, ...] = ()
+        self._names: dict[_Id, str] = {}
+        self._known: dict[str, dict[_Id, Series]] = {}
+        self._series: dict[type[np.generic], tuple[Series, ...]] = {}
+
+    @property
+    def connected(self) -> bool:
+        """Whether the program runs and answered the last call."""
+        return self._program is not None
+
+    def connect(self) -> None:
+        """Start the program; raises SourceDownError."""
+        self.close()
+        self._program = ProcessProgram(self._path)
+        self._ids = ()
+        self._arrange(self._program)
+
+    def close(self) -> None:
+        """End the program."""
+        if self._program is not None:
+            self._program.close()
+            self._program = None
+
+    def select(self, metrics: Sequence[str]) -> None:
+        """Fetch these metrics from now on."""
+        self._metrics = tuple(dict.fromkeys(metrics))
+        self._known = {name: self._known.get(name, {}) for name in metrics}
+        self._series = {}
+        if self._program is not None:
+            self._arrange(self._program)
+
+    def _arrange(self, program: ProcessProgram) -> None:
+        """Find the metrics among those that the program gives, in its order."""
+        offered = {name: at for at, name in enumerate(program.metrics)}
+        known = sorted(set(self._metrics) & offered.keys(), key=offered.__getitem__)
+        self._places = [offered[name] for name in known]
+        self._types = {name: program.metrics[name] for name in known}
+        unknown = set(self._metrics) - set(known)
+        self._missing = {name: Gap(UNKNOWN_METRIC, 1) for name in unknown}
+
+    def fetch(self) -> Sample:
+        """The current values; raises SourceDownError, after which connect is due."""
+        program = self._program
+        if program is None:
+            raise SourceDownError("the program that reads processes does not run yet")
+        try:
+            answer = program.ask(self._places)
+        except SourceDownError:
+            self.close()
+            raise
+        if answer.processes is not None:
+            self._rename(answer.processes)
+        return Sample(self._columns(answer.values), self._missing, answer.taken)
+
+    def _rename(self, found: Processes) -> None:
+        """Name the processes that are new, and forget those that ended."""
+        self._ids = tuple(zip(found.numbers, found.starts, strict=True))
+        self._names = {
+            id_: self._names.get(id_) or instance_name(id_[0], command)
+            for id_, command in zip(self._ids, found.commands, strict=True)
+        }
+        self._series = {}
+
+    def _columns(self, values: Numbers) -> tuple[SampleColumn, ...]:
+        """One column for each dtype, of all its metrics one after another."""
+        types = list(self._types.values())
+        columns = []
+        for dtype in _DTYPES:
+            rows = [row for row, of in enumerate(types) if of is dtype]
+            if rows:
+                picked = values[rows].view(dtype).ravel()
+                columns.append(SampleColumn(self._named(dtype), picked))
+        return tuple(columns)
+
+    def _named(self, dtype: type[np.generic]) -> tuple[Series, ...]:
+        found = self._series.get(dtype)
+        if found is None:
+            names = [name for name, of in self._types.items() if of is dtype]
+            found = tuple(one for name in names for one in self._of(name))
+            self._series[dtype] = found
+        return found
+
+    def _of(self, metric: str) -> list[Series]:
+        """The series of a metric, each the same object as long as its process runs."""
+        before = self._known[metric]
+        now = {
+            id_: before.get(id_) or Series(metric, self._names[id_])
+            for id_ in self._ids
+        }
+        self._known[metric] = now
+        return list(now.values())
