@@ -39,6 +39,12 @@ class BenchmarkMachineError(UserError):
     code = "benchmark-machine"
 
 
+class MixError(UserError):
+    """A loop with the mix of a run cannot be made, because the mix is not known."""
+
+    code = "no-mix"
+
+
 class NoBenchmarkError(UserError):
     """A host has no results of a benchmark."""
 

@@ -120,7 +120,7 @@ class Suite:
         return enough
 
 
-def _time_of(kernels: int, effort: Effort) -> float:
+def time_of(kernels: int, effort: Effort) -> float:
     """Return about how many seconds our own programs take for some kernels."""
     # Twice for finding the number of iterations, and once for warming up.
     return 1.0 + kernels * (effort.repeats + 3) * 1.2 * effort.seconds
@@ -237,7 +237,7 @@ SUITES: Mapping[str, Suite] = {
             "Cache-aware roofline",
             "floating-point peaks, and bandwidths of all levels of memory",
             _carm,
-            lambda effort: _time_of(80 if effort.every_variant else 30, effort),
+            lambda effort: time_of(80 if effort.every_variant else 30, effort),
             _FLAGS,
         ),
         Suite(
@@ -245,7 +245,7 @@ SUITES: Mapping[str, Suite] = {
             "STREAM",
             "bandwidth of main memory, with ordinary and with streaming stores",
             _stream,
-            lambda effort: _time_of(8, effort),
+            lambda effort: time_of(8, effort),
             _STREAM_FLAGS,
         ),
         Suite(
@@ -253,7 +253,7 @@ SUITES: Mapping[str, Suite] = {
             "Load latency",
             "latency of loads that depend on each other, by size of the memory",
             _latency,
-            lambda effort: _time_of(15 if effort.every_variant else 8, effort),
+            lambda effort: time_of(15 if effort.every_variant else 8, effort),
             _FLAGS,
         ),
         Suite(
@@ -271,7 +271,7 @@ SUITES: Mapping[str, Suite] = {
             "MPI messages",
             "time of messages between ranks, by pattern, size and placement",
             _mpi,
-            lambda effort: _time_of(len(_message_sizes(effort)) * 6, effort) / 3,
+            lambda effort: time_of(len(_message_sizes(effort)) * 6, effort) / 3,
             _FLAGS,
             "mpicc",
             needs=("mpirun",),
@@ -293,7 +293,7 @@ SUITES: Mapping[str, Suite] = {
             "Sparse matrices",
             "sparse matrix-vector products by matrix, and by its format and order",
             _spmv,
-            lambda effort: 20 + _time_of(33, effort) if effort.every_variant else 10,
+            lambda effort: 20 + time_of(33, effort) if effort.every_variant else 10,
             _STREAM_FLAGS,
         ),
         Suite(

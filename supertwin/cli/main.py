@@ -44,6 +44,7 @@ _COMMANDS = {
     "open": "supertwin.cli.fleet:open_command",
     "log": "supertwin.cli.log:log_command",
     "mcp": "supertwin.cli.mcp:mcp_command",
+    "mix": "supertwin.cli.mix:mix_command",
     "ontology": "supertwin.cli.ontology:ontology_group",
     "perfevent": "supertwin.cli.perfevent:perfevent_command",
     "remove": "supertwin.cli.fleet:remove_command",

@@ -9,6 +9,7 @@ import pytest
 from defusedxml.ElementTree import fromstring
 
 from tests.benchmarks.hpcg_report import REPORT
+from tests.observed import outcome, runs
 from tests.stack import HOST, Stack
 
 # One short run of each suite; the figures themselves are those of a busy machine.
@@ -277,3 +278,19 @@ def test_folder_without_source_is_named(stack: Stack, tmp_path: Path) -> None:
     done = stack.run("bench", "hpcg", "--source", str(tmp_path), check=False)
     assert done.returncode == 2
     assert done.stderr.rstrip().endswith("[bad-benchmark-source]")
+
+
+def test_run_is_compared_with_a_loop_of_its_mix(measured: Stack) -> None:
+    done = measured.run("observe", "--pin", "compact", "--threads", "1", "--", "true")
+    ((_, iri),) = runs(done.stderr)
+    assert outcome(measured, iri) == "completed"
+    refused = measured.run("mix", iri, check=False)
+    assert refused.returncode == 2
+    assert (
+        "FLOPs and memory traffic were not counted: give --intensity" in refused.stderr
+    )
+    found = measured.run("mix", iri, "--intensity", "0.5")
+    assert found.stdout.count("mix, double, 0.5 FLOP/B") == 2
+    points = measured.run("query", "benchmarks/points", "--format", "json").stdout
+    (point,) = [one for one in json.loads(points) if one["name"] == "loop, mix"]
+    assert float(point["intensity"]) == pytest.approx(0.5)

@@ -31,7 +31,7 @@ OTHERS = ["observations/overlapping", "samples/run-metric", "samples/run-neighbo
 MORE = """PREFIX st: <https://w3id.org/supertwin/ns#>
 PREFIX run: <http://localhost:8000/observation/>
 INSERT { GRAPH <x:more> {
-  ?run st:ranOn ?host ; st:passNumber 1 ; st:requestedPasses 2 ;
+  ?run st:ranOn ?host ; st:passNumber 1 ; st:requestedPasses 2 ; st:repetition 1 ;
     st:hasFigure [ st:figureName "retiring" ; st:figureValue 0.5 ] ;
     st:hasLoopAnalysis [ st:missingLoopFact "perf took no sample" ] ;
     st:hasParallelAnalysis [ st:hasThreadTimes [
@@ -70,7 +70,8 @@ def test_run_queries_accept_run_ids() -> None:
         "thread-times",
         "top-down",
     )
-    assert [f"observations/{name}" for name in names] == OF_RUNS
+    of_runs = [f"observations/{name}" for name in names]
+    assert ["benchmarks/mix", *of_runs] == OF_RUNS
     assert set(OTHERS) <= set(TAKE_RUNS)
 
 
