@@ -20,7 +20,7 @@ _ASK = """if True:
     except click.UsageError as error:
         print(error.message)
 """
-_FAR, _ONCE = "with --host or --srun", "--repeat reads"
+_FAR, _ONCE = "with --host or --srun", "--repeat and --passes read"
 
 
 def handed(stdin: int | IO[bytes], place: str = "near", repeat: int = 1) -> str:
