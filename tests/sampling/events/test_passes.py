@@ -74,7 +74,7 @@ def test_role_that_needs_more_events_than_a_pass_is_in_none() -> None:
 
 @pytest.mark.parametrize(
     ("model", "number"),
-    [("skx", 7), ("spr", 4), ("amd64_fam19h_zen4", 3), ("arm_n1", 1)],
+    [("skx", 9), ("spr", 4), ("amd64_fam19h_zen4", 4), ("arm_n1", 1)],
 )
 def test_number_of_passes_for_all_roles(model: str, number: int) -> None:
     host, choice = machine(model), choice_of(model, *measurable(model))
@@ -86,7 +86,8 @@ def test_number_of_passes_for_all_roles(model: str, number: int) -> None:
 
 def test_neoverse_has_six_counters_and_one_for_cycles() -> None:
     (one,) = plan("arm_n1", *measurable("arm_n1")).passes
-    assert len(events_of("arm_n1", one)) == 7
+    of_core = {e for e in events_of("arm_n1", one) if e.startswith("arm_n1::")}
+    assert len(of_core) == 7
     core = HostPmu("arm_n1", "core", "thread")
     host = sky(pmus={"arm_n1": core}, devices=DEVICES)
     names = (f"armv8_pmuv3_0::event{number}" for number in range(7))
