@@ -151,7 +151,10 @@ def test_changed_plan_loses_no_tick_of_kept_metrics(
     status, values = bridge.status(), store.values()
     assert (first["plan"]["source"], first["plan"]["reason"]) == ("graph", None)
     ticks = values["kernel_all_pswitch"]
-    heartbeat.assert_every_tick(ticks, 200, strict=True)
+    heartbeat.assert_every_tick(ticks, 200)
+    around = changed // 200 * 200
+    bounds = around - 1000, around + 1000
+    heartbeat.assert_every_tick(ticks, 200, bounds, strict=True)
     assert closes(status)
     assert max(values["kernel_all_intr"]) < max(ticks) - 500
     assert all(ms % 500 == 0 for ms in values["sample_long_ten"])
