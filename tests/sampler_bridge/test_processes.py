@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,16 @@ def test_program_ends_with_its_reader() -> None:
     wait_until(lambda: not Path(f"/proc/{pid}").exists())
 
 
+@contextmanager
+def sleeping() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that sleeps until the end of the block, however it ends."""
+    with subprocess.Popen([*ENDS_WITH_US, "sleep", "1000"]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 @pytest.mark.serial
 def test_bridge_reads_what_it_can_from_the_kernel_and_the_rest_from_pcp(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
@@ -211,7 +222,7 @@ def test_bridge_reads_what_it_can_from_the_kernel_and_the_rest_from_pcp(
         process_reader=str(PROCESS_READER),
         priority=REALTIME,
     )
-    with subprocess.Popen([*ENDS_WITH_US, "sleep", "1000"]) as process:
+    with sleeping() as process:
         bridge.sample([RSS, UTIME, SNAME, "kernel.all.load"], 0.1)
         bridge.wait_for(lambda status: status["written"] > 1000)
         assert bridge.process()["processes"]["source"] == "kernel"
@@ -222,7 +233,6 @@ def test_bridge_reads_what_it_can_from_the_kernel_and_the_rest_from_pcp(
         written = bridge.status()["written"]
         bridge.wait_for(lambda status: status["written"] > written + 1000)
         assert bridge.status()["metrics"] == {}
-        process.kill()
     assert bridge.end() == 0
     status, found = bridge.status(), store.values()
     assert set(other_reasons(status)) <= {GapReason.DOWN, GapReason.NAMELESS}
