@@ -196,6 +196,8 @@ install_test_libraries() {
 install_for_tests() {
     in_background install_test_libraries
     ensure_packages missing_for_tests
+    # What it is compiled with may just have been installed.
+    build_process_reader
     has_browser ||
         say "no browser: the tests of pages are skipped; install Google Chrome (google-chrome) to run them"
     make_machine_id
