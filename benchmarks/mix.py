@@ -77,18 +77,19 @@ def mix_of_run(twin: Endpoint, iris: Iris, run: str, given: Mix) -> Mix:
     if not rows:
         raise MixError(f"no run {run}: `supertwin query observations/runs` lists them")
     row = rows[0]
-    if given.intensity is None and row["intensity"] is None:
+    intensity = given.intensity
+    if intensity is None:
+        intensity = _number(row["intensity"])
+    if intensity is None:
         raise MixError(f"{run}: {row['reason']}: give --intensity")
     return replace(
         given,
-        intensity=_first(given.intensity, row["intensity"]),
+        intensity=intensity,
         footprint=given.footprint or int(row["memory"] or 0) or None,
         threads=int(row["threads"]) if row["threads"] else None,
-        rate=_first(None, row["rate"]),
+        rate=_number(row["rate"]),
     )
 
 
-def _first(given: float | None, found: object) -> float | None:
-    if given is not None:
-        return given
+def _number(found: object) -> float | None:
     return None if found is None else float(str(found))
