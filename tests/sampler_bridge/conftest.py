@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from core.settings.tools import PROCESS_READER
 from sampler_bridge.sending.store import StoreConnection
 from sampler_bridge.sending.writer import Writer
+from sampler_bridge.sources.processes.source import ProcessSource
 from sampling.account.cost import Latency
 from tests.pmcds import own_pmcd, pmcd, source
 from tests.sampler_bridge.heartbeat import Heartbeat
@@ -51,3 +53,12 @@ def writer() -> Iterator[Writer]:
     writer.start()
     yield writer
     writer.stop(1.0)
+
+
+@pytest.fixture
+def kernel() -> Iterator[ProcessSource]:
+    """Return a source that reads the kernel."""
+    source = ProcessSource(PROCESS_READER)
+    source.connect()
+    yield source
+    source.close()

@@ -45,15 +45,6 @@ ENDING = (
 NewBridge = Callable[..., BridgeProcess]
 
 
-@pytest.fixture
-def kernel() -> Iterator[ProcessSource]:
-    """Return a source that reads the kernel."""
-    source = ProcessSource(PROCESS_READER)
-    source.connect()
-    yield source
-    source.close()
-
-
 def without_rights(folder: Path) -> Path:
     """A program that lacks CAP_BPF."""
     path = folder / "without-rights"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from core.settings.tools import PROCESS_READER
 from sampler_bridge.sources.processes.source import ProcessSource
 from sampling.sources.pcp_source import PcpSource
 from sampling.sources.source import Sample, Series
@@ -70,15 +69,6 @@ def types(sample: Sample) -> dict[str, str]:
         for column in sample.columns
         for series in column.series
     }
-
-
-@pytest.fixture
-def kernel() -> Iterator[ProcessSource]:
-    """Return a source that reads the kernel."""
-    source = ProcessSource(PROCESS_READER)
-    source.connect()
-    yield source
-    source.close()
 
 
 @pytest.fixture
