@@ -13,6 +13,7 @@ from core.stores.datasets import dataset
 from ontology.iris import Iris
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.host import HOST
+from supertwin.cli.parameters import FiniteNumber
 
 
 @click.command("mix")
@@ -21,7 +22,7 @@ from supertwin.cli.host import HOST
 @click.option("--threads", type=click.IntRange(min=1), help="Number of cores.")
 @click.option(
     "--intensity",
-    type=click.FloatRange(min=0, max=10_000),
+    type=FiniteNumber(min=0, max=10_000),
     help="Operations per byte of memory traffic.",
 )
 @click.option(
