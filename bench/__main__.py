@@ -28,6 +28,7 @@ from bench.sampling.results import machine, machine_text
 from bench.sampling_cost import cost_figures
 from bench.service import service_figures
 from bench.shacl import shacl_figures
+from bench.suites import suite_figures
 from bench.table import Figure, print_rows
 from bench.twin import big_host_figures, probe_figures
 from tests.stack import Stack, running_stack
@@ -62,6 +63,7 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "sampling-cost": cost_figures,
     "pop": pop_figures,
     "regions": region_figures,
+    "suites": suite_figures,
 }
 
 
