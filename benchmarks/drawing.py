@@ -12,8 +12,8 @@ _WIDTH, _HEIGHT = 860, 540
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 40, 56
 _SHOWN_POINTS = 1_000
 _NAME_WIDTH, _NAME_HEIGHT = 165, 13
-# About the width of a letter.
-_LETTER = 7
+# Where the first name of a bandwidth may be: a share of its line.
+_FIRST = 0.05
 # How far the axes go beyond what is drawn: a factor of two.
 _BEYOND = 2.0
 _STYLE = """text{font:12px sans-serif;fill:#222}line{stroke:#888}
@@ -21,8 +21,9 @@ _STYLE = """text{font:12px sans-serif;fill:#222}line{stroke:#888}
 .theory{stroke:#666;stroke-dasharray:6 4}.point{fill:#00703c;fill-opacity:.75}
 .benchmark{fill:#7a3db8}.mark{fill:#d68400;stroke:#fff;stroke-width:2}
 .title{font-weight:bold}rect{fill:#fff}
+.name{stroke:#fff;stroke-width:3px;paint-order:stroke}
 @media (prefers-color-scheme:dark){rect{fill:#1b1d21}text{fill:#ddd}
-.grid{stroke:#333}}"""
+.grid{stroke:#333}.name{stroke:#1b1d21}}"""
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,9 @@ def _roofs(model: Roofline, axes: _Axes) -> Iterator[str]:
         high = model.peaks[0].rate
         yield _line(axes.x(start), axes.y(low), axes.x(end), axes.y(high), "roof")
         label = f"{roof.level} {roof.bandwidth / 1e9:.1f} GB/s"
-        at = start * (end / start) ** (number / (len(model.roofs) + 1))
-        x, y = axes.x(at), axes.y(at * roof.bandwidth)
-        if x - 6 - len(label) * _LETTER < _LEFT:  # it would cover the axis
-            yield _text(x + 6, y + 12, label, "", "start")
-        else:
-            yield _text(x - 6, y - 6, label, "", "end")
+        # The names of peaks are in the upper half.
+        at = start * (end / start) ** (number / (len(model.roofs) + 1) / 2 + _FIRST)
+        yield _along(axes, at, at * roof.bandwidth, label)
 
 
 def _peaks(model: Roofline, axes: _Axes) -> Iterator[str]:
@@ -143,7 +141,7 @@ def _peaks(model: Roofline, axes: _Axes) -> Iterator[str]:
         # Names of peaks that are almost equal are side by side.
         end = end - _NAME_WIDTH if y - above < _NAME_HEIGHT else right - 4
         above = y
-        yield _text(end, y - 4, f"{peak.name} {_rate(peak.rate)}", "", "end")
+        yield _text(end, y - 4, f"{peak.name} {_rate(peak.rate)}", "name", "end")
 
 
 def _theory(model: Roofline, axes: _Axes) -> Iterator[str]:
@@ -153,14 +151,14 @@ def _theory(model: Roofline, axes: _Axes) -> Iterator[str]:
     if known:
         x, y = axes.x(top / model.roofs[0].bandwidth), axes.y(top)
         yield _line(x, y, _WIDTH - _RIGHT, y, "theory")
-        yield _text(x + 6, y - 5, f"theory {_rate(top)}", "", "start")
+        yield _text(x + 6, y - 5, f"theory {_rate(top)}", "name", "start")
     if bandwidth := model.memory.theory:
         start, end = max(axes.x_low, axes.y_low / bandwidth), top / bandwidth
         low = axes.x(start), axes.y(start * bandwidth)
         yield _line(*low, axes.x(end), axes.y(top), "theory")
         middle = math.sqrt(start * end)
-        at = axes.x(middle) + 6, axes.y(middle * bandwidth) + 12
-        yield _text(*at, f"theory {bandwidth / 1e9:.1f} GB/s", "", "start")
+        label = f"theory {bandwidth / 1e9:.1f} GB/s"
+        yield _along(axes, middle, middle * bandwidth, label)
 
 
 def _point(point: Point, axes: _Axes) -> str:
@@ -172,6 +170,17 @@ def _point(point: Point, axes: _Axes) -> str:
     return (
         f'<a href="{escape(point.run)}"><circle class="point {escape(point.kind)}" '
         f'cx="{x:.1f}" cy="{y:.1f}" r="5"><title>{escape(about)}</title></circle></a>'
+    )
+
+
+def _along(axes: _Axes, intensity: float, rate: float, text: str) -> str:
+    """Write a text above the line of a bandwidth, around a point of it."""
+    x, y = axes.x(intensity), axes.y(rate)
+    right, up = axes.x(2 * intensity) - x, y - axes.y(2 * rate)
+    angle = -math.degrees(math.atan2(up, right))
+    return (
+        f'<text class="name" x="{x:.1f}" y="{y:.1f}" dy="-5" text-anchor="middle" '
+        f'transform="rotate({angle:.1f} {x:.1f} {y:.1f})">{escape(text)}</text>'
     )
 
 
