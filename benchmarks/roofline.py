@@ -17,7 +17,7 @@ _NOT_A_ROOF = "streaming-store"
 _NEAR = 0.9
 
 # The saved queries that the model is built from.
-QUERIES = ("benchmarks/roofs", "benchmarks/points")
+ROOFS, POINTS = QUERIES = ("benchmarks/roofs", "benchmarks/points")
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -114,9 +114,8 @@ def read_roofline(
     twin: Endpoint, host: str, threads: int | None, precision: str
 ) -> Roofline:
     """Read the model of a host from its graph; raises NoBenchmarkError."""
-    roofs, points = (
-        twin.table(saved_query(name).bind({"host": host})).records() for name in QUERIES
-    )
+    roofs = twin.table(saved_query(ROOFS).bind({"host": host})).records()
+    points = twin.texts(saved_query(POINTS).bind({"host": host}))
     return roofline(host, roofs, points, threads, precision)
 
 
@@ -125,8 +124,8 @@ def roofline(
 ) -> Roofline:
     """Build the model for some threads, by default the most that were measured.
 
-    The rows are those of `benchmarks/roofs` and `benchmarks/points`. Raises
-    NoBenchmarkError.
+    The rows are those of `benchmarks/roofs` and `benchmarks/points`, the latter also as
+    texts. Raises NoBenchmarkError.
     """
     counts = sorted({int(row["threads"]) for row in roofs})
     if not counts or (threads is not None and threads not in counts):
@@ -139,7 +138,8 @@ def roofline(
         raise NoBenchmarkError(_lacking(host, threads, []))
     clock = max((row["value"] for row in rows if _unit(row) == _HZ), default=0.0)
     model = Roofline(host, count, policy, float(clock), found, peaks, ())
-    found_points = (_placed(model, row) for row in points if row["threads"] == count)
+    own = (row for row in points if int(row["threads"]) == count)
+    found_points = (_placed(model, row) for row in own)
     return replace(model, points=tuple(found_points))
 
 

@@ -28,6 +28,7 @@ from dashboards.missing import (
 )
 from dashboards.panels import DashboardContext, Draft, PanelRow, draw
 from dashboards.questions import Answer, BoundQuery
+from dashboards.roofline import points_question, with_points
 from dashboards.spec import Component, Dashboard, Panel, Section
 from queries.catalogue import SavedQuery
 from queries.errors import HostNeededError, ParameterError, UnknownHostError
@@ -36,6 +37,8 @@ from queries.natural_order import hosts_in_order, natural
 __all__ = ["Answer", "Batches", "BoundQuery", "build", "run", "run_all"]
 
 Batches = Generator[list[BoundQuery], list[Answer], Dashboard]
+# The points of rooflines, by the saved query of their lines.
+_Runs = Mapping[str, tuple[BoundQuery, Answer]]
 # Keys of questions that belong to no panel.
 _HOSTS = "all hosts"
 _REASON = "why the host has no series"
@@ -116,12 +119,14 @@ def _build(found: Definition, host: str, base: str) -> Batches:
     hosts = _hosts(answers[_HOSTS])
     if hosts or not isinstance(answers[_HOSTS], str):
         _check_host(host, hosts)
+    runs = yield from _runs(found, host, answers)
     components, around = _surroundings(answers.get(COMPONENTS, ""), host)
     drafts = [
         draft
         for panel in found.panels
         for draft in _drafts(panel, questions, answers, around)
     ]
+    drafts = [_with_runs(draft, runs) for draft in drafts]
     panels = yield from _explained(drafts, host, answers)
     return Dashboard(
         name=found.name,
@@ -151,6 +156,30 @@ def _first_questions(found: Definition, host: str) -> dict[str, BoundQuery]:
     except ParameterError as error:
         raise UnknownHostError(f"no host can have this name: {error}") from error
     return questions
+
+
+def _runs(
+    found: Definition, host: str, answers: Mapping[str, Answer]
+) -> Generator[list[BoundQuery], list[Answer], _Runs]:
+    """The points of each roofline, on as many threads as its lines."""
+    names = {panel.saved.name for panel in found.panels if panel.draws_roofline}
+    lines = {name: answers.get(name, "") for name in sorted(names)}
+    wanted = {
+        name: points_question(host, answer)
+        for name, answer in lines.items()
+        if not isinstance(answer, str) and answer.rows
+    }
+    if not wanted:
+        return {}
+    points = yield list(wanted.values())
+    pairs = zip(wanted.values(), points, strict=True)
+    return dict(zip(wanted, pairs, strict=True))
+
+
+def _with_runs(draft: Draft, runs: _Runs) -> Draft:
+    if draft.panel.picture != "roofline" or draft.panel.query not in runs:
+        return draft
+    return replace(draft, panel=with_points(draft.panel, *runs[draft.panel.query]))
 
 
 def _drafts(

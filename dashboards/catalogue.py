@@ -41,8 +41,8 @@ class Definition:
 
     @property
     def about_one_host(self) -> bool:
-        """Whether it needs a host: series are drawn for one host at a time."""
-        return any(panel.draws_series for panel in self.panels)
+        """Whether it needs a host: some pictures show one host."""
+        return any(panel.needs_host for panel in self.panels)
 
 
 def load_dashboards(

@@ -23,6 +23,7 @@ from grafana_foundation_sdk.models.text import TextMode
 
 from dashboards import grafana_sparql, grafana_targets
 from dashboards.grafana_fields import PALETTE, PanelContext, field_config
+from dashboards.grafana_roofline import roofline_panel
 from dashboards.grafana_sdk import (
     DataTransformerConfig,
     DynamicConfigValue,
@@ -55,6 +56,8 @@ def grafana_panel(panel: Panel, place: PanelContext) -> dict[str, Any]:
     built: dict[str, Any]
     if panel.problem or not (panel.series or panel.table):
         built = document(_text(panel).build())
+    elif panel.picture == "roofline":
+        built = roofline_panel(panel)
     elif panel.table:
         built = document(_table(panel, place).build())
         # The builder adds a footer of older versions; the current schema has it by

@@ -17,6 +17,7 @@ with warnings.catch_warnings():
         table,
         text,
         timeseries,
+        xychart,
     )
     from grafana_foundation_sdk.models.dashboard import (
         DashboardCursorSync,
@@ -46,6 +47,7 @@ __all__ = [
     "table",
     "text",
     "timeseries",
+    "xychart",
 ]
 
 

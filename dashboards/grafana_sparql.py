@@ -33,12 +33,13 @@ ALL_HOSTS = "UNDEF"
 class SparqlQuery(Dataquery):
     """One query of the plugin."""
 
-    def __init__(self, query: str) -> None:
-        self.query = query
+    def __init__(self, query: str, ref_id: str = "A") -> None:
+        self.query, self.ref_id = query, ref_id
 
     def to_json(self) -> dict[str, Any]:
         """The query in the plugin's format."""
-        return {"refId": "A", "datasource": DATASOURCE, "queryText": self.query}
+        reference = {"refId": self.ref_id, "datasource": DATASOURCE}
+        return {**reference, "queryText": self.query}
 
 
 class SparqlTarget(Builder[SparqlQuery]):
@@ -81,15 +82,17 @@ def transformations(table: TableData) -> list[dict[str, Any]]:
     }
     steps = [{"id": "organize", "options": organize}]
     if numeric:
-        steps.insert(0, {"id": "convertFieldType", "options": _conversion(numeric)})
+        steps.insert(0, to_numbers(numeric))
     return steps
 
 
-def _conversion(columns: list[str]) -> dict[str, Any]:
+def to_numbers(columns: list[str]) -> dict[str, Any]:
+    """The transformation of columns of texts to numbers."""
     conversions = [
         {"targetField": name, "destinationType": "number"} for name in columns
     ]
-    return {"conversions": conversions, "fields": {}}
+    options = {"conversions": conversions, "fields": {}}
+    return {"id": "convertFieldType", "options": options}
 
 
 def overrides(table: TableData) -> list[dict[str, Any]]:

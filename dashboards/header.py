@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from dashboards.errors import PanelError, UnitError
+from dashboards.roofline import LIMIT, LINES, X
 from dashboards.spec import SERIES_PICTURES, Picture, TableColumn, Unit
 from dashboards.units import drawn_unit
 from queries.catalogue import SavedQuery
@@ -68,6 +69,16 @@ class PanelHeader:
     def draws_series(self) -> bool:
         """Whether its picture is drawn from series of the store."""
         return self.picture in SERIES_PICTURES
+
+    @property
+    def draws_roofline(self) -> bool:
+        """Whether its rows are lines of a roofline, whose points are runs."""
+        return self.picture == "roofline"
+
+    @property
+    def needs_host(self) -> bool:
+        """Whether its picture shows one host."""
+        return self.draws_series or self.draws_roofline
 
     @property
     def table_columns(self) -> tuple[TableColumn, ...]:
@@ -222,6 +233,8 @@ def _check(header: PanelHeader) -> None:
         _check_series(header)
     else:
         _check_table(header)
+    if header.draws_roofline:
+        _check_roofline(header)
     low, high = header.minimum, header.maximum
     if low is not None and high is not None and low >= high:
         raise PanelError("minimum must be less than maximum")
@@ -243,6 +256,16 @@ def _check_series(header: PanelHeader) -> None:
         raise PanelError("expression needs a unit: state the unit of its values")
     if header.expression and SERIES not in header.expression:
         raise PanelError(f"expression must hold {SERIES}")
+
+
+def _check_roofline(header: PanelHeader) -> None:
+    lacking = [name for name in LINES if name not in header.saved.returns]
+    if lacking:
+        raise PanelError(f"a roofline needs the columns {', '.join(lacking)} as well")
+    if "host" not in header.saved.params:
+        raise PanelError("needs the parameter host: a roofline shows one host")
+    if {*header.columns} != {X, LIMIT}:
+        raise PanelError(f"columns must state the units of {X} and {LIMIT}")
 
 
 def _check_table(header: PanelHeader) -> None:

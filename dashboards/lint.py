@@ -209,7 +209,7 @@ def _address(url: str) -> Iterator[Finding]:
 def _field_links(panel: Item, components: Collection[str]) -> Iterator[Finding]:
     for override in panel.get("fieldConfig", {}).get("overrides", []):
         for url in _urls(override):
-            if url == "${__value.raw}":
+            if url in ("${__value.raw}", "${__data.fields.run}"):
                 continue
             yield from _address(url)
             is_component = "/telemetry/" not in url

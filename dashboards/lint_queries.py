@@ -47,10 +47,11 @@ def query_findings(panel: Item, variables: Sequence[Item]) -> Iterator[Finding]:
         if times > 1 or not name:
             yield "ref-unique", f"{times} queries are called {name!r}"
     for target in targets:
-        if "queryText" in target:
-            yield from _sparql(panel, target["queryText"], variables)
-        else:
+        if "queryText" not in target:
             yield from _expression(target, variables)
+    texts = [one["queryText"] for one in targets if "queryText" in one]
+    if texts:
+        yield from _sparql(panel, texts, variables)
     if panel.get("type") != "table":
         yield from _names(panel, targets)
 
@@ -68,7 +69,8 @@ def _expression(target: Item, variables: Sequence[Item]) -> Iterator[Finding]:
 
 
 def _names(panel: Item, targets: Sequence[Item]) -> Iterator[Finding]:
-    legends = Counter(str(one.get("legendFormat", "")) for one in targets)
+    series = [one for one in targets if "queryText" not in one]
+    legends = Counter(str(one.get("legendFormat", "")) for one in series)
     for legend, times in legends.items():
         if times > 1 or not legend:
             yield "legend-unique", f"{times} queries have the legend {legend!r}"
@@ -88,21 +90,25 @@ def _names(panel: Item, targets: Sequence[Item]) -> Iterator[Finding]:
             yield "name-unique", f"{name!r} occurs {times} times"
 
 
-def _sparql(panel: Item, text: str, variables: Sequence[Item]) -> Iterator[Finding]:
-    expanded = grafana_text.interpolate(text, chosen(variables))
-    try:
-        with PARSER:
-            prepareQuery(expanded)
-        tokens = tokenise(expanded)
-        columns = projection(tokens)
-    except Exception as error:
-        # rdflib raises plain exceptions for prefixes and scopes.
-        yield "sparql-syntax", " ".join(str(error).split())[:160]
-        return
-    for token in tokens:
-        if token.kind == "variable" and token.text.startswith("$"):
-            yield "sparql-dollar", token.text
-    yield from _columns(panel, columns)
+def _sparql(
+    panel: Item, texts: Sequence[str], variables: Sequence[Item]
+) -> Iterator[Finding]:
+    returned: list[str] = []
+    for text in texts:
+        expanded = grafana_text.interpolate(text, chosen(variables))
+        try:
+            with PARSER:
+                prepareQuery(expanded)
+            tokens = tokenise(expanded)
+            returned += projection(tokens)
+        except Exception as error:
+            # rdflib raises plain exceptions for prefixes and scopes.
+            yield "sparql-syntax", " ".join(str(error).split())[:160]
+            return
+        for token in tokens:
+            if token.kind == "variable" and token.text.startswith("$"):
+                yield "sparql-dollar", token.text
+    yield from _columns(panel, returned)
 
 
 def _columns(panel: Item, returned: Sequence[str]) -> Iterator[Finding]:
@@ -112,25 +118,30 @@ def _columns(panel: Item, returned: Sequence[str]) -> Iterator[Finding]:
         for one in steps.get("convertFieldType", {}).get("conversions", [])
         if one.get("destinationType") == "number"
     ]
+    split = [name for one in _steps(panel) for name in one["options"].get("fields", ())]
     placed = steps.get("organize", {}).get("indexByName", {})
     overrides = panel.get("fieldConfig", {}).get("overrides", [])
     named = [one["matcher"].get("options") for one in overrides]
-    for name in dict.fromkeys([*numbers, *placed, *named]):
+    for name in dict.fromkeys([*numbers, *placed, *named, *split]):
         if name not in returned:
             yield "column-missing", f"{name!r}; it returns {', '.join(returned)}"
+    is_table = panel.get("type") == "table"
     for name in returned:
-        if name not in placed:
+        if name not in placed and is_table:
             yield "column-order", repr(name)
+    # A chart has no cells: it opens the link of a point.
     for override in overrides:
-        yield from _column(override, numbers)
+        yield from _column(override, numbers, is_table=is_table)
 
 
-def _column(override: Item, numbers: Sequence[Any]) -> Iterator[Finding]:
+def _column(
+    override: Item, numbers: Sequence[Any], *, is_table: bool
+) -> Iterator[Finding]:
     name = override["matcher"].get("options")
     ids = {one["id"] for one in override["properties"]}
     if "unit" in ids and name not in numbers:
         yield "number-not-converted", repr(name)
-    if "links" in ids and name in numbers:
+    if "links" in ids and name in numbers and is_table:
         yield "link-on-number", repr(name)
 
 

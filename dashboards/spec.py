@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ontology.selectors import pattern
 
-Picture = Literal["timeseries", "heatmap", "stat", "bars", "table"]
+Picture = Literal["timeseries", "heatmap", "stat", "bars", "roofline", "table"]
 SERIES_PICTURES = ("timeseries", "heatmap", "stat", "bars")
 
 Cell = str | int | float | bool | None
@@ -88,10 +88,10 @@ class Panel:
 
     ``id`` is stable and consists of [a-z0-9-]. ``series`` are in drawing order.
     ``minimum`` and ``maximum`` are the ends of the axis; ``greatest`` is the upper
-    limit of the values if there is no maximum (None if unknown). ``why`` explains line
-    by line what is missing: a metric that the host lacks, or why the panel is empty.
-    ``problem`` is the one-line error of a failed saved query; the panel then has no
-    other content.
+    limit of the values if there is no maximum (None if unknown). ``table`` holds the
+    lines of a roofline, and ``points`` its runs. ``why`` explains line by line what is
+    missing: a metric that the host lacks, or why the panel is empty. ``problem`` is the
+    one-line error of a failed saved query; the panel then has no other content.
     """
 
     id: str
@@ -110,6 +110,7 @@ class Panel:
     targets: tuple[Target, ...] = ()
     series: tuple[PanelSeries, ...] = ()
     table: TableData | None = None
+    points: TableData | None = None
     why: tuple[str, ...] = ()
     problem: str = ""
 

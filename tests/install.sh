@@ -52,6 +52,8 @@ missing_for_tests() {
     command -v g++ >/dev/null || echo g++
     compgen -G '/usr/lib/*/openmpi/include/mpi.h' >/dev/null || echo libopenmpi-dev
     has_library libfftw3.so.3 || echo libfftw3-double3
+    # A program on Kokkos (0.5 MB).
+    [ -e /usr/include/trilinos/Kokkos_Core.hpp ] || echo libtrilinos-kokkos-dev
     # Rooflines as PNG.
     command -v rsvg-convert >/dev/null || echo librsvg2-bin
     # They find the hot loops of a run.

@@ -85,11 +85,12 @@ async def host_roofline(
 async def _read(
     services: Services, host: str, threads: int | None, precision: str
 ) -> Roofline:
-    asked = (saved_query(name).bind({"host": host}) for name in QUERIES)
-    tables = await asyncio.gather(*(services.graph.table(text) for text in asked))
-    roofs, points = (table.records() for table in tables)
+    roofs, points = (saved_query(name).bind({"host": host}) for name in QUERIES)
+    table, runs = await asyncio.gather(
+        services.graph.table(roofs), services.graph.texts(points)
+    )
     try:
-        return roofline(host, roofs, points, threads, precision)
+        return roofline(host, table.records(), runs, threads, precision)
     except NoBenchmarkError as error:
         await check_host(services, host)
         raise api_error(error) from None

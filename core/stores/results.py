@@ -3,9 +3,12 @@
 rdflib is imported only where a term is needed: the import takes longer than a query.
 """
 
+import csv
+import io
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 else:
     Term = Any
 
+# A literal may be longer than the default, 128 KiB.
+csv.field_size_limit(2**31 - 1)
+
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 # Datatypes with an obvious Python value; rdflib reads all others.
 _PLAIN: Mapping[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
@@ -29,6 +35,7 @@ _PLAIN: Mapping[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
     f"{_XSD}decimal": (re.compile(r"[+-]?[0-9]{1,400}(\.[0-9]{1,400})?"), Decimal),
     f"{_XSD}double": (re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?"), float),
     f"{_XSD}boolean": (re.compile("true|false"), "true".__eq__),
+    f"{_XSD}dateTime": (re.compile(r"[0-9]{4}-.*"), datetime.fromisoformat),
 }
 
 
@@ -94,13 +101,25 @@ def read_table(body: bytes) -> Table:
     return Table(columns, rows)
 
 
+def read_texts(body: bytes) -> list[dict[str, str]]:
+    """Read the rows of a SELECT in CSV as texts, without their types.
+
+    Fuseki writes CSV faster than JSON, in a fifth of the bytes. An unbound value is an
+    empty text.
+    """
+    return list(csv.DictReader(io.StringIO(body.decode(), newline="")))
+
+
 def _python(binding: Mapping[str, str]) -> Any:
     if binding["type"] in ("uri", "bnode"):
         return binding["value"]
     datatype = binding.get("datatype", f"{_XSD}string")
     pattern, read = _PLAIN.get(datatype, (None, str))
     if pattern and pattern.fullmatch(binding["value"]):
-        return read(binding["value"])
+        try:  # noqa: SIM105 (suppress takes as long as reading)
+            return read(binding["value"])
+        except ValueError:
+            pass  # A day that no month has: rdflib keeps the text.
     return _value(_new_term(binding))
 
 

@@ -23,6 +23,7 @@ from core.stores.http_connection import FORM
 from core.stores.scope import query_parameters
 
 JSON_RESULTS = "application/sparql-results+json"
+CSV_RESULTS = "text/csv"
 N_TRIPLES = "application/n-triples"
 
 # The reason of an error is cut instead of being refused.

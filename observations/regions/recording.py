@@ -23,7 +23,8 @@ from observations.regions.piped import (
 )
 
 _REGIONS_RECORDER = "regions"
-_KOKKOS = "KOKKOS_TOOLS_LIBS"
+# Kokkos before 3.7 reads the second one. Later versions abort if they differ.
+_KOKKOS = ("KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY")
 _NO_REGIONS = (
     "no region was named by likwid's Marker API, Kokkos Tools, Caliper's C API, or "
     "$SUPERTWIN_REGIONS"
@@ -32,7 +33,7 @@ _STATIC_PROGRAM = (
     "the program is static, so it loads no recorder: link it dynamically, or write to "
     "$SUPERTWIN_REGIONS"
 )
-_KOKKOS_TAKEN = f"Kokkos is not recorded: {_KOKKOS} names another tool"
+_KOKKOS_TAKEN = "Kokkos is not recorded: {name} names another tool"
 _UNNAMED = "(no name)"
 _EVENTS = 12
 # As in regions.c: the start of a file, and a region in it.
@@ -120,11 +121,9 @@ class RegionRecording:
             "SUPERTWIN_REGIONS_EVENTS": self._codes(request.get("events", ())),
             "LD_PRELOAD": joined_paths(library, self._env.get("LD_PRELOAD")),
         }
-        if self._env.get(_KOKKOS):
-            self._reasons.append(_KOKKOS_TAKEN)
-        else:
-            found[_KOKKOS] = library
-        return found
+        taken = [name for name in _KOKKOS if self._env.get(name)]
+        self._reasons += [_KOKKOS_TAKEN.format(name=name) for name in taken[:1]]
+        return found if taken else {**found, **dict.fromkeys(_KOKKOS, library)}
 
     def _codes(self, events: Any) -> str:
         """Return the events as the recorder reads them; ~0 cannot be opened."""

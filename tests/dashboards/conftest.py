@@ -12,6 +12,7 @@ from dashboards.build import build, run
 from dashboards.catalogue import load_dashboards
 from dashboards.grafana import render
 from dashboards.spec import Dashboard
+from tests.dashboards.benchmarked import publish_roofline
 from tests.dashboards.synthetic import big_host, publish_document, write_series
 from tests.dashboards.synthetic_facts import big_document, topology
 from tests.servers import Fuseki, VictoriaMetrics
@@ -51,6 +52,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
         odd = odd_document()
         publish_document(fuseki.url, BASE, odd)
         write_series(store.url, odd, minutes=3, ahead=AHEAD)
+        publish_roofline(fuseki.url, BASE, ODD)
         yield Servers(fuseki.url, store.url)
 
 

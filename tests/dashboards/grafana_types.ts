@@ -7,6 +7,7 @@ import type * as stat from '@grafana/schema/dist/types/raw/composable/stat/panel
 import type * as table from '@grafana/schema/dist/types/raw/composable/table/panelcfg/x/types.gen';
 import type * as text from '@grafana/schema/dist/types/raw/composable/text/panelcfg/x/types.gen';
 import type * as timeseries from '@grafana/schema/dist/types/raw/composable/timeseries/panelcfg/x/types.gen';
+import type * as xychart from '@grafana/schema/dist/types/raw/composable/xychart/panelcfg/x/types.gen';
 import type { FieldColor, FieldConfig } from '@grafana/schema/dist/types/raw/dashboard/x/types.gen';
 
 interface DataLink {
@@ -19,7 +20,9 @@ type Property =
   | { id: 'displayName'; value: string }
   | { id: 'unit'; value: string }
   | { id: 'color'; value: FieldColor }
-  | { id: 'links'; value: DataLink[] };
+  | { id: 'links'; value: DataLink[] }
+  | { id: 'custom.axisLabel'; value: string }
+  | { id: 'custom.show'; value: 'lines' };
 
 interface Override {
   matcher: { id: 'byName'; options: string };
@@ -56,6 +59,11 @@ type Transformation =
         indexByName: Record<string, number>;
         renameByName: Record<string, string>;
       };
+    }
+  | {
+      id: 'partitionByValues';
+      filter: { id: 'byRefId'; options: string };
+      options: { fields: string[]; keepFields: boolean; naming: { asLabels: boolean } };
     };
 
 type Custom<Type> = Omit<FieldConfig, 'custom' | 'links'> & { custom?: Type };
@@ -79,6 +87,9 @@ export type PanelHeatmap = Drawn<
 export type PanelStat = Drawn<'stat', stat.Options, {}, PrometheusTarget>;
 export type PanelBargauge = Drawn<'bargauge', bargauge.Options, {}, PrometheusTarget>;
 export type PanelTable = Drawn<'table', table.Options, table.FieldConfig, SparqlTarget>;
+export type PanelXychart = Drawn<
+  'xychart', xychart.Options, xychart.FieldConfig, SparqlTarget
+>;
 export interface PanelText
   extends Omit<Panel, 'type' | 'options' | 'fieldConfig' | 'targets'> {
   type: 'text';

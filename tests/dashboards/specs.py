@@ -1,5 +1,7 @@
 """Small dashboards in the neutral spec, made by hand."""
 
+from collections.abc import Sequence
+
 from dashboards.spec import (
     Component,
     Dashboard,
@@ -18,6 +20,8 @@ BASE = "http://localhost:8000"
 HOST = "n1"
 SHARE = Unit("FRACTION", "%", "percentunit", "none")
 BYTES = Unit("BYTE", "B", "bytes", "binary")
+NUMBER = Unit("UNITLESS", "", "short")
+FLOPS = Unit("FLOPS", "FLOPS", "flops")
 HOSTILE = "a$host ${host} [[host]] $__interval <b>*x*</b> _y_ \"q\" 'r' \\ , : `z`"
 
 
@@ -89,6 +93,40 @@ def table_panel(query: str = "", **given: object) -> Panel:
         "table": TableData(columns, rows, text),
     }
     return Panel(**(fields | given))  # type: ignore[arg-type]
+
+
+def roofline_panel(**given: object) -> Panel:
+    """A roofline with a roof, a peak and a run."""
+    intensity, limit = (
+        TableColumn("intensity", True, NUMBER),
+        TableColumn("limit", True, FLOPS),
+    )
+    lines = (TableColumn("threads"), TableColumn("name"), intensity, limit)
+    ends = ((2, "DRAM", 0.125, 0.5e9), (2, "DRAM", 8, 32e9), (2, "fma", 0.5, 32e9))
+    rate = TableColumn("rate", True, FLOPS)
+    points = (
+        TableColumn("kind"),
+        TableColumn("name"),
+        intensity,
+        rate,
+        TableColumn("run"),
+    )
+    run = ("run", "./solver", 2, 4e9, f"{BASE}/observation/a")
+    fields: dict[str, object] = {
+        "id": "lines",
+        "title": "Roofline",
+        "description": "Roofs and runs.",
+        "query": "benchmarks/lines",
+        "picture": "roofline",
+        "table": TableData(lines, (*ends, (2, "fma", 32, 32e9)), _select(lines)),
+        "points": TableData(points, (run,), _select(points)),
+    }
+    return Panel(**(fields | given))  # type: ignore[arg-type]
+
+
+def _select(columns: Sequence[TableColumn]) -> str:
+    names = " ".join(f"?{one.name}" for one in columns)
+    return f"SELECT {names} WHERE {{ VALUES ({names}) {{ }} }}"
 
 
 def dashboard(

@@ -95,6 +95,7 @@ def _raw_tables(one: Made) -> list[tuple[dict[str, Any], str]]:
     return [
         (dict(panel), target["queryText"])
         for panel in panels(one.document)
+        if panel["type"] == "table"
         for target in panel.get("targets", [])
         if "queryText" in target
     ]
@@ -138,6 +139,23 @@ def _numbers(panel: dict[str, Any]) -> list[str]:
         if step["id"] == "convertFieldType"
         for conversion in step["options"]["conversions"]
     ]
+
+
+def test_roofline_gets_lines_and_points_that_share_their_axes(
+    made: list[Made], comunica: Run
+) -> None:
+    one = next(m for m in made if (m.spec.name, m.spec.host) == ("roofline", ODD))
+    (chart,) = (p for p in panels(one.document) if p["type"] == "xychart")
+    lines, points = comunica([target["queryText"] for target in chart["targets"]])
+    places = {name: at for at, name in enumerate(lines["columns"])}
+    found = [[row[places[name]] for name in ("name", "limit")] for row in lines["rows"]]
+    assert {name for name, _ in found} == {"L1", "DRAM", "avx double fma"}
+    assert len(found) == 6
+    assert all(float(limit) > 0 for _, limit in found)
+    columns = ("kind", "threads", "intensity", "rate")
+    (row,) = points["rows"]
+    kind, *numbers = (row[points["columns"].index(name)] for name in columns)
+    assert [kind, *map(float, numbers)] == ["benchmark", 2, 2 / 24, 2e9 / 24 * 2]
 
 
 def test_drop_down_of_hosts_is_answered(comunica: Run) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from dashboards.header import SERIES_COLUMNS, PanelHeader, read_panels
+from dashboards.roofline import LINES
 from queries.catalogue import parse_query
 from tests.dashboards.saved import SERIES, TABLE, query_text
 
@@ -92,6 +93,25 @@ def test_invalid_header_gives_one_line(changes: dict[str, Any], message: str) ->
         problem_text
     )
     assert "\n" not in problem_text
+
+
+@pytest.mark.parametrize(
+    ("units", "more", "message"),
+    [
+        (
+            {},
+            {"columns": ("host", "name")},
+            "needs the columns threads, intensity, limit",
+        ),
+        ({}, {"params": "{}"}, "needs the parameter host: a roofline shows one host"),
+        ({"limit": "FLOPS"}, {}, "columns must state the units of intensity and limit"),
+    ],
+)
+def test_roofline_needs_its_columns(
+    units: dict[str, str], more: dict[str, Any], message: str
+) -> None:
+    panel = {**TABLE, "picture": "roofline", "columns": units}
+    assert message in problem(panel, **{"columns": ("host", *LINES), **more})
 
 
 def test_invalid_header_keeps_its_place() -> None:

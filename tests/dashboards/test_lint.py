@@ -11,11 +11,18 @@ from dashboards.grafana import render
 from dashboards.lint import RULES, lint
 from tests.dashboards import specs
 from tests.dashboards.conftest import Made
-from tests.dashboards.specs import HOSTILE, dashboard, panel, series, table_panel
+from tests.dashboards.specs import (
+    HOSTILE,
+    dashboard,
+    panel,
+    roofline_panel,
+    series,
+    table_panel,
+)
 
 
 def example() -> dict[str, Any]:
-    """A picture of two series, a text, a table, in that order, after a row."""
+    """A row, a picture of two series, a text, a table, and a roofline."""
     picture = panel(
         series("cpu0"),
         series("cpu1"),
@@ -23,7 +30,8 @@ def example() -> dict[str, Any]:
         narrows=True,
     )
     parts = (specs.component("core 0", "cpu0"),)
-    return render(dashboard(picture, panel(), table_panel(), components=parts))
+    others = (panel(), table_panel(), roofline_panel())
+    return render(dashboard(picture, *others, components=parts))
 
 
 def test_no_generated_dashboard_breaks_a_rule(made: list[Made]) -> None:
@@ -71,8 +79,8 @@ def _query(document: dict[str, Any], old: str, new: str) -> None:
     target["queryText"] = target["queryText"].replace(old, new)
 
 
-def _steps(document: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = document["panels"][3]["transformations"]
+def _steps(document: dict[str, Any], at: int = 3) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = document["panels"][at]["transformations"]
     return found
 
 
@@ -133,6 +141,8 @@ PLANTED: list[tuple[str, Planting]] = [
     ("column-missing", lambda d: _overrides(d, 3)[0]["matcher"].update(
         options="siz")),
     ("column-order", lambda d: _steps(d)[1]["options"]["indexByName"].pop("disk")),
+    ("column-missing", lambda d: _steps(d, 4)[1]["options"].update(fields=["x"])),
+    ("number-not-converted", lambda d: _steps(d, 4).pop(0)),
     ("number-not-converted", lambda d: _steps(d).pop(0)),
     ("number-not-converted", lambda d: _steps(d)[0]["options"]["conversions"][0]
         .update(destinationType="string")),

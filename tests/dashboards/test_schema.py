@@ -10,17 +10,24 @@ from dashboards.grafana import render
 from tests.dashboards import specs
 from tests.dashboards.conftest import Made
 from tests.dashboards.grafana_schema import violations
-from tests.dashboards.specs import dashboard, panel, series, table_panel
+from tests.dashboards.specs import (
+    dashboard,
+    panel,
+    roofline_panel,
+    series,
+    table_panel,
+)
 
 PICTURES = ("timeseries", "heatmap", "stat", "bars")
 
 
 @pytest.fixture(scope="module")
 def example() -> dict[str, Any]:
-    """One panel of every kind: a row, four pictures, a table and a text."""
+    """One panel of every kind: a row, five pictures, a table and a text."""
     drawn = [panel(series("cpu0"), picture=one, narrows=True) for one in PICTURES]
     parts = (specs.component("core 0", "cpu0"),)
-    return render(dashboard(*drawn, table_panel(), panel(), components=parts))
+    others = (table_panel(), panel(), roofline_panel())
+    return render(dashboard(*drawn, *others, components=parts))
 
 
 def test_every_generated_dashboard_is_valid(made: list[Made]) -> None:
@@ -32,7 +39,8 @@ def test_every_generated_dashboard_is_valid(made: list[Made]) -> None:
 def test_one_panel_of_every_kind_is_valid(example: dict[str, Any]) -> None:
     kinds = [one["type"] for one in example["panels"]]
     assert kinds == [
-        *("row", "timeseries", "heatmap", "stat", "bargauge", "table", "text")
+        *("row", "timeseries", "heatmap", "stat", "bargauge", "table", "text"),
+        "xychart",
     ]
     assert violations(example) == []
 
@@ -148,6 +156,20 @@ PLANTED: dict[str, tuple[Planting, str]] = {
     "a transformation that Grafana lacks": (
         lambda d: d["panels"][5]["transformations"][1].update(id="sortColumns"),
         "panels/5/transformations/1",
+    ),
+    "a line of a roofline is drawn as nobody draws it": (
+        lambda d: d["panels"][7]["fieldConfig"]["overrides"][1]["properties"][0].update(
+            value="areas"
+        ),
+        "panels/7/fieldConfig/overrides/1",
+    ),
+    "a roofline is mapped by hand": (
+        lambda d: d["panels"][7]["options"].update(mapping="hand"),
+        "panels/7/options/mapping",
+    ),
+    "a roofline is split without its columns": (
+        lambda d: d["panels"][7]["transformations"][1]["options"].pop("fields"),
+        "panels/7/transformations/1",
     ),
     "a text is written in another language": (
         lambda d: d["panels"][6]["options"].update(mode="asciidoc"),

@@ -27,6 +27,7 @@ from dashboards.spec import (
     Unit,
 )
 from dashboards.spec import TableColumn as TableColumn
+from tests.dashboards.specs import roofline_panel
 from tests.ports import LOOPBACK
 from tests.servers import wait_until
 
@@ -90,6 +91,7 @@ PANELS = (
             "SELECT …",
         ),
     ),
+    roofline_panel(width=16, height=12),
 )
 SPEC = Dashboard("handmade", "Made by hand", "n1", BASE, (Section("All", PANELS),))
 

@@ -1,5 +1,6 @@
 """Each kind of picture, from a spec written by hand."""
 
+import math
 import time
 from collections.abc import Iterator
 
@@ -89,6 +90,26 @@ def test_value_axis_follows_the_values(page: Page) -> None:
     before, risen, fallen = panel.evaluate(tops)
     assert risen > 50 * before
     assert fallen == pytest.approx(before, rel=0.5)
+
+
+def test_roofline_has_lines_and_linked_points(page: Page) -> None:
+    chart = page.locator("#panel-lines .roofline")
+    chart.scroll_into_view_if_needed()
+    for name in ("roof", "peak", "run"):
+        expect(chart.locator(f".{name}")).to_have_count(1)
+    expect(chart.locator("a")).to_have_attribute("href", "/observation/a")
+    expect(chart.locator("circle title")).to_contain_text("./solver: 2 operations")
+
+    def at(name: str, attribute: str) -> float:
+        return float(chart.locator(f".{name}").get_attribute(attribute) or "nan")
+
+    roof_end, peak = at("roof", "y2"), at("peak", "y1")
+    assert roof_end == pytest.approx(at("peak", "y2")) == pytest.approx(peak)
+    # The run has an eighth of the peak, at a quarter of the ridge's intensity.
+    decade = (at("roof", "y1") - roof_end) / math.log10(64)
+    assert at("run", "cy") - peak == pytest.approx(decade * math.log10(8))
+    wide = (at("roof", "x2") - at("roof", "x1")) / math.log10(64)
+    assert at("roof", "x2") - at("run", "cx") == pytest.approx(wide * math.log10(4))
 
 
 def test_many_lines_start_as_a_band(page: Page) -> None:

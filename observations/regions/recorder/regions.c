@@ -437,7 +437,7 @@ void likwid_markerthreadinit_(void) { likwid_markerThreadInit(); }
 void likwid_markernextgroup_(void) { likwid_markerNextGroup(); }
 void likwid_markerclose_(void) { likwid_markerClose(); }
 
-/* ---- Kokkos Tools: Kokkos finds these in KOKKOS_TOOLS_LIBS ---- */
+/* ---- Kokkos Tools: Kokkos finds these by its environment ---- */
 
 /* Ends by number; distinct from the tags of Caliper and regions that are pushed. */
 enum { KERNEL = 1, PUSHED = 2, TAGS = 16 };

@@ -33,6 +33,28 @@ def test_select_gives_typed_terms(endpoint):
     ]
 
 
+def test_times_are_read_as_rdflib_reads_them(endpoint):
+    texts = (
+        "2026-02-28T09:00:00.5Z",
+        "2026-02-28T09:00:00+02:00",
+        "2026-02-30T09:00:00Z",
+    )
+    rows = " ".join(f'"{text}"^^<{XSD.dateTime}>' for text in texts)
+    query = f"SELECT * {{ VALUES ?a {{ {rows} }} }}"
+    values = [[Literal(text, datatype=XSD.dateTime).toPython()] for text in texts[:2]]
+    assert endpoint.table(query).rows == [*values, [texts[2]]]
+    assert endpoint.select(query).values() == endpoint.table(query).rows
+
+
+def test_texts_are_those_of_csv(endpoint):
+    rows = '("a, \\"b\\"\\r\\nü" 1.50) (<http://x/ü> UNDEF)'
+    assert endpoint.texts(f"SELECT * {{ VALUES (?a ?b) {{ {rows} }} }}") == [
+        {"a": 'a, "b"\r\nü', "b": "1.50"},
+        {"a": "http://x/ü", "b": ""},
+    ]
+    assert endpoint.texts("SELECT ?a { FILTER (false) }") == []
+
+
 def test_select_gives_blank_nodes(endpoint):
     rows = endpoint.select("SELECT ?b { BIND (BNODE() AS ?b) }")
     assert isinstance(rows.rows[0][0], BNode)

@@ -10,6 +10,7 @@ from tests.observations.pop.recorded import recorded_event
 
 HERE = Path(__file__).parent
 LIKWID = Path("/usr/include/likwid-marker.h")
+_KOKKOS = ("-std=c++14", "-I/usr/include/trilinos", "-ltrilinos_kokkoscore")
 _LIKWID = ("-DWITH_LIKWID", "-llikwid")
 # A software event, as `observations.regions.counting` encodes it.
 FAULTS = {"name": "software::page-faults", "type": 1, "config": 2}
@@ -46,6 +47,14 @@ def marker_library(folder: Path) -> list[str]:
     text = (HERE / "regions.c").read_text().partition("#else\n")[2]
     (folder / LIKWID.name).write_text(text.partition("#endif")[0])
     return [f"-I{folder}", f"-L{folder}", f"-Wl,-rpath,{folder}", "-lstub"]
+
+
+def build_on_kokkos(folder: Path) -> Path:
+    """Compile a program on Debian's Kokkos; return its path."""
+    program, source = folder / "kokkos_program", HERE / "kokkos_program.cpp"
+    words = ["g++", "-O1", str(source), *_KOKKOS, "-o", str(program)]
+    subprocess.run(words, check=True, timeout=600)
+    return program
 
 
 def _compile(*words: str) -> None:

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from observations.regions.regions import Region, RegionRecord
-from tests.observations.regions.recorded import FAULTS, build, recorded
+from tests.observations.regions.recorded import (
+    FAULTS,
+    build,
+    build_on_kokkos,
+    recorded,
+)
 
 
 @pytest.fixture(scope="module")
@@ -89,13 +94,22 @@ def test_kokkos_loads_the_recorder_as_its_tool(programs: Path) -> None:
     assert (record.unbalanced, record.unfinished) == (0, 0)
 
 
-def test_other_kokkos_tool_is_left_alone(programs: Path) -> None:
-    env = {"KOKKOS_TOOLS_LIBS": "/nowhere/tool.so"}
-    script = 'test "$KOKKOS_TOOLS_LIBS" = /nowhere/tool.so'
-    record = recorded("sh", "-c", script, env=env)
-    assert record.missing == (
-        "Kokkos is not recorded: KOKKOS_TOOLS_LIBS names another tool",
-    )
+def test_program_on_kokkos_is_recorded(programs: Path) -> None:
+    record = recorded(str(build_on_kokkos(programs)))
+    assert entries(record) == {
+        "step": 1,
+        "step / axpy": 3,
+        "step / dot": 3,
+        "scan": 1,
+    }
+    assert (record.unbalanced, record.unfinished) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY"])
+def test_other_kokkos_tool_is_left_alone(programs: Path, name: str) -> None:
+    script = 'test "$KOKKOS_TOOLS_LIBS$KOKKOS_PROFILE_LIBRARY" = /nowhere/tool.so'
+    record = recorded("sh", "-c", script, env={name: "/nowhere/tool.so"})
+    assert record.missing == (f"Kokkos is not recorded: {name} names another tool",)
 
 
 def test_mistakes_are_counted(programs: Path) -> None:

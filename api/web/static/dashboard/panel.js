@@ -6,6 +6,7 @@ import { Heatmap } from "../charts/heatmap.js";
 import { Legend } from "../charts/legend.js";
 import { Lines } from "../charts/lines.js";
 import { modesFor } from "../charts/lines_data.js";
+import { Roofline } from "../charts/roofline.js";
 import { Stat } from "../charts/stat.js";
 import { Table } from "../charts/table.js";
 import { choice, listed, notes, panelShell } from "./shell.js";
@@ -96,6 +97,7 @@ export class Panel {
 
   _picture() {
     const { panel, shell, context } = this;
+    if (panel.picture === "roofline") return new Roofline(shell.body, panel, context.links);
     if (panel.table) return new Table(shell.body, panel, context.links);
     const made = new PICTURES[panel.picture](shell.body, panel, context.pictures);
     made.shown = this.shown;
