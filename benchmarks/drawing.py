@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from benchmarks.roofline import Point, Roofline
+from benchmarks.roofline import REQUESTED, Point, Roofline
 
 _WIDTH, _HEIGHT = 860, 540
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 40, 56
@@ -19,7 +19,7 @@ _BEYOND = 2.0
 _STYLE = """text{font:12px sans-serif;fill:#222}line{stroke:#888}
 .grid{stroke:#ddd}.roof{stroke:#0060a8;stroke-width:2}.peak{stroke:#a83200;stroke-width:2}
 .theory{stroke:#666;stroke-dasharray:6 4}.point{fill:#00703c;fill-opacity:.75}
-.benchmark{fill:#7a3db8}.mark{fill:#d68400;stroke:#fff;stroke-width:2}
+.benchmark{fill:#7a3db8}.requested{fill:#b8006e}.mark{fill:#d68400;stroke:#fff;stroke-width:2}
 .title{font-weight:bold}rect{fill:#fff}
 .name{stroke:#fff;stroke-width:3px;paint-order:stroke}
 @media (prefers-color-scheme:dark){rect{fill:#1b1d21}text{fill:#ddd}
@@ -162,14 +162,20 @@ def _theory(model: Roofline, axes: _Axes) -> Iterator[str]:
 
 
 def _point(point: Point, axes: _Axes) -> str:
+    requested = point.traffic == REQUESTED
+    per = "byte that its cores request" if requested else "byte"
     about = (
-        f"{point.name}: {point.intensity:.3g} operations per byte, "
+        f"{point.name}: {point.intensity:.3g} operations per {per}, "
         f"{_rate(point.rate)}FLOP/s, {point.share:.0%} of its limit ({point.roof})"
     )
     x, y = axes.x(point.intensity), axes.y(point.rate)
+    shape, place = "circle", f'cx="{x:.1f}" cy="{y:.1f}" r="5"'
+    if requested:  # a diamond
+        shape, place = "path", f'd="M{x:.1f} {y - 7:.1f}l7 7-7 7-7-7z"'
+    kind = f"{point.kind} {point.traffic}" if requested else point.kind
     return (
-        f'<a href="{escape(point.run)}"><circle class="point {escape(point.kind)}" '
-        f'cx="{x:.1f}" cy="{y:.1f}" r="5"><title>{escape(about)}</title></circle></a>'
+        f'<a href="{escape(point.run)}"><{shape} class="point {escape(kind)}" {place}>'
+        f"<title>{escape(about)}</title></{shape}></a>"
     )
 
 

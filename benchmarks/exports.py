@@ -22,6 +22,7 @@ COLUMNS = (
     "limit",
     "share of limit",
     "moves",
+    "traffic",
     "iri",
 )
 _FLOPS, _BYTES = "FLOP/s", "B/s"
@@ -55,6 +56,7 @@ def _rows(model: Roofline) -> Iterator[dict[str, object]]:
             "limit": point.roof,
             "share of limit": point.share,
             "moves": "; ".join(f"{move.direction} {move.text}" for move in point.moves),
+            "traffic": point.traffic,
         }
 
 

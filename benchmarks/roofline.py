@@ -9,6 +9,8 @@ from benchmarks.machine import MAIN_MEMORY, REMOTE_MEMORY
 from core.stores.endpoint import Endpoint
 from queries.catalogue import saved_query
 
+# Bytes that the cores request from memory and caches, as in the cache-aware model.
+REQUESTED = "requested"
 _FLOPS, _BYTES, _HZ = "FLOPS", "BYTE-PER-SEC", "HZ"
 # Streaming stores avoid a level instead of measuring it.
 _NOT_A_ROOF = "streaming-store"
@@ -67,9 +69,10 @@ class Move:
 class Point:
     """A run: its operations per byte and per second, and how near it is to a roof.
 
+    ``traffic`` says whose bytes: those of ``DRAM``, or those that the cores requested.
     ``roof`` is what limits it at its intensity: a level of memory, or a peak. ``share``
-    is its rate divided by the limit of main memory and the highest peak. ``moves`` say
-    what would move it up or right.
+    is its rate divided by this limit: of main memory, or of the fastest cache for
+    requested bytes. ``moves`` say what would move it up or right.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Point:
     intensity: float
     rate: float
     run: str
+    traffic: str = "DRAM"
     roof: str = ""
     share: float = 0.0
     moves: tuple[Move, ...] = ()
@@ -105,9 +109,17 @@ class Roofline:
         """Return the operations per byte from which a level does not limit the peak."""
         return self.peaks[0].rate / roof.bandwidth
 
-    def limit(self, intensity: float) -> float:
-        """Return the highest rate at an intensity with data in main memory."""
-        return min(self.peaks[0].rate, intensity * self.memory.bandwidth)
+    def limit(self, point: Point) -> tuple[float, str]:
+        """Return the highest rate at the intensity of a point, and the roof's name.
+
+        What the cores request may come from the fastest cache.
+        """
+        roof = self.roofs[0] if point.traffic == REQUESTED else self.memory
+        limits = (
+            (self.peaks[0].rate, self.peaks[0].name),
+            (point.intensity * roof.bandwidth, roof.level),
+        )
+        return min(limits, key=lambda each: each[0])
 
 
 def read_roofline(
@@ -218,14 +230,14 @@ def _placed(model: Roofline, row: Mapping[str, Any]) -> Point:
             float(row["intensity"]),
             float(row["rate"]),
             str(row["run"]),
+            str(row["traffic"]),
         ),
     )
 
 
 def placed(model: Roofline, point: Point) -> Point:
     """Return a point with its limit, its share of it, and what would move it."""
-    limit = model.limit(point.intensity)
-    bound = MAIN_MEMORY if limit < model.peaks[0].rate else model.peaks[0].name
+    limit, bound = model.limit(point)
     moves = tuple(_moves(model, point))
     return replace(point, roof=bound, share=point.rate / limit, moves=moves)
 

@@ -15,11 +15,20 @@ from ingest.pmu.figures import figure_formulas
 from observations.errors import NotCountedError
 from observations.record import DerivedFigure, Summary
 from ontology.figures import figures
-from virtual_telemetry.expression import Expression, Input, Number, Operation
+from virtual_telemetry.expression import (
+    Expression,
+    Input,
+    Number,
+    Operation,
+    inputs_of,
+)
 
 _UNIT = "http://qudt.org/vocab/unit/"
 # If the counted time is longer than this, too much of it lies outside the run.
 _MOST_TIMES, _MOST_MORE = 2.0, 0.5
+
+# Divisors: the seconds of the run, or, for power, the seconds that the total covers.
+RUN_SECONDS, COVERED_SECONDS = "run", "covered"
 
 _OPERATORS = {"+": add, "-": sub, "*": mul, "/": truediv}
 
@@ -73,6 +82,7 @@ class Figure:
     under: str
     unit: str = ""
     less_is_better: bool = False
+    group: ClassVar[str] = ""
 
     @property
     def roles(self) -> list[str]:
@@ -94,16 +104,22 @@ class Figure:
 
 @dataclass(frozen=True)
 class ExpressionFigure:
-    """A share that follows from totals of roles by an expression over their names."""
+    """A figure that follows from totals of roles by an expression over their names.
+
+    The expression may contain the seconds of the run. ``group`` is the imported group
+    of events that the figure is from.
+    """
 
     name: str
     expression: Expression
-    unit: ClassVar[str] = "UNITLESS"
+    unit: str = "UNITLESS"
+    group: str = ""
 
     @property
     def roles(self) -> list[str]:
         """Return the roles that the figure needs."""
-        return list(dict.fromkeys(_inputs(self.expression)))
+        found = dict.fromkeys(inputs_of(self.expression))
+        return [name for name in found if name != RUN_SECONDS]
 
     @property
     def divisor(self) -> str:
@@ -111,14 +127,12 @@ class ExpressionFigure:
         return f"a divisor of {self.expression}"
 
     def value(self, totals: Mapping[str, DerivedFigure], seconds: float) -> float:
-        """Calculate it, whatever the time of the run; raises ZeroDivisionError."""
-        del seconds
+        """Calculate it for a run of ``seconds``; raises ZeroDivisionError."""
         numbers = {name: totals[name].value or 0.0 for name in self.roles}
+        numbers[RUN_SECONDS] = seconds
         return _value(self.expression, numbers)
 
 
-# Divisors: the seconds of the run, or, for power, the seconds that the total covers.
-RUN_SECONDS, COVERED_SECONDS = "run", "covered"
 FIGURES = (
     Figure("IPC", "Instructions", "Cycles", "UNITLESS"),
     Figure("FLOP rate", "FLOPs", RUN_SECONDS, "FLOPS"),
@@ -178,14 +192,6 @@ def derive_figures(
         for figure in all_figures
         if totals.keys() >= {*figure.roles}
     ]
-
-
-def _inputs(expression: Expression) -> Iterator[str]:
-    match expression:
-        case Input(name):
-            yield name
-        case Operation(_, left, right):
-            yield from (*_inputs(left), *_inputs(right))
 
 
 def _value(expression: Expression, totals: Mapping[str, float]) -> float:

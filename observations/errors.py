@@ -46,6 +46,38 @@ class NotCountedError(ObservationError):
     code = "not-counted"
 
 
+class UnknownFigureError(UserError):
+    """The processor of a host has no figure of this name."""
+
+    code = "unknown-figure"
+    status = 400
+
+
+class BadGroupError(UserError):
+    """A file is not a valid group of events."""
+
+    code = "bad-event-group"
+
+
+class RefusedGroupError(UserError):
+    """No metric of a group of events can be derived on the processor."""
+
+    code = "event-group-refused"
+
+
+class UnknownGroupError(UserError):
+    """No group of events has this name."""
+
+    code = "no-such-event-group"
+    status = 404
+
+
+class NotImportedError(ObservationError):
+    """A metric of a group of events cannot be derived on the processor."""
+
+    code = "metric-not-imported"
+
+
 class BenchmarkError(ObservationError):
     """A benchmark did not print what it executed."""
 

@@ -101,6 +101,14 @@ class Iris:
         """How a figure of a run follows from roles on a PMU model."""
         return self._iri("figure", figure, pmu)
 
+    def event_group(self, pmu: str, group: str) -> URIRef:
+        """A group of events and figures that was imported for a PMU model."""
+        return self._iri("event-group", pmu, group)
+
+    def event_group_graph(self, pmu: str, group: str) -> URIRef:
+        """An imported group, with the roles and figures that it needs."""
+        return self._iri("graph", "pmu", pmu, group)
+
     @property
     def graphs(self) -> str:
         """The start of the IRI of every named graph."""

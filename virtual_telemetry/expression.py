@@ -1,6 +1,7 @@
 """The language of expressions: reads a text, and writes an expression as text."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyparsing as pp
@@ -111,6 +112,15 @@ def parse(text: str) -> Expression:
             "set, such as sum({ … })"
         )
     return found
+
+
+def inputs_of(expression: Expression) -> Iterator[str]:
+    """Yield the IRIs of the inputs of a sum or product, in order."""
+    match expression:
+        case Input(iri):
+            yield iri
+        case Operation(_, left, right):
+            yield from (*inputs_of(left), *inputs_of(right))
 
 
 def _size(expression: Expression) -> int:

@@ -22,6 +22,7 @@ from api.observations.new import SCHEMA, ChosenCpus, NewObservation, parse_cpus
 from api.observations.permissions import check_launch
 from api.observations.serialise import refused, session_document
 from api.services import Services, Use
+from core.stores.datasets import dataset
 from pinning.placing import PinningRequest as Place
 from pinning.placing import place
 from queries.hosts import check_host
@@ -71,6 +72,8 @@ async def begin(
         check_launch, services.settings, caller, new, host
     )
     await check_host(services, host)
+    if new.figures:
+        new.roles += await _roles_of(services, host, new.figures)
     chosen = await _placed(services, new, host)
     with answered():
         run_request = new.run_request(host, chosen, caller.name, launch)
@@ -84,6 +87,18 @@ async def begin(
         manager.launch(session)
     audit.record(request, "run.launched", f"{host} {session.id}")
     return _answer(services, session, chosen)
+
+
+async def _roles_of(services: Services, host: str, figures: list[str]) -> list[str]:
+    """Return the roles that figures follow from; raises ApiError."""
+    # Imported here because other requests need no expressions.
+    from observations.session.roles import roles_of_figures
+
+    def read() -> list[str]:
+        with dataset(services.settings, "twin") as twin:
+            return roles_of_figures(twin, host, figures)
+
+    return await _in_thread(read)
 
 
 def _check_counting(new: NewObservation, in_passes: bool) -> None:

@@ -75,6 +75,11 @@ class NewObservation(BaseModel):
     roles: list[str] = Field(
         default=[], max_length=1_000, description="Roles, such as FLOPs"
     )
+    figures: list[str] = Field(
+        default=[],
+        max_length=1_000,
+        description="Figures whose roles are measured, or imported groups of them",
+    )
     events: list[str] = Field(
         default=[], max_length=1_000, description="PMU events, such as msr::tsc"
     )

@@ -120,20 +120,27 @@ def describe_model(iris: Iris, pmu: "ProbedPmu", with_events: bool = True) -> Tr
 
 def describe_role_events(triples: Triples, iris: Iris) -> None:
     """Describe the events that roles use, each with its PMU model's name."""
-    # Imported here because commands that need no event should start fast.
-    from ingest.schema.schema import Mask
-
     for pmu, events in _role_events().items():
         triples.node(iris.pmu(pmu), ST.PmuModel, {ST.pmuName: pmu})
         for name, encoding in events:
-            whole = name.partition(":")[0]
-            umask_of = iris.pmu_event(pmu, whole) if whole != name else None
-            iri = iris.pmu_event(pmu, name)
-            event = Mask(name=name, encoding=encoding)
-            _event_node(triples, iris.pmu(pmu), iri, name, event, umask_of)
-            if umask_of:
-                event = Mask(name=whole)
-                _event_node(triples, iris.pmu(pmu), umask_of, whole, event, None)
+            describe_encoded_event(triples, iris, pmu, name, encoding)
+
+
+def describe_encoded_event(
+    triples: Triples, iris: Iris, pmu: str, name: str, encoding: list[str]
+) -> None:
+    """Describe an event of libpfm4 with its encoding, and the event without masks."""
+    # Imported here because commands that need no event should start fast.
+    from ingest.schema.schema import Mask
+
+    whole = name.partition(":")[0]
+    umask_of = iris.pmu_event(pmu, whole) if whole != name else None
+    iri = iris.pmu_event(pmu, name)
+    event = Mask(name=name, encoding=encoding)
+    _event_node(triples, iris.pmu(pmu), iri, name, event, umask_of)
+    if umask_of:
+        event = Mask(name=whole)
+        _event_node(triples, iris.pmu(pmu), umask_of, whole, event, None)
 
 
 def describe_kernel_pmus(triples: Triples, iris: Iris) -> None:

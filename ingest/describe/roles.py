@@ -66,6 +66,7 @@ def _figure(triples: Triples, iris: Iris, formula: FigureFormula) -> None:
             ST.figureName: formula.figure,
             ST.forModel: iris.pmu(formula.model),
             ST.figureExpression: formula.expression,
+            QUDT.hasUnit: UNIT[formula.unit] if formula.unit else None,
             ST.topDownLevel: formula.level,
             ST.citation: formula.source,
             ST.measuredOnHardware: formula.measured,

@@ -1,7 +1,7 @@
 """Figures of a run on a processor model: expressions over totals of roles.
 
-They are data in ``figures.yaml``: level 2 of top-down analysis, whose categories are
-products and quotients of counts, which a role, a sum, cannot be.
+They are data in ``figures.yaml``: level 2 of top-down analysis, and the bytes that the
+cores request, which are products and quotients of counts, as a role, a sum, cannot be.
 """
 
 import re
@@ -20,13 +20,14 @@ _ROLE = re.compile(r"<(\w+)>")
 
 @dataclass(frozen=True)
 class FigureFormula:
-    """A figure on a model; `level` is that of top-down analysis."""
+    """A figure on a model; `level` is that of top-down analysis, `unit` QUDT's."""
 
     figure: str
     model: str
-    level: int
     expression: str
     source: str
+    level: int | None = None
+    unit: str = "UNITLESS"
     less_is_better: bool = True
     measured: bool = False
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.stores.endpoint import Endpoint
 from ingest.pmu.pfm import read_events
-from observations.derived import derive_figures
+from observations.derived import ExpressionFigure, derive_figures
 from observations.record import DerivedFigure, RunSpec
 from observations.regions.regions import EventCount, Region, RegionRecord
 from sampling.counters.perfevent import prepare
@@ -46,11 +46,15 @@ class CountedRole:
 
 @dataclass(frozen=True)
 class RegionCounting:
-    """The events as the recorder's request has them, the roles, and named events."""
+    """The events as the recorder's request has them, the roles, and named events.
+
+    ``expressions`` are the figures of the processor.
+    """
 
     events: tuple[Mapping[str, Any], ...] = ()
     roles: tuple[CountedRole, ...] = ()
     named: frozenset[str] = frozenset()
+    expressions: tuple[ExpressionFigure, ...] = ()
 
 
 def read_counting(twin: Endpoint, spec: RunSpec) -> RegionCounting:
@@ -107,7 +111,8 @@ def figures_of(
     """Return the totals of the roles in a region, and what follows from them."""
     counts = {one.event: one for one in record.counts(region)}
     totals = {role.name: _total(role, counts, region) for role in counting.roles}
-    return [*totals.values(), *derive_figures(totals, region.seconds)]
+    figures = derive_figures(totals, region.seconds, counting.expressions)
+    return [*totals.values(), *figures]
 
 
 def _total(

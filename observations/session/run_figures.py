@@ -73,7 +73,9 @@ class RunFigures:
         if not self._spec.regions or not self._run_request.samples:
             return RegionCounting()
         with dataset(self._settings, "twin") as twin:
-            return read_counting(twin, self._spec)
+            counting = read_counting(twin, self._spec)
+            figures = read_figures(twin, self._spec.host) if counting.roles else ()
+        return replace(counting, expressions=tuple(figures))
 
     @cached_property
     def _roles(self) -> list[HostRole]:

@@ -1,4 +1,4 @@
-"""`supertwin catalogue`: every PMU model that libpfm4 knows, and the roles."""
+"""`supertwin catalogue`: every PMU model that libpfm4 knows, roles, and groups."""
 
 import json
 import re
@@ -15,6 +15,7 @@ from ingest.pmu.scope import scope_of
 from ingest.pmu.store import publish_models
 from ontology.iris import Iris
 from ontology.terms import PREFIXES
+from supertwin.cli.event_groups import groups_group
 
 if TYPE_CHECKING:
     from ingest.schema.schema import Mask, ProbedEvent, ProbedPmu
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 @click.group("catalogue")
 def catalogue_command() -> None:
     """List what processors can count: PMU models, their events, and roles."""
+
+
+catalogue_command.add_command(groups_group)
 
 
 @catalogue_command.command("pmus")

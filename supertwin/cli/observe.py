@@ -54,6 +54,9 @@ _SHOWN_BYTES = 1 << 20
 @click.option("--metric", "metrics", multiple=True, help="Metric, named as in PCP.")
 @click.option("--metrics", "listed", default="", hidden=True)
 @click.option("--role", "roles", multiple=True, help="Role to measure, such as FLOPs.")
+@click.option(
+    "--figure", "figures", multiple=True, help="Figure whose roles to measure."
+)
 @click.option("--event", "events", multiple=True, help="PMU event to count.")
 @click.option(
     "--every",

@@ -9,7 +9,7 @@ import click
 
 from benchmarks.drawing import svg
 from benchmarks.exports import csv_table, png
-from benchmarks.roofline import Point, Roofline, document, read_roofline
+from benchmarks.roofline import REQUESTED, Point, Roofline, document, read_roofline
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from supertwin.cli.host import HOST
@@ -65,10 +65,15 @@ def _text(model: Roofline) -> str:
 def _point(point: Point) -> Iterator[str]:
     yield (
         f"{point.name[:40]:40} {point.rate / 1e9:10.3f} GFLOP/s at "
-        f"{point.intensity:.3g} FLOP/B: {point.share:.0%} of its limit ({point.roof})"
+        f"{point.intensity:.3g} FLOP/B{_whose(point)}: {point.share:.0%} of its limit "
+        f"({point.roof})"
     )
     for move in point.moves:
         yield f"    {move.direction}: {move.text}"
+
+
+def _whose(point: Point) -> str:
+    return " requested" if point.traffic == REQUESTED else ""
 
 
 def _json(model: Roofline) -> str:

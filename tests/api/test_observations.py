@@ -77,7 +77,7 @@ def test_readers_and_anonymous_clients_cannot_launch(opened: Closed) -> None:
         ({**COMMAND, "cpus": "3-1"}, 400, "'3-1' ends before it begins"),
         ({**COMMAND, "cpus": "0", "pin": "compact"}, 400, "give one"),
         ({**COMMAND, "every": "0"}, 400, "0"),
-        ({**COMMAND, "metrics": ["no.such"]}, 400, "no.such"),
+        *(({**COMMAND, n: ["no.x"]}, 400, "no.x") for n in ("metrics", "figures")),
         ({**COMMAND, "host": "nowhere"}, 404, "nowhere"),
         ({**COMMAND, "pin": "sideways", "threads": "1"}, 400, "sideways"),
         ({**COMMAND, "pin": "compact", "threads": "999"}, 409, "999"),

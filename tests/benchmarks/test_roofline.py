@@ -42,7 +42,12 @@ def point(name: str, intensity: float, rate: float, threads: int = 2) -> dict[st
     return {
         **{"name": name, "kind": "run", "threads": threads},
         **{"intensity": intensity, "rate": rate, "run": f"urn:{name}"},
+        "traffic": "DRAM",
     }
+
+
+def requested(name: str, intensity: float, rate: float) -> dict[str, Any]:
+    return point(name, intensity, rate) | {"traffic": "requested"}
 
 
 POINTS = [
@@ -167,6 +172,32 @@ def test_drawing_has_a_line_for_each_roof_and_peak(model: Roofline) -> None:
     for circle in circles:
         assert 0 < float(circle.get("cx", 0)) < 860
         assert 0 < float(circle.get("cy", 0)) < 540
+
+
+def test_bytes_that_cores_request_are_limited_by_the_fastest_cache() -> None:
+    points = [requested("a", 0.08, 8e9), requested("b", 50.0, 8e10)]
+    model = roofline("n1", ROOFS, points, None, "double")
+    first, second = model.points
+    assert (first.roof, first.share) == ("L1", pytest.approx(0.2))
+    assert [(one.direction, one.roof) for one in first.moves] == [
+        ("up", "L1"),
+        ("right", "L2"),
+    ]
+    assert second.roof == "avx double fma"
+    assert document(model)["points"][0]["traffic"] == "requested"
+    rows = [*csv.DictReader(io.StringIO(csv_table(model)))]
+    assert [one["traffic"] for one in rows[-2:]] == ["requested"] * 2
+    assert {one["traffic"] for one in rows[:-2]} == {""}
+
+
+def test_marker_of_requested_bytes_is_a_diamond() -> None:
+    points = [requested("carm", 0.1, 1e10), point("dram", 0.1, 1e9)]
+    root = fromstring(svg(roofline("n1", ROOFS, points, None, "double")))
+    (diamond,) = root.iter("{http://www.w3.org/2000/svg}path")
+    (circle,) = root.iter("{http://www.w3.org/2000/svg}circle")
+    assert diamond.get("class") == "point run requested"
+    assert circle.get("class") == "point run"
+    assert "operations per byte that its cores request" in str(diamond[0].text)
 
 
 def test_names_of_roofs_do_not_cover_the_axis(model: Roofline) -> None:

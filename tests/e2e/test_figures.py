@@ -102,9 +102,13 @@ def test_restarted_counters_give_no_figure(
 def test_figures_are_derived_from_the_counts_of_a_run(counting: Stack) -> None:
     roles = [word for role in FORMULAS for word in ("--role", role)]
     words = (*roles, "--every", "100ms", "--cpus", "0", "--", "python3", "-c", FAULTS)
-    first, second = observed(counting, *words), observed(counting, *words)
+    first = observed(counting, *words)
+    by_figures = ("--figure", "IPC", "--figure", "FLOP rate", *words[len(roles) :])
+    second = observed(counting, *by_figures)
+    other = {row["figure"]: row["value"] for row in asked(counting, "derived", second)}
     rows = {row["figure"]: row for row in asked(counting, "derived", first)}
-    assert rows.keys() == {*FORMULAS, "IPC", "FLOP rate"}
+    assert rows.keys() == other.keys() == {*FORMULAS, "IPC", "FLOP rate"}
+    assert None not in other.values()
     assert {row["reason"] for row in rows.values()} == {None}
     assert {float(row["dutycycle"]) for row in rows.values()} == {1.0}
     values = {name: float(row["value"]) for name, row in rows.items()}
@@ -146,6 +150,27 @@ def test_counts_are_compared_with_executed_instructions(counting: Stack) -> None
     assert f"triad      perf::{PERF}" in done.stdout
     output = counting.run("why", HOST, "Instructions", check=False).stdout
     assert f"accuracy    perf::{PERF} was 100.00% off in 1 kernels" in output
+
+
+def test_groups_of_likwid_are_added_listed_and_removed(stack: Stack) -> None:
+    words = ("catalogue", "groups")
+    printed = stack.run(*words, "add", "skylakeX/FLOPS_DP", "haswellEP/BRANCH").stdout
+    assert "skx/FLOPS_DP: " in printed and "  FLOPS_DP CPI" in printed
+    listed = json.loads(stack.run(*words, "list", "--format", "json").stdout)
+    assert [(row["pmu"], row["group"]) for row in listed] == [
+        ("hsw_ep", "BRANCH"),
+        ("skx", "FLOPS_DP"),
+    ]
+    query = ("query", "pmu/figures", "--pmu", "skx", "--format", "json")
+    figures = {row["figure"]: row for row in json.loads(stack.run(*query).stdout)}
+    assert figures["FLOPS_DP CPI"]["source"].endswith("skylakeX/FLOPS_DP.txt")
+    page = stack.get("/event-group/skx/FLOPS_DP", "text/html")
+    assert page.status_code == 200 and "FLOPS_DP on skx" in page.text
+    for name in ("skx/FLOPS_DP", "hsw_ep/BRANCH"):
+        stack.run(*words, "remove", name)
+    assert json.loads(stack.run(*words, "list", "--format", "json").stdout) == []
+    done = stack.run(*words, "remove", "skx/FLOPS_DP", check=False)
+    assert done.returncode == 2 and "[no-such-event-group]" in done.stderr
 
 
 def test_origin_of_a_run_is_recorded(stack: Stack) -> None:

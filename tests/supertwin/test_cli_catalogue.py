@@ -1,6 +1,8 @@
 """`supertwin catalogue`, without a stack and without any of the processors."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from rdflib import Graph
@@ -65,3 +67,51 @@ def test_roles_are_listed(env: dict[str, str]) -> None:
     for line in lines:
         role, *marks = line.split()
         assert marks == ["+" if formulas()[role, m].terms else "-" for m in models]
+
+
+def test_groups_are_checked_without_a_store(env: dict[str, str]) -> None:
+    done = run(env, "catalogue", "groups", "add", "skylakeX/FLOPS_DP", "--check")
+    head, *lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "")
+    counted = re.fullmatch(r"skx/FLOPS_DP: (\d+) of (\d+) metrics, new roles: 4", head)
+    assert counted
+    assert "  FLOPS_DP AVX DP [MFLOP/s]" in lines
+    without = [line for line in lines if line.startswith("  without ")]
+    assert len(without) == int(counted[2]) - int(counted[1])
+    assert len(lines) == int(counted[2])
+
+
+def test_group_that_is_refused_does_not_stop_others(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "skylakeX"
+    folder.mkdir()
+    text = "SHORT a\nEVENTSET\nFIXC0 INSTR_RETIRED_ANY\nMETRICS\nA {}\nLONG\n"
+    (folder / "GOOD.txt").write_text(text.format("FIXC0"))
+    (folder / "BAD.txt").write_text(text.format("(FIXC0"))
+    (folder / "TIME.txt").write_text(text.format("time"))
+    done = run(env, "catalogue", "groups", "add", str(folder), "--check")
+    assert (done.returncode, len(done.stderr.splitlines())) == (0, 2)
+    assert done.stdout.startswith("skx/GOOD: 1 of 1 metrics")
+    for code in ("bad-event-group", "event-group-refused"):
+        assert f"[{code}]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["add", "no/such"], 2, "[no-such-event-group]"),
+        (["add", ""], 2, "it is empty"),
+        (["add", "skylakeX/FLOPS_DP", "--pmu", "skq"], 2, "[unknown-pmu]"),
+        (["add", "skylakeX/FLOPS_DP"], 1, "[graph-store-away]"),
+        (["list"], 1, "[graph-store-away]"),
+        (["remove", "skx/X"], 1, "[graph-store-away]"),
+    ],
+)
+def test_invalid_group_gives_one_line(
+    env: dict[str, str], words: list[str], status: int, message: str
+) -> None:
+    done = run(env, "catalogue", "groups", *words)
+    assert done.returncode == status
+    assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr
