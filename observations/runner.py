@@ -47,7 +47,7 @@ class Recording(PipeReader, Protocol):
     variables: dict[str, str]
 
     def times(self) -> dict[str, Any]:
-        """Return what was recorded, once the command has ended."""
+        """Return what was recorded, and remove its files; call this once."""
 
 
 class LoopRecording(Protocol):
@@ -153,15 +153,21 @@ class CommandRun:
 
     def _started_and_sampled(self) -> subprocess.Popen[bytes]:
         """Start the command; sample it from its first instruction."""
-        if self._loops is None:
-            return self._started()
-        self._loops.begin()
+        if self._loops:
+            self._loops.begin()
         try:
             return self._started()
         except Refused:
+            self._discard()
+            raise
+
+    def _discard(self) -> None:
+        """Remove what was prepared for a command that cannot be started."""
+        for recording in self._recordings.values():
+            recording.times()
+        if self._loops:
             self._loops.end()
             self._loops.discard()
-            raise
 
     def _started(self) -> subprocess.Popen[bytes]:
         process, start_ns, exec_ns = start_command(self._request, self._environment())
