@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from observations.command_streams import HELD, INPUT
 from observations.errors import RunLostError
 from observations.orphan_reaper import end_orphans
 
@@ -34,13 +35,13 @@ _PARTS = (
     "pop/recording.py",
     "regions/piped.py",
     "regions/recording.py",
+    "command_streams.py",
+    "command_processes.py",
+    "command_start.py",
     "runner.py",
 )
 # The parts import from each other, which are one program.
 _IMPORT = re.compile(r"^from observations\.\S+ import (?:\([^)]*\)|.*)\n", re.MULTILINE)
-# Arguments of the runner, as in runner.py. HELD: the end of its input cancels the run.
-# INPUT: the number of the descriptor that the command reads.
-HELD, INPUT = "held", "input="
 # Reads and executes the common start, then reads a whole program and executes its
 # remainder. The length precedes each part.
 START = (

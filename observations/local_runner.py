@@ -16,11 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from observations.command_streams import CANCEL, HELD
 from observations.errors import LaunchError
-from observations.launch import HELD, PIECE, RunnerHandle, last_line
+from observations.launch import PIECE, RunnerHandle, last_line
 
-# As in runner.py.
-_CANCEL = b"cancel\n"
 _EVENTS, _COMMANDS, _ERRORS = "said.jsonl", "told", "complaint.txt"
 _LOOK_SECONDS = 0.02
 _PATH, _UMASK = "/usr/local/bin:/usr/bin:/bin", 0o022
@@ -51,7 +50,7 @@ class _LocalRunner:
 
     def cancel(self) -> None:
         """End the command."""
-        self._send(_CANCEL)
+        self._send(CANCEL + b"\n")
 
     def complaint(self) -> str:
         """Return the last line of its standard error."""

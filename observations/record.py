@@ -18,6 +18,9 @@ from observations.regions.regions import sources as region_sources
 from observations.statistics import Span, Statistics
 from sampling.events.passes import CountingPass
 
+# Three recorders, each compiled in at most 60 s, and perf, which attaches in 20 s.
+_PREPARATION_SECONDS = 200.0
+
 
 class Outcome(StrEnum):
     """How a command ended; without a report of its end it broke off."""
@@ -70,6 +73,12 @@ class RunSpec:
     passes: tuple[CountingPass, ...] = ()
     common: str = ""
     pass_number: int = 0
+
+    @property
+    def preparation_seconds(self) -> float:
+        """How long its recorders may take on the host before the command starts."""
+        is_prepared = self.pop or self.regions or self.hot_loops
+        return _PREPARATION_SECONDS if is_prepared else 0.0
 
     @property
     def runs(self) -> int:

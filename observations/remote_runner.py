@@ -9,7 +9,8 @@ from core.linux.ssh.address import Address
 from core.linux.ssh.client import OPTIONS, Ssh, ssh_argv
 from core.linux.ssh.reasons import explain, printable
 from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
-from observations.launch import HELD, PIECE, START, RunnerHandle, framed, last_line
+from observations.command_streams import HELD
+from observations.launch import PIECE, START, RunnerHandle, framed, last_line
 
 _LAST_SECONDS = 5.0
 _SSH_FAILED = 255

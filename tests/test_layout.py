@@ -63,6 +63,7 @@ MAY_CALL_PROGRAMS = {
     "ingest/sources/tool.py",
     "observations/launch.py",
     "observations/local_runner.py",
+    "observations/command_start.py",
     "observations/runner.py",
     "observations/environment.py",
     "observations/hot_loops/llvm.py",
@@ -82,8 +83,6 @@ MAY_CALL_PROGRAMS = {
 # This is one file because it is sent to other machines by itself.
 MAY_BE_LONG = {
     "ingest/remote/collect.py": 560,
-    # This also runs on its own.
-    "observations/runner.py": 625,
     # A list with one entry for each setting.
     "core/settings/settings.py": 400,
     "sampler_bridge/sampling/sampler.py": 340,

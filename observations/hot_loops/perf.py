@@ -53,8 +53,7 @@ class LoopRecording:
         self._env = {**own, "LC_ALL": "C", "PERF_CONFIG": "/dev/null"}
         self._perf: subprocess.Popen[bytes] | None = None
         self._ends: tuple[int, ...] = ()
-        self._reason = self._event = self._found = ""
-        self._folder = mkdtemp(prefix="supertwin-loops-")
+        self._reason = self._event = self._found = self._folder = ""
         self._rate = _rate()
         self._began = time.time()
 
@@ -66,6 +65,7 @@ class LoopRecording:
     def begin(self) -> None:
         """Attach perf to this process, for the processes that it will start."""
         try:
+            self._folder = mkdtemp(prefix="supertwin-loops-")
             self._found = _find_perf(self._env)
             for event in _EVENTS:
                 self._event = event

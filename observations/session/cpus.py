@@ -10,7 +10,8 @@ from pathlib import Path
 from threading import Lock
 
 from core.settings.state import StackState, read_state
-from observations.launch import HELD, RunnerEvent, is_alive
+from observations.command_streams import HELD
+from observations.launch import RunnerEvent, is_alive
 
 # Agents of all local PMCDs may have been started by an agent of another PMCD, so they
 # are found by their pipes.

@@ -97,7 +97,10 @@ class RunSession:
         if self._recorder.changes_pass:  # no command runs
             return False
         last_heard = max(self._last_heard, self._recorder.changed_at)
-        quiet = time.monotonic() - last_heard > SILENT_SECONDS
+        longest = SILENT_SECONDS
+        if self._runner and self.state is State.OPENED:
+            longest += self.run_request.spec.preparation_seconds
+        quiet = time.monotonic() - last_heard > longest
         # For a run that we launched here, the lock of the runner's file shows its end.
         is_watched = self.is_local and not self.run_request.attended
         return self.state.is_followed and quiet and not (is_watched or self.is_alive)

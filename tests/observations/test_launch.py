@@ -17,12 +17,16 @@ from typing import Any
 
 import pytest
 
+from observations import (
+    command_processes,
+    command_start,
+    command_streams,
+    recorder,
+    runner,
+)
 from observations import environment as surroundings
-from observations import recorder, runner
 from observations.errors import RunLostError
 from observations.launch import (
-    HELD,
-    INPUT,
     RunnerEvent,
     RunnerHandle,
     events,
@@ -80,7 +84,8 @@ def test_parts_of_the_program_do_not_shadow_each_other() -> None:
                 found |= {name.id for name in ast.walk(node) if _is_target(name)}
         return found
 
-    parts = (surroundings, recorder, pop, piped, regions, runner)
+    commands = (command_processes, command_start, command_streams)
+    parts = (surroundings, recorder, pop, piped, regions, *commands, runner)
     for one, other in combinations(map(own, parts), 2):
         assert one & other == set()
 
@@ -207,10 +212,6 @@ def test_program_of_another_version_is_run_unchanged() -> None:
     with here(older, ENVIRONMENT) as running, pytest.raises(RunLostError):
         for event in events(running):
             assert event["event"] == "x"
-
-
-def test_launcher_and_runner_use_the_same_words() -> None:
-    assert (HELD, INPUT) == (runner.HELD, runner.INPUT)
 
 
 def following(folder: Path) -> AbstractContextManager[RunnerHandle]:

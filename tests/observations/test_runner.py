@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from observations import runner
+from observations.command_streams import HELD
+from observations.launch import program_start
 from tests.servers import wait_until
 
-SOURCE = Path(runner.__file__).read_text("utf-8")
 Event = Mapping[str, Any]
 
 
 def program(request: Mapping[str, Any]) -> bytes:
-    return f"{SOURCE}\nraise SystemExit(run({dict(request)!r}))\n".encode()
+    return program_start() + f"\nraise SystemExit(run({dict(request)!r}))\n".encode()
 
 
 def run(*argv: str, **request: Any) -> list[Event]:
@@ -54,7 +54,7 @@ def started() -> Iterator[Any]:
     def start(*argv: str, **request: Any) -> subprocess.Popen[bytes]:
         text = program({"argv": list(argv), **request}).decode()
         process = subprocess.Popen(
-            [sys.executable, "-I", "-c", text, runner.HELD],
+            [sys.executable, "-I", "-c", text, HELD],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

@@ -1,14 +1,18 @@
 """Hot loops of real programs, and what is said where there are none."""
 
+import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from observations.hot_loops.analysis import HotLoop, LoopAnalysis
 from observations.hot_loops.table import table
+from observations.launch import program
 from observations.pop.times import sources
+from observations.regions.regions import sources as regions
 from tests.observations.hot_loops.recorded import (
     CHAIN,
     INDEPENDENT,
@@ -105,8 +109,25 @@ def test_too_few_samples_are_a_reason_or_no_loops() -> None:
     assert "too little time" in found.reason or found.samples < 5
 
 
-def test_command_that_cannot_start_is_refused_without_leftovers() -> None:
-    assert set(run("/no/such/command")) == {"refused"}
+def test_command_that_cannot_start_is_refused_without_leftovers(tmp_path: Path) -> None:
+    recorders = {"pop": {"sources": sources()}, "regions": {"sources": regions()}}
+    env = {"TMPDIR": str(tmp_path)}
+    assert set(run("/no/such/command", env=env, **recorders)) == {"refused"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_host_without_a_place_for_samples_says_so() -> None:
+    """Nothing can be written to any file."""
+    done = subprocess.run(
+        ["prlimit", "--fsize=0", sys.executable, "-I", "-"],
+        input=program({"argv": ["true"], "hot_loops": True}),
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [event["event"] for event in events][-2:] == ["hot_loops", "ended"]
+    assert "No usable temporary directory" in events[-2]["reason"]
 
 
 def tools(folder: Path, *without: str) -> str:

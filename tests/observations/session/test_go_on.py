@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.settings.settings import Settings
+from observations.launch import prestarted_runner
 from observations.record import RunRequest, RunSpec
 from observations.session import run_manager, run_session
 from observations.session.counter_snapshots import CounterSnapshot
@@ -93,6 +94,23 @@ def test_sampling_that_starts_slowly_is_not_silence(
     assert session.state is State.OPENED
     passed += run_session.SILENT_SECONDS + 1
     assert session.is_silent
+
+
+def test_slow_compiler_of_another_host_is_not_silence(
+    manager: RunManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = 0.0
+    clock = SimpleNamespace(time=time.time, monotonic=lambda: passed)
+    monkeypatch.setattr(run_session, "time", clock)
+    spec = RunSpec(OTHER_HOST, ("sleep", "987"), pop=True)
+    session = manager.begin(RunRequest(spec), None)
+    with prestarted_runner({}) as runner:
+        session.follow(runner)
+        passed += run_session.SILENT_SECONDS + 60
+        assert not session.is_silent
+        passed += spec.preparation_seconds
+        assert session.is_silent
+        session.follow(None)
 
 
 def test_hanging_work_does_not_block_the_end_of_the_api(
