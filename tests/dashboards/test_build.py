@@ -18,7 +18,6 @@ from dashboards.spec import Dashboard, Panel
 from ingest.hwloc.read import parse_hwloc
 from ingest.probe import hwloc_document
 from queries.errors import UnknownHostError
-from tests.dashboards.benchmarked import publish_roofline
 from tests.dashboards.saved import saved_dashboards
 from tests.dashboards.synthetic import publish_document
 from tests.dashboards.synthetic_facts import big_document, topology
@@ -38,7 +37,6 @@ def graph(emptied_fuseki: Fuseki) -> Iterator[Endpoint]:
         publish_document(emptied_fuseki.url, BASE, document)
     with Endpoint(f"{emptied_fuseki.url}/twin") as twin:
         twin.update(f"DROP GRAPH <{BASE}/graph/plans/idle>")
-        publish_roofline(emptied_fuseki.url, BASE, "idle")
         yield twin
 
 
@@ -251,33 +249,6 @@ def test_tables_cover_all_hosts_or_one(graph: Endpoint, host: str) -> None:
     for panel in panels(inventory).values():
         assert panel.table is not None
         assert bool(panel.table.rows) != bool(panel.why), panel.id
-
-
-def test_roofline_has_lines_and_runs_on_as_many_threads(graph: Endpoint) -> None:
-    roofline = titled(made(graph, "roofline", "idle"), "Roofline")
-    assert roofline.table and roofline.points
-    assert len(roofline.table.rows) == 6
-    assert '("idle" 2)' in roofline.points.query
-    assert [row[1] for row in roofline.points.rows] == ["benchmark"]
-    numeric = [one.name for one in roofline.points.columns if one.numeric]
-    assert numeric == ["intensity", "rate"]
-
-
-def test_roofline_without_roofs_says_how_to_measure_them(graph: Endpoint) -> None:
-    roofline = titled(made(graph, "roofline", "poor"), "Roofline")
-    assert roofline.points is None
-    assert roofline.why == ("no roofs were measured; supertwin bench quick does",)
-
-
-def test_failed_query_for_points_keeps_the_lines(graph: Endpoint) -> None:
-    def ask(question: BoundQuery) -> TermRows:
-        if question.values.get("threads"):
-            raise QuerySyntaxError("no such query")
-        return graph.select(question.sparql)
-
-    roofline = titled(run(build("roofline", "idle", BASE), ask), "Roofline")
-    assert roofline.table and roofline.table.rows
-    assert roofline.why == ("no such query",)
 
 
 def test_failed_query_for_reasons_is_reported(graph: Endpoint) -> None:
