@@ -20,7 +20,7 @@ from sampler_bridge.sources.processes.source import ProcessSource
 from sampling.account.reasons import GapReason
 from sampling.account.status_lines import read_sampled, sampled_lines
 from sampling.errors import SourceDownError
-from sampling.sources.source import UNKNOWN_METRIC, Series
+from sampling.sources.source import UNKNOWN_METRIC, SampleColumn, Series
 from tests.sampler_bridge.explained import explained
 from tests.sampler_bridge.servers import BridgeProcess
 from tests.sampler_bridge.test_bridge import assert_all_stored, other_reasons
@@ -149,13 +149,17 @@ def test_sums_never_decrease_while_threads_end(kernel: ProcessSource) -> None:
 
 
 def test_new_process_is_seen_and_an_ended_one_is_not(kernel: ProcessSource) -> None:
+    def read() -> SampleColumn:
+        (column,) = kernel.fetch().columns
+        return column
+
     kernel.select([RSS, "no.such.metric"])
     first = kernel.fetch()
     assert {name: gap.cause for name, gap in first.missing.items()} == {
         "no.such.metric": UNKNOWN_METRIC
     }
-    (column,) = first.columns
-    assert kernel.fetch().columns[0].series is column.series
+    # As long as no process starts or ends meanwhile.
+    wait_until(lambda: read().series is read().series)
     with subprocess.Popen(["sleep", "60"]) as process:
         comm = Path(f"/proc/{process.pid}/comm")
         wait_until(lambda: comm.read_text("utf-8") == "sleep\n")
