@@ -64,7 +64,7 @@ def svg(model: Roofline) -> str:
         *_theory(model, axes),
         *(_point(point, axes) for point in model.points[:_SHOWN_POINTS]),
     )
-    title = f"{model.host}, {model.threads} threads ({model.policy})"
+    title = f"{model.host}, {model.counted} ({model.policy})"
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
@@ -166,7 +166,8 @@ def _point(point: Point, axes: _Axes) -> str:
     per = "byte that its cores request" if requested else "byte"
     about = (
         f"{point.name}: {point.intensity:.3g} operations per {per}, "
-        f"{_rate(point.rate)}FLOP/s, {point.share:.0%} of its limit ({point.roof})"
+        f"{_rate(point.rate)}FLOP/s, {point.share:.0%} of its limit ({point.roof}), "
+        f"{point.at}"
     )
     x, y = axes.x(point.intensity), axes.y(point.rate)
     shape, place = "circle", f'cx="{x:.1f}" cy="{y:.1f}" r="5"'

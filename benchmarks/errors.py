@@ -45,6 +45,13 @@ class MixError(UserError):
     code = "no-mix"
 
 
+class NoSuchBenchmarkError(UserError):
+    """No benchmark, or result of one, has this address."""
+
+    code = "no-such-benchmark"
+    status = 404
+
+
 class NoBenchmarkError(UserError):
     """A host has no results of a benchmark."""
 

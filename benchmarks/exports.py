@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.drawing import svg
 from benchmarks.errors import PngError
-from benchmarks.roofline import Roofline
+from benchmarks.roofline import Peak, Roof, Roofline
 from ingest.errors import ProbeSourceError
 from ingest.sources.tool import run_tool
 
@@ -23,6 +23,8 @@ COLUMNS = (
     "share of limit",
     "moves",
     "traffic",
+    "time",
+    "concern",
     "iri",
 )
 _FLOPS, _BYTES = "FLOP/s", "B/s"
@@ -43,13 +45,13 @@ def csv_table(model: Roofline) -> str:
 def _rows(model: Roofline) -> Iterator[dict[str, object]]:
     for roof in model.roofs:
         row = _row("roof", roof.level, roof.bandwidth, _BYTES, iri=roof.result)
-        yield row | {"theory": roof.theory}
+        yield row | _about(roof)
     for roof in model.roofs:
         row = _row("ridge", roof.level, model.peaks[0].rate, _FLOPS, iri=roof.result)
         yield row | {"intensity (FLOP/B)": model.ridge(roof)}
     for peak in model.peaks:
         row = _row("peak", peak.name, peak.rate, _FLOPS, iri=peak.result)
-        yield row | {"theory": peak.theory}
+        yield row | _about(peak)
     for point in model.points:
         yield _row(point.kind, point.name, point.rate, _FLOPS, iri=point.run) | {
             "intensity (FLOP/B)": point.intensity,
@@ -57,7 +59,12 @@ def _rows(model: Roofline) -> Iterator[dict[str, object]]:
             "share of limit": point.share,
             "moves": "; ".join(f"{move.direction} {move.text}" for move in point.moves),
             "traffic": point.traffic,
+            "time": point.at,
         }
+
+
+def _about(one: Roof | Peak) -> dict[str, object]:
+    return {"theory": one.theory, "time": one.at, "concern": one.concern}
 
 
 def _row(

@@ -169,7 +169,7 @@ def lines(results: Iterable[Result]) -> list[str]:
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SYMBOLS = {"FLOPS": "FLOP/s", "BYTE-PER-SEC": "B/s", "HZ": "Hz"}
-_SYMBOLS |= {"NanoSEC": "ns", "NUM-PER-SEC": "1/s"}
+_SYMBOLS |= {"NanoSEC": "ns", "NUM-PER-SEC": "/s"}
 
 
 def _line(result: Result) -> str:

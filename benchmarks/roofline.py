@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks.errors import NoBenchmarkError
 from benchmarks.machine import MAIN_MEMORY, REMOTE_MEMORY
 from core.stores.endpoint import Endpoint
 from queries.catalogue import saved_query
+from queries.errors import UnknownHostError
+from queries.names import unknown
+from queries.run import saved_rows
 
 # Bytes that the cores request from memory and caches, as in the cache-aware model.
 REQUESTED = "requested"
@@ -17,34 +21,53 @@ _NOT_A_ROOF = "streaming-store"
 
 # A rate of this share of a roof has reached it.
 _NEAR = 0.9
+# A share above it is shown as more than 100 %.
+_EXCEEDED = 1.005
+# What such a share means.
+ABOVE = (
+    "a share above 100 %: the run was measured at another time than the roof, when the "
+    "machine was faster, or its data fit into a cache"
+)
 
 # The saved queries that the model is built from.
 ROOFS, POINTS = QUERIES = ("benchmarks/roofs", "benchmarks/points")
+# The saved query that has the number of threads of each socket.
+SOCKETS = "inventory/cpu"
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Roof:
-    """The bandwidth of a level of memory, in bytes per second; ``theory`` if known."""
+    """The bandwidth of a level of memory, in bytes per second; ``theory`` if known.
+
+    ``at`` is when it was measured, and ``concern`` what casts doubt on it, or ''.
+    """
 
     level: str
     bandwidth: float
     kernel: str
     result: str
-    theory: float | None = None
+    theory: float | None
+    at: str
+    concern: str
 
 
 @dataclass(frozen=True)
 class Peak:
-    """A floating-point peak, in operations per second; ``theory`` if it is known."""
+    """A floating-point peak, in operations per second; ``theory`` if it is known.
+
+    ``at`` is when it was measured, and ``concern`` what casts doubt on it, or ''.
+    """
 
     operation: str
     isa: str
     precision: str
     rate: float
     result: str
-    theory: float | None = None
+    theory: float | None
+    at: str
+    concern: str
 
     @property
     def name(self) -> str:
@@ -72,7 +95,8 @@ class Point:
     ``traffic`` says whose bytes: those of ``DRAM``, or those that the cores requested.
     ``roof`` is what limits it at its intensity: a level of memory, or a peak. ``share``
     is its rate divided by this limit: of main memory, or of the fastest cache for
-    requested bytes. ``moves`` say what would move it up or right.
+    requested bytes. ``moves`` say what would move it up or right. ``at`` is when it
+    started.
     """
 
     name: str
@@ -81,6 +105,7 @@ class Point:
     intensity: float
     rate: float
     run: str
+    at: str
     traffic: str = "DRAM"
     roof: str = ""
     share: float = 0.0
@@ -98,6 +123,16 @@ class Roofline:
     roofs: tuple[Roof, ...]
     peaks: tuple[Peak, ...]
     points: tuple[Point, ...]
+
+    @property
+    def counted(self) -> str:
+        """The number of threads in words, such as ``1 thread``."""
+        return f"{self.threads} thread" + ("" if self.threads == 1 else "s")
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether a point is above its limit, when its share is rounded to percents."""
+        return any(point.share > _EXCEEDED for point in self.points)
 
     @property
     def memory(self) -> Roof:
@@ -125,10 +160,35 @@ class Roofline:
 def read_roofline(
     twin: Endpoint, host: str, threads: int | None, precision: str
 ) -> Roofline:
-    """Read the model of a host from its graph; raises NoBenchmarkError."""
-    roofs = twin.table(saved_query(ROOFS).bind({"host": host})).records()
+    """Read the model of a host from its graph.
+
+    Raises NoBenchmarkError and UnknownHostError.
+    """
+    roofs = saved_rows(twin, ROOFS, {"host": host})
     points = twin.texts(saved_query(POINTS).bind({"host": host}))
-    return roofline(host, roofs, points, threads, precision)
+    try:
+        return roofline(host, roofs, points, threads, precision)
+    except NoBenchmarkError as error:
+        names = [str(row["host"]) for row in saved_rows(twin, "inventory/names")]
+        if host not in names:
+            raise UnknownHostError(unknown(host, names)) from None
+        sockets = saved_rows(twin, SOCKETS, {"host": host})
+        raise not_measured(error, host, threads, sockets) from None
+
+
+def not_measured(
+    error: NoBenchmarkError, host: str, threads: int | None, sockets: Rows
+) -> NoBenchmarkError:
+    """Return the error for more threads than a host has, or else the given one.
+
+    The rows are those of `inventory/cpu`.
+    """
+    most = sum(int(row["threads"]) for row in sockets)
+    if not most or threads is None or threads <= most:
+        return error
+    return NoBenchmarkError(
+        f"{host} has {most} threads: give --threads {most} or fewer"
+    )
 
 
 def roofline(
@@ -160,9 +220,10 @@ def _lacking(host: str, threads: int | None, counts: Sequence[int]) -> str:
         known = ", ".join(map(str, counts))
         return (
             f"the roofs of {host} were measured on {known} threads, not on {threads}: "
-            f"`supertwin bench carm --threads {threads}` measures them"
+            f"`supertwin bench carm --host {host} --threads {threads}` measures them"
         )
-    return f"no roofs of {host} were measured: `supertwin bench quick` does"
+    measured = f"`supertwin bench quick --host {host}` measures them"
+    return f"no roofs of {host} were measured: {measured}"
 
 
 def _one_policy(rows: Rows) -> tuple[str, Rows]:
@@ -187,7 +248,7 @@ def _roofs(rows: Rows) -> Iterable[Roof]:
             float(row["best"]),
             f"{row['isa']} {row['kernel']}",
             str(row["result"]),
-            _theory(row),
+            *_about(row),
         )
         if roof.level not in best or roof.bandwidth > best[roof.level].bandwidth:
             best[roof.level] = roof
@@ -199,8 +260,16 @@ def _roofs(rows: Rows) -> Iterable[Roof]:
     )
 
 
-def _theory(row: Mapping[str, Any]) -> float | None:
-    return None if row["theory"] is None else float(row["theory"])
+def _about(row: Mapping[str, Any]) -> tuple[float | None, str, str]:
+    """Return theory, time and concern of a result."""
+    theory = None if row["theory"] is None else float(row["theory"])
+    return theory, _time(row), str(row["concern"] or "")
+
+
+def _time(row: Mapping[str, Any]) -> str:
+    """Return the time of a row as ``2026-11-21T16:38:21Z``."""
+    at = datetime.fromisoformat(str(row["at"])).astimezone(UTC)
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _peaks(rows: Rows, precision: str) -> Iterable[Peak]:
@@ -212,7 +281,7 @@ def _peaks(rows: Rows, precision: str) -> Iterable[Peak]:
             str(row["precision"]),
             float(row["best"]),
             str(row["result"]),
-            _theory(row),
+            *_about(row),
         )
         for row in rows
         if _unit(row) == _FLOPS and row["precision"] == precision
@@ -230,6 +299,7 @@ def _placed(model: Roofline, row: Mapping[str, Any]) -> Point:
             float(row["intensity"]),
             float(row["rate"]),
             str(row["run"]),
+            _time(row),
             str(row["traffic"]),
         ),
     )

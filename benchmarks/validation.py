@@ -1,7 +1,7 @@
 """Compares results with theory, and with earlier ones of the host and of its model.
 
-Theory of a peak: cores x clock x operations per cycle. The clock is the one that the
-same run measured, so a processor that slows down under vector instructions is seen.
+Theory of a peak: cores x clock x operations per cycle. The clock is the best one that
+the same run measured, so a processor that slows down under vector instructions is seen.
 `memory_theory` has that of main memory.
 """
 
@@ -107,7 +107,7 @@ def validated(
     ``cores`` is the number of cores that the threads ran on. ``memory`` is the limit of
     main memory.
     """
-    clock = next((one.value for one in results if one.kernel == _CLOCK), 0.0)
+    clock = _clock(results)
     found = []
     for one in results:
         if memory and _is_of_memory(one):
@@ -140,6 +140,12 @@ def _memory_doubts(result: Result, memory: MemoryLimit) -> Iterable[str]:
         yield f"{share:.0%} of theory of the memory: {likely}"
 
 
+def _clock(results: Iterable[Result]) -> float:
+    """Return the clock of a run; 0 if it is unknown, or others disturbed it."""
+    clocks = (one for one in results if one.kernel == _CLOCK and not one.concerns)
+    return max((one.best for one in clocks), default=0.0)
+
+
 def _with_theory(
     result: Result, cores: int, clock: float, processor: Processor | None
 ) -> Result:
@@ -151,6 +157,8 @@ def _with_theory(
 
 
 def _theory_doubts(result: Result, cores: int, governor: str) -> Iterable[str]:
+    if result.kernel == _CLOCK and result.concerns:
+        yield "no theory of peaks follows from it"
     if result.theory is None:
         return
     share = result.value / result.theory

@@ -9,7 +9,7 @@ from api.access.scoped import scoped
 from api.extents import BenchmarkFrame
 from api.services import Services, Use
 from api.twin import OPTIONS, Segment, decoded, described, framed
-from benchmarks.errors import NoBenchmarkError
+from benchmarks.errors import NoSuchBenchmarkError
 
 router = APIRouter(tags=["Benchmarks"])
 
@@ -42,7 +42,7 @@ async def result(
 async def _node(
     request: Request, services: Services, iri: URIRef, frame: str = ""
 ) -> Response:
-    unknown = NoBenchmarkError(
+    unknown = NoSuchBenchmarkError(
         f"nothing is known as {iri}; /queries/benchmarks/results lists all"
     )
     if frame:

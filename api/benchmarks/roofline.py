@@ -18,7 +18,15 @@ from api.web import pages
 from benchmarks.drawing import svg
 from benchmarks.errors import NoBenchmarkError, PngError
 from benchmarks.exports import csv_table, png
-from benchmarks.roofline import QUERIES, Roofline, document, roofline
+from benchmarks.roofline import (
+    ABOVE,
+    QUERIES,
+    SOCKETS,
+    Roofline,
+    document,
+    not_measured,
+    roofline,
+)
 from core.errors import api_error
 from queries.catalogue import saved_query
 from queries.hosts import check_host
@@ -76,7 +84,7 @@ async def host_roofline(
     if media_type == _SVG:
         return response(svg(model), _SVG)
     if media_type == _CSV:
-        return response(csv_table(model), formats.content_type(_CSV))
+        return response(csv_table(model), _CSV)
     if media_type == _PNG:
         return response(await _drawn(model), _PNG)
     return response(orjson.dumps(document(model)), formats.JSON)
@@ -93,7 +101,9 @@ async def _read(
         return roofline(host, table.records(), runs, threads, precision)
     except NoBenchmarkError as error:
         await check_host(services, host)
-        raise api_error(error) from None
+        query = saved_query(SOCKETS).bind({"host": host})
+        sockets = (await services.graph.table(query)).records()
+        raise api_error(not_measured(error, host, threads, sockets)) from None
 
 
 async def _drawn(model: Roofline) -> bytes:
@@ -112,6 +122,7 @@ def _page(request: Request, services: Services, model: Roofline) -> Response:
         services.settings.base,
         title=f"Roofline of {model.host}",
         model=model,
+        above=ABOVE,
         query=query and f"{query}&",
         # Built from numbers and escaped texts only.
         drawing=Markup(svg(model)),  # noqa: S704

@@ -9,7 +9,16 @@ import click
 
 from benchmarks.drawing import svg
 from benchmarks.exports import csv_table, png
-from benchmarks.roofline import REQUESTED, Point, Roofline, document, read_roofline
+from benchmarks.roofline import (
+    ABOVE,
+    REQUESTED,
+    Peak,
+    Point,
+    Roof,
+    Roofline,
+    document,
+    read_roofline,
+)
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from supertwin.cli.host import HOST
@@ -51,22 +60,30 @@ def roofline_command(
 
 
 def _text(model: Roofline) -> str:
-    lines = [f"{model.host}, {model.threads} threads ({model.policy})"]
+    lines = [f"{model.host}, {model.counted} ({model.policy})"]
     lines += [
         f"{roof.level:6} {roof.bandwidth / 1e9:10.2f} GB/s   "
-        f"ridge at {model.ridge(roof):.2f} FLOP/B"
+        f"ridge at {model.ridge(roof):.2f} FLOP/B{_measured(roof)}"
         for roof in model.roofs
     ]
-    lines += [f"{peak.name:20} {peak.rate / 1e9:10.2f} GFLOP/s" for peak in model.peaks]
+    lines += [
+        f"{peak.name:20} {peak.rate / 1e9:10.2f} GFLOP/s{_measured(peak)}"
+        for peak in model.peaks
+    ]
     lines += [line for point in model.points for line in _point(point)]
-    return "\n".join(lines)
+    return "\n".join([*lines, ABOVE] if model.is_exceeded else lines)
+
+
+def _measured(one: Roof | Peak) -> str:
+    """Say when a limit was measured, and what casts doubt on it."""
+    return f"   {one.at}" + (f"  ({one.concern})" if one.concern else "")
 
 
 def _point(point: Point) -> Iterator[str]:
     yield (
         f"{point.name[:40]:40} {point.rate / 1e9:10.3f} GFLOP/s at "
         f"{point.intensity:.3g} FLOP/B{_whose(point)}: {point.share:.0%} of its limit "
-        f"({point.roof})"
+        f"({point.roof})   {point.at}"
     )
     for move in point.moves:
         yield f"    {move.direction}: {move.text}"

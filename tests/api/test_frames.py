@@ -200,7 +200,7 @@ def test_unknown_nodes_have_no_frame(api: httpx.Client) -> None:
     assert api.get("/observation/none?frame=run").status_code == 404
     answer = api.get("/benchmark/none?frame=benchmark")
     assert answer.status_code == 404
-    assert answer.json()["type"].endswith("/no-benchmark")
+    assert answer.json()["type"].endswith("/no-such-benchmark")
     assert api.get("/twin/n1/core/none?depth=1").status_code == 404
 
 

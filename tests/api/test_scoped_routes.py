@@ -140,7 +140,7 @@ _UNKNOWN = {
     "unknown-host",
     "unknown-graph",
     "no-such-observation",
-    "no-benchmark",
+    "no-such-benchmark",
 }
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.results import interval_of_median, noisy, read_results
+from benchmarks.record import lines
+from benchmarks.results import Result, interval_of_median, noisy, read_results
 from observations.errors import BenchmarkError
 
 LINE: dict[str, Any] = {
@@ -76,3 +77,17 @@ def test_interval_contains_the_median(values: list[float]) -> None:
     assert found is not None
     middle = sorted(values)[len(values) // 2]
     assert found[0] <= middle <= found[1]
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "shown"),
+    [
+        ("NUM-PER-SEC", 1000.0, "1.00 k/s"),
+        ("NUM-PER-SEC", 5.0, "5.00 /s"),
+        ("FLOPS", 2e9, "2.00 GFLOP/s"),
+        ("NanoSEC", 90.0, "90.00 ns"),
+    ],
+)
+def test_line_has_a_value_with_its_unit(unit: str, value: float, shown: str) -> None:
+    (line,) = lines([Result("random read", unit, 1, value, value, 3)])
+    assert line.split("  ")[-1].strip() == shown

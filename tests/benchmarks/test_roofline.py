@@ -10,16 +10,21 @@ from defusedxml.ElementTree import fromstring
 from benchmarks.drawing import svg
 from benchmarks.errors import NoBenchmarkError, PngError
 from benchmarks.exports import csv_table, png
-from benchmarks.roofline import Roofline, document, roofline
+from benchmarks.roofline import Roofline, document, not_measured, roofline
 
 UNIT = "http://qudt.org/vocab/unit/"
 
 
 def row(kernel: str, best: float, unit: str, **more: Any) -> dict[str, Any]:
     return {
-        **{"threads": 2, "policy": "compact-cores", "at": "2026-11-01", "isa": "avx"},
+        **{
+            "threads": 2,
+            "policy": "compact-cores",
+            "at": "2026-11-01T09:00Z",
+            "isa": "avx",
+        },
         **{"precision": None, "level": None, "size": None, "value": 0.9 * best},
-        **{"theory": None},
+        **{"theory": None, "concern": None},
         **{"kernel": kernel, "best": best, "unit": UNIT + unit, "result": "urn:r"},
         **more,
     }
@@ -42,7 +47,7 @@ def point(name: str, intensity: float, rate: float, threads: int = 2) -> dict[st
     return {
         **{"name": name, "kind": "run", "threads": threads},
         **{"intensity": intensity, "rate": rate, "run": f"urn:{name}"},
-        "traffic": "DRAM",
+        **{"traffic": "DRAM", "at": "2026-11-02T10:00:00.5+01:00"},
     }
 
 
@@ -134,7 +139,8 @@ def test_move_to_a_peak_says_how_it_differs_from_the_one_below(
 
 def test_newest_thread_set_is_used_if_two_have_one_size() -> None:
     older = [
-        one | {"policy": "compact", "at": "2026-10-01", "best": 1} for one in ROOFS
+        one | {"policy": "compact", "at": "2026-10-01T09:00Z", "best": 1}
+        for one in ROOFS
     ]
     model = roofline("n1", [*older, *ROOFS], [], 2, "double")
     assert (model.policy, model.peaks[0].rate) == ("compact-cores", 1e11)
@@ -143,8 +149,12 @@ def test_newest_thread_set_is_used_if_two_have_one_size() -> None:
 @pytest.mark.parametrize(
     ("rows", "threads", "says"),
     [
-        ([], None, "supertwin bench quick"),
-        (ROOFS, 8, "measured on 2 threads, not on 8"),
+        ([], None, "supertwin bench quick --host n1"),
+        (
+            ROOFS,
+            8,
+            "on 2 threads, not on 8: `supertwin bench carm --host n1 --threads 8`",
+        ),
         (ROOFS[:6], None, "no roofs of n1"),
     ],
 )
@@ -154,6 +164,42 @@ def test_host_without_results_is_named(
     with pytest.raises(NoBenchmarkError, match=says) as caught:
         roofline("n1", rows, [], threads, "double")
     assert caught.value.code == "no-benchmark"
+
+
+def test_more_threads_than_the_host_has_are_named() -> None:
+    error, sockets = NoBenchmarkError("measure it"), [{"threads": 2}, {"threads": 2}]
+    found = not_measured(error, "n1", 77, sockets)
+    assert str(found) == "n1 has 4 threads: give --threads 4 or fewer"
+    for threads, known in ((4, sockets), (None, sockets), (77, [])):
+        assert not_measured(error, "n1", threads, known) is error
+
+
+def test_limits_and_points_have_times_and_concerns() -> None:
+    noise = "other programs used 51% of its CPUs"
+    rows = [one | {"concern": noise} if one["level"] == "L2" else one for one in ROOFS]
+    found = document(roofline("n1", rows, POINTS, None, "double"))
+    assert [roof["concern"] for roof in found["roofs"]] == ["", noise, ""]
+    assert {peak["at"] for peak in found["peaks"]} == {"2026-11-01T09:00:00Z"}
+    assert {one["at"] for one in found["points"]} == {"2026-11-02T09:00:00Z"}
+    table = csv_table(roofline("n1", rows, POINTS, None, "double"))
+    of_roof, of_run = [*csv.DictReader(io.StringIO(table))][1::7]
+    assert (of_roof["time"], of_roof["concern"]) == ("2026-11-01T09:00:00Z", noise)
+    assert (of_run["time"], of_run["concern"]) == ("2026-11-02T09:00:00Z", "")
+
+
+@pytest.mark.parametrize(("rate", "is_exceeded"), [(2.009e9, False), (2.02e9, True)])
+def test_model_tells_whether_a_point_is_above_its_limit(
+    rate: float, is_exceeded: bool
+) -> None:
+    points = [point("p", 0.1, rate)]
+    model = roofline("n1", ROOFS, points, None, "double")
+    assert model.is_exceeded == is_exceeded
+
+
+def test_one_thread_is_singular() -> None:
+    rows = [one | {"threads": 1} for one in ROOFS]
+    assert "n1, 1 thread (" in svg(roofline("n1", rows, [], None, "double"))
+    assert "n1, 2 threads (" in svg(roofline("n1", ROOFS, [], None, "double"))
 
 
 def test_document_has_rates_and_ridges(model: Roofline) -> None:

@@ -1,5 +1,7 @@
 """Results compared with theory, and with earlier ones of the host and its model."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.results import Result
@@ -75,6 +77,19 @@ def test_theory_uses_the_clock_of_the_same_run() -> None:
 def test_run_without_a_clock_has_no_theory() -> None:
     (found,) = validated([fma(THEORY)], 2, ZEN3, "", {})
     assert found.theory is None
+
+
+def test_theory_uses_the_best_clock() -> None:
+    slow = replace(CLOCK, value=1e9)
+    (_, found) = validated([slow, fma(0.95 * THEORY)], 2, ZEN3, "", {})
+    assert (found.theory, found.doubts) == (pytest.approx(THEORY), ())
+
+
+def test_clock_that_others_disturbed_gives_no_theory_and_says_so() -> None:
+    slow = replace(CLOCK, value=1e9, best=1.1e9, other=0.51)
+    (clock, found) = validated([slow, fma(THEORY)], 2, ZEN3, "", {})
+    assert (found.theory, found.doubts) == (None, ())
+    assert clock.doubts == ("no theory of peaks follows from it",)
 
 
 def test_result_above_theory_is_marked() -> None:

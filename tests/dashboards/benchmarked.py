@@ -7,6 +7,7 @@ from benchmarks.record import Benchmark, BenchmarkRun, keep_benchmark
 from benchmarks.results import Result
 from core.stores.endpoint import Endpoint
 from ontology.iris import Iris
+from ontology.terms import ST
 
 _BYTES, _BEGAN = "BYTE-PER-SEC", 1_780_000_000.0
 _ROOFS = (
@@ -24,9 +25,13 @@ _TRIAD = Result("triad", _BYTES, 2, 2e9, 2e9, 10, stores="ordinary", began=_BEGA
 
 def publish_roofline(fuseki_url: str, base: str, host: str) -> None:
     """Write the results of both suites on two threads of a published host."""
-    when = datetime.fromtimestamp(_BEGAN, UTC)
+    when, iris = datetime.fromtimestamp(_BEGAN, UTC), Iris(base)
     with Endpoint(f"{fuseki_url}/twin") as twin:
         for suite, results in (("carm", _ROOFS), ("stream", (_TRIAD,))):
+            observation = f"<{iris.observation(f'{suite}-0')}>"
+            graph = iris.observation_graph(f"{suite}-0")
+            kind = f"{observation} a <{ST.ObservationInterface}>"
+            twin.update(f"INSERT DATA {{ GRAPH <{graph}> {{ {kind} }} }}")
             run = BenchmarkRun(f"{suite}-0", "compact-cores", (0, 1), (), results)
             about = (f"{suite}-of-{host}", suite, suite, host, Program(), when)
-            keep_benchmark(Benchmark(*about, [run]), twin, Iris(base))
+            keep_benchmark(Benchmark(*about, [run]), twin, iris)

@@ -49,7 +49,9 @@ def test_roofline_has_lines_and_runs_on_as_many_threads(graph: Endpoint) -> None
 def test_roofline_without_roofs_says_how_to_measure_them(graph: Endpoint) -> None:
     roofline = roofline_of(graph, "poor")
     assert roofline.points is None
-    assert roofline.why == ("no roofs were measured; supertwin bench quick does",)
+    assert roofline.why == (
+        "no roofs were measured; supertwin bench quick --host HOST does",
+    )
 
 
 def test_failed_query_for_points_keeps_the_lines(graph: Endpoint) -> None:
