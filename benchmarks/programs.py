@@ -10,7 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.errors import CompileError, NoCompilerError, NotInstalledError
+from benchmarks.errors import (
+    BenchmarkMachineError,
+    CompileError,
+    NoCompilerError,
+    NotInstalledError,
+)
 from core.errors import DiskFullError, SuperTwinError
 from core.linux.ssh.address import Address
 from core.linux.ssh.client import OPTIONS, Ssh, ssh_argv
@@ -225,11 +230,18 @@ def remove(program: Program, target: Target) -> None:
 
 
 def check_installed(names: Sequence[str], target: Target) -> None:
-    """Raise NotInstalledError if a host lacks one of some programs."""
+    """Raise NotInstalledError if a host lacks one of some programs.
+
+    Raises BenchmarkMachineError if it does not say which ones it has.
+    """
     words = ("sh", "-c", _MISSING, "sh", *names)
     status, out, err = run_script(words, b"", target)
-    missing = err if status else out
-    if lines := missing.splitlines():
+    if status:
+        reason = printable(err.removeprefix("error: "))
+        raise BenchmarkMachineError(
+            f"{target.host} does not list its programs: {reason}"
+        )
+    if lines := out.splitlines():
         name = lines[0]
         called = _LIBRARIES.get(name, printable(name)[:300])
         fix = _INSTALL.get(name, "install it, or name another one")
