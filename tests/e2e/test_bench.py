@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import signal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ import pytest
 from defusedxml.ElementTree import fromstring
 
 from tests.benchmarks.hpcg_report import REPORT
-from tests.observed import outcome, runs
+from tests.observed import commanding, observing, outcome, runs
+from tests.servers import wait_until
 from tests.stack import HOST, Stack
 
 # One short run of each suite; the figures themselves are those of a busy machine.
@@ -20,6 +23,7 @@ SUITES = ("carm", "stream")
 def measured(stack: Stack) -> Stack:
     """A stack whose host was measured on one core by the quick benchmark."""
     done = stack.run("bench", "quick", "--threads", "1")
+    assert f"`supertwin roofline {HOST}`" in done.stderr.splitlines()[-1]
     assert done.stdout.count("triad") == 2 or "streaming" not in done.stdout
     return stack
 
@@ -124,6 +128,47 @@ def test_bench_of_more_cores_than_there_are_is_refused(stack: Stack) -> None:
     assert done.stderr.count("[") == 1
 
 
+@pytest.mark.parametrize(
+    "words", [("bench", "stream"), ("mix", "--intensity", "1", "--footprint", "4096")]
+)
+def test_unknown_host_is_named(stack: Stack, words: tuple[str, ...]) -> None:
+    done = stack.run(*words, "--host", "nosuch", check=False)
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith("[unknown-host]")
+
+
+def states(stack: Stack) -> list[str]:
+    """The states of observations that run, or ran a while ago."""
+    return [one["state"] for one in stack.get("/observations/running").json()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_ends_the_benchmark(stack: Stack, number: signal.Signals) -> None:
+    words = ("mix", "--intensity", "200", "--footprint", "400000000")
+    with commanding(stack, *words) as process:
+        wait_until(lambda: "running" in states(stack))
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode
+    wait_until(lambda: "running" not in states(stack))
+
+
+def test_benchmark_says_which_observation_it_waits_for(stack: Stack) -> None:
+    words = ("--pin", "compact", "--threads", "1", "--", "sleep", "600")
+    with observing(stack, *words) as other:
+        wait_until(lambda: "running" in states(stack))
+        with commanding(stack, "bench", "stream", "--threads", "1") as process:
+            assert process.stderr
+            says = "waiting for CPUs: observation "
+            (line,) = islice((one for one in process.stderr if says in one), 1)
+            process.terminate()
+            process.communicate(timeout=60)
+        other.terminate()
+        ((_, iri),) = runs(other.communicate(timeout=120)[1])
+    assert iri.rpartition("/")[2] in line
+    wait_until(lambda: "queued" not in states(stack))
+
+
 def test_list_names_the_suites(stack: Stack) -> None:
     printed = stack.run("bench", "list").stdout
     names = [line.split()[0] for line in printed.splitlines()]
@@ -152,7 +197,7 @@ def without_programs(stack: Stack, folder: Path, *kept: str) -> Stack:
     """The stack, for a user whose PATH has nothing but a shell and some programs."""
     for name in ("sh", *kept):
         (folder / name).symlink_to(shutil.which(name) or name)
-    return Stack(stack.home, {**stack.env, "PATH": str(folder), "CC": "no-compiler"})
+    return Stack(stack.home, {**stack.env, "PATH": str(folder), "CC": ""})
 
 
 def test_suites_that_lack_a_program_are_left_out(stack: Stack, tmp_path: Path) -> None:
@@ -200,8 +245,9 @@ def test_files_are_measured_in_a_folder(stack: Stack, tmp_path: Path) -> None:
     assert {row["jobs"]["value"] for row in rows} == {"1"}
     assert {"sequential write", "random read"} <= {r["kernel"]["value"] for r in rows}
     lacking = stack.run("bench", "fio", "--folder", "/nowhere", check=False)
+    assert lacking.returncode == 2
     assert "/nowhere is not a folder" in lacking.stderr
-    assert lacking.stderr.rstrip().endswith("[benchmark-failed]")
+    assert lacking.stderr.rstrip().endswith("[bad-benchmark-folder]")
 
 
 def test_host_that_lacks_all_programs_is_an_error(stack: Stack, tmp_path: Path) -> None:
@@ -212,20 +258,21 @@ def test_host_that_lacks_all_programs_is_an_error(stack: Stack, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("lines", "code"),
+    ("lines", "says", "code"),
     [
-        ("kill -9 $$\n", "benchmark-failed"),
-        ("echo half > HPCG-Benchmark_3.1.txt\n", "bad-benchmark-output"),
+        ("kill -9 $$\n", "run it again", "benchmark-failed"),
+        ("echo half > HPCG-Benchmark_3.1.txt\n", "", "bad-benchmark-output"),
     ],
 )
 def test_benchmark_that_fails_leaves_no_result(
-    stack: Stack, tmp_path: Path, lines: str, code: str
+    stack: Stack, tmp_path: Path, lines: str, says: str, code: str
 ) -> None:
     before = rows_of(stack, "hpcg")
     path = program(tmp_path, lines)
     done = stack.run("bench", "hpcg", "--threads", "1", "--program", path, check=False)
     assert done.returncode != 0
     assert done.stderr.rstrip().endswith(f"[{code}]")
+    assert says in done.stderr
     assert rows_of(stack, "hpcg") == before
 
 
