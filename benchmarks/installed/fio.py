@@ -94,8 +94,8 @@ def fio_command(folder: str, jobs: int, mebibytes: int, seconds: float) -> list[
 def check_folder(folder: str, mebibytes: int, target: Target) -> None:
     """Raise BenchmarkFolderError unless files fit into a folder on a host."""
     words = ("sh", "-c", _CHECK, "sh", folder, str(mebibytes * _MEBI))
-    _, out, err = run_script(words, b"", target)
-    if lines := (out or err).splitlines():
+    _, out, _ = run_script(words, b"", target)
+    if lines := out.splitlines():
         raise BenchmarkFolderError(
             f"{printable(lines[0])} on {target.host}: name another --folder"
         )
