@@ -28,8 +28,6 @@ _FLAGS = ("-O2", "-std=gnu11", "-pthread")
 # STREAM and sparse products are to show what a compiler makes of plain loops.
 _STREAM_FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fopenmp")
 _HPCG_SECONDS = 60
-# MiB of files, and seconds of each job.
-_FILES, _FEW_FILES = (1024, 2.0), (64, 0.2)
 # Of matrices: in the first cache, to larger than all.
 _ORDERS, _FEW_ORDERS = (32, 64, 128, 256, 512, 1024, 2048, 4096), (64, 256, 1024)
 # As in Intel's MPI benchmarks: messages of up to 4 MiB, in powers of two.
@@ -216,7 +214,7 @@ def hpcg(program: Program = _XHPCG) -> Suite:
 
 
 def _files(effort: Effort) -> tuple[int, float]:
-    return _FILES if effort.every_variant else _FEW_FILES
+    return (1024, 2.0) if effort.every_variant else (64, 0.2)  # MiB, seconds of a job
 
 
 def fio(folder: str = FOLDER) -> Suite:

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import signal
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +9,7 @@ import pytest
 from defusedxml.ElementTree import fromstring
 
 from tests.benchmarks.hpcg_report import REPORT
-from tests.observed import commanding, observing, outcome, runs
-from tests.servers import wait_until
+from tests.observed import outcome, runs
 from tests.stack import HOST, Stack
 
 # One short run of each suite; the figures themselves are those of a busy machine.
@@ -135,38 +132,6 @@ def test_unknown_host_is_named(stack: Stack, words: tuple[str, ...]) -> None:
     done = stack.run(*words, "--host", "nosuch", check=False)
     assert done.returncode == 2
     assert done.stderr.rstrip().endswith("[unknown-host]")
-
-
-def states(stack: Stack) -> list[str]:
-    """The states of observations that run, or ran a while ago."""
-    return [one["state"] for one in stack.get("/observations/running").json()]
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signal_ends_the_benchmark(stack: Stack, number: signal.Signals) -> None:
-    words = ("mix", "--intensity", "200", "--footprint", "400000000")
-    with commanding(stack, *words) as process:
-        wait_until(lambda: "running" in states(stack))
-        process.send_signal(number)
-        process.communicate(timeout=60)
-    assert process.returncode
-    wait_until(lambda: "running" not in states(stack))
-
-
-def test_benchmark_says_which_observation_it_waits_for(stack: Stack) -> None:
-    words = ("--pin", "compact", "--threads", "1", "--", "sleep", "600")
-    with observing(stack, *words) as other:
-        wait_until(lambda: "running" in states(stack))
-        with commanding(stack, "bench", "stream", "--threads", "1") as process:
-            assert process.stderr
-            says = "waiting for CPUs: observation "
-            (line,) = islice((one for one in process.stderr if says in one), 1)
-            process.terminate()
-            process.communicate(timeout=60)
-        other.terminate()
-        ((_, iri),) = runs(other.communicate(timeout=120)[1])
-    assert iri.rpartition("/")[2] in line
-    wait_until(lambda: "queued" not in states(stack))
 
 
 def test_list_names_the_suites(stack: Stack) -> None:
