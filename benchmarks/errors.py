@@ -27,6 +27,12 @@ class BenchmarkSourceError(UserError):
     code = "bad-benchmark-source"
 
 
+class BenchmarkFolderError(UserError):
+    """A file system cannot be measured in this folder."""
+
+    code = "bad-benchmark-folder"
+
+
 class BenchmarkOutputError(UserError):
     """The output of a benchmark is incomplete, or is that of another program."""
 
@@ -40,7 +46,7 @@ class BenchmarkMachineError(UserError):
 
 
 class MixError(UserError):
-    """A loop with the mix of a run cannot be made, because the mix is not known."""
+    """A loop cannot have this mix, or the mix of the run is not known."""
 
     code = "no-mix"
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from benchmarks.errors import BenchmarkMachineError
 from core.stores.endpoint import Endpoint
 from queries.catalogue import saved_query
+from queries.errors import UnknownHostError
+from queries.names import unknown
 
 MAIN_MEMORY, REMOTE_MEMORY = "DRAM", "remote DRAM"
 # STREAM wants arrays of four times the last-level caches, and of 10 million elements.
@@ -149,10 +151,13 @@ class Machine:
 
 
 def machine_of(twin: Endpoint, host: str) -> Machine:
-    """Read a host from the graph; raises BenchmarkMachineError."""
+    """Read a host from the graph; raises UnknownHostError, BenchmarkMachineError."""
     sockets = twin.table(saved_query("inventory/cpu").bind({"host": host})).records()
     if not sockets:
-        raise BenchmarkMachineError(f"no host {host} with sockets: probe it again")
+        _check_host(twin, host)
+        raise BenchmarkMachineError(
+            f"the sockets of {host} are not known: probe it again"
+        )
     groups = twin.table(saved_query("cache/groups").bind({"host": host})).records()
     caches = tuple(
         Cache(int(row["level"]), int(row["size"]), _cpus(str(row["cpus"])))
@@ -168,6 +173,12 @@ def machine_of(twin: Endpoint, host: str) -> Machine:
     threads = tuple(int(row["threads"]) for row in sockets)
     domains = tuple(_domains(twin, host))
     return Machine(host, cores, threads, caches, disks_of(twin, host), domains)
+
+
+def _check_host(twin: Endpoint, host: str) -> None:
+    rows = twin.table(saved_query("inventory/names").bind({})).records()
+    if host not in (names := [str(row["host"]) for row in rows]):
+        raise UnknownHostError(unknown(host, names))
 
 
 def _domains(twin: Endpoint, host: str) -> Iterator[Domain]:

@@ -21,11 +21,12 @@ from benchmarks.record import Benchmark, BenchmarkRun, keep_benchmark
 from benchmarks.results import Result, noisy
 from benchmarks.suites import Effort, Suite
 from benchmarks.validation import earlier_results, processor_of, validated
+from core.errors import SuperTwinError
 from core.linux.ssh.address import parse_address
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.remote_hosts import address_of
-from observations.errors import BenchmarkError
+from observations.errors import BenchmarkError, CpusTakenError
 from observations.printed_runs import Api, PrintedRuns, printed_runs
 from ontology.iris import Iris
 from queries.catalogue import saved_query
@@ -34,6 +35,9 @@ TAG = "benchmark"
 # Sampled during each run, so that its graph shows what the machine did.
 METRICS = ("kernel.percpu.cpu.user", "kernel.percpu.cpu.steal")
 _EVERY = "1s"
+# A run ends after so many times its estimate, and not before so many seconds.
+_TIMES, _LEAST_TIMEOUT = 10, 900.0
+_TRIES, _PAUSE = 3, 0.5
 
 Progress = Callable[[str], None]
 
@@ -54,7 +58,7 @@ class Bench:
     run: Callable[[Api, Mapping[str, Any], str], PrintedRuns] = printed_runs
 
     def machine(self) -> Machine:
-        """Return what the graph knows of the host; raises BenchmarkMachineError."""
+        """Return what the graph knows of the host; raises as `machine_of`."""
         return machine_of(self.twin, self.host)
 
     def target(self) -> Target:
@@ -74,7 +78,7 @@ def measure(
     those of the running one. Raises the errors of `compiled`, of the API and of runs.
     """
     target = bench.target()
-    program, metrics = _program(suite, target), _metrics(bench)
+    program, metrics = _program(suite, target, effort), _metrics(bench)
     task = _Task(bench, suite, effort, bench.machine(), program, metrics)
     try:
         yield from _measured(task, sets, say)
@@ -111,9 +115,11 @@ def _metrics(bench: Bench) -> list[str]:
     return [name for name in METRICS if name in known]
 
 
-def _program(suite: Suite, target: Target) -> Program:
+def _program(suite: Suite, target: Target, effort: Effort) -> Program:
     if suite.needs:
         check_installed(suite.needs, target)
+    if suite.check:
+        suite.check(target, effort)
     if not suite.flags:
         return suite.program
     return compiled(suite.name, suite.flags, target, suite.compiler)
@@ -132,20 +138,20 @@ class _Task:
 
     def quiet_run(self, threads: ThreadSet, say: Progress) -> BenchmarkRun:
         """Run the suite, and again if others disturb it; return the quieter run."""
-        first = self._run(threads)
+        first = self._run(threads, say)
         if not noisy(first.results):
             return first
         say("  other programs used the CPUs meanwhile: running it again")
-        return min(first, self._run(threads), key=_disturbance)
+        return min(first, self._run(threads, say), key=_disturbance)
 
-    def _run(self, threads: ThreadSet) -> BenchmarkRun:
+    def _run(self, threads: ThreadSet, say: Progress) -> BenchmarkRun:
         chosen = self._placed(threads)
         words = self.suite.command(
             self.program.path, self.machine, chosen["cpus"], self.effort
         )
         began = time.time()
         body = self._body(threads, words)
-        runs = self.bench.run(self.bench.api, body, self.suite.title)
+        runs = self._observed(body, say)
         span = began, time.time()
         if len(runs.output) != 1:
             raise BenchmarkError(f"{self.suite.title} printed nothing: run it again")
@@ -154,6 +160,20 @@ class _Task:
         results = known_disks(self.suite.read(printed), self.machine.disks)
         found = tuple(timed(one, *span) for one in results)
         return BenchmarkRun(id_, threads.policy, tuple(runs.cpus), queries, found)
+
+    def _observed(self, body: dict[str, Any], say: Progress) -> PrintedRuns:
+        """Run a request; if its CPUs are taken, say by what, and wait for them."""
+        for _ in range(_TRIES):
+            try:
+                return self.bench.run(self.bench.api, body, self.suite.title)
+            except SuperTwinError as error:
+                if error.code != CpusTakenError.code:
+                    raise
+                taken = str(error).partition(": ")[0]
+            # The run before may still be recorded.
+            time.sleep(_PAUSE)
+        say(f"  waiting for CPUs: {taken}")
+        return self.bench.run(self.bench.api, {**body, "wait": True}, self.suite.title)
 
     def _body(self, threads: ThreadSet, words: Sequence[str]) -> dict[str, Any]:
         bench = self.bench
@@ -164,8 +184,8 @@ class _Task:
             "threads": str(threads.count),
             "metrics": self.metrics,
             "every": _EVERY,
-            # The run before may still be recorded.
-            "wait": True,
+            # Ends a run whose client was killed.
+            "timeout": max(_TIMES * self.suite.seconds(self.effort), _LEAST_TIMEOUT),
             "tags": [TAG, self.suite.name],
         }
 

@@ -5,13 +5,18 @@ from dataclasses import dataclass, replace
 
 from benchmarks.errors import MixError
 from benchmarks.results import Result
-from benchmarks.suites import Suite, time_of
+from benchmarks.suites import FULL, Suite, time_of
 from core.stores.endpoint import Endpoint
 from ontology.iris import Iris
 from queries.catalogue import saved_query
 from queries.run_ids import with_run_iris
 
-_LINE_BYTES, _BLOCK_BYTES = 64, 16 * 64
+_LINE_BYTES, _BLOCK_LINES = 64, 16
+_BLOCK_BYTES = _BLOCK_LINES * _LINE_BYTES
+# A pass is measured as often as other kernels, after one to calibrate and one to warm
+# up. Rates of a slow core, in operations and in bytes per second.
+_PASSES, _OPERATIONS, _BYTES = FULL.repeats + 2, 8e9, 4e9
+_MOST_SECONDS, _MOST_INTENSITY = 600.0, 10_000.0
 _FLOPS = "FLOPS"
 NAME = "mix"
 # The widest vectors of the machine.
@@ -34,15 +39,48 @@ class Mix:
 
     def words(self) -> Sequence[str]:
         """Return the arguments of the loop's program; raises MixError."""
+        intensity, footprint = self._complete()
+        self._check_footprint(footprint)
+        if self.seconds > _MOST_SECONDS:
+            raise MixError(
+                f"a loop of this mix needs about {self.seconds:.0f} s: give a smaller "
+                "--footprint or --intensity"
+            )
+        operations = intensity * _BLOCK_BYTES
+        return f"{footprint}", f"{self.stride // _LINE_BYTES}", f"{operations:.9g}"
+
+    @property
+    def seconds(self) -> float:
+        """About how long the loop runs, at the rates of slow cores; raises MixError."""
+        intensity, footprint = self._complete()
+        of_byte = max(intensity / _OPERATIONS, 1 / _BYTES)
+        of_pass = footprint * of_byte / (self.threads or 1)
+        return time_of(2, FULL) + _PASSES * of_pass
+
+    def _complete(self) -> tuple[float, int]:
         if self.intensity is None or not self.footprint:
             lacking = "--intensity" if self.intensity is None else "--footprint"
-            raise MixError(f"a loop of this mix needs {lacking}, or --like RUN")
+            raise MixError(f"a loop needs {lacking}, or a RUN where it was measured")
+        if self.intensity > _MOST_INTENSITY:
+            raise MixError(
+                f"{self.intensity:.3g} operations per byte are more than a loop can "
+                f"have: give --intensity of at most {_MOST_INTENSITY:.0f}"
+            )
+        return self.intensity, self.footprint
+
+    def _check_footprint(self, footprint: int) -> None:
+        """Raise MixError unless each thread has memory for 16 lines of each stride."""
         if self.stride < _LINE_BYTES or self.stride % _LINE_BYTES:
             raise MixError(
                 f"--stride {self.stride}: give a multiple of {_LINE_BYTES} bytes"
             )
-        operations = self.intensity * _BLOCK_BYTES
-        return f"{self.footprint}", f"{self.stride // _LINE_BYTES}", f"{operations:.9g}"
+        least = _BLOCK_LINES * self.stride * (self.threads or 1)
+        if footprint < least:
+            raise MixError(
+                f"--footprint {footprint} is too small for --stride {self.stride} and "
+                f"--threads {self.threads or 1}: give at least {least} bytes, or a "
+                "smaller stride"
+            )
 
     def suite(self) -> Suite:
         """Return the suite that measures a loop with this mix."""
@@ -54,7 +92,7 @@ class Mix:
                 *(str(effort.repeats), str(effort.seconds)),
                 *self.words(),
             ],
-            lambda effort: time_of(2, effort),
+            lambda _: self.seconds,
             _FLAGS,
         )
 

@@ -1,13 +1,21 @@
 """Compiles the programs of `kernels/` on the machine that is to run them."""
 
 import hashlib
+import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.errors import CompileError, NoCompilerError, NotInstalledError
+from benchmarks.errors import (
+    BenchmarkMachineError,
+    CompileError,
+    NoCompilerError,
+    NotInstalledError,
+)
 from core.errors import DiskFullError, SuperTwinError
 from core.linux.ssh.address import Address
 from core.linux.ssh.client import OPTIONS, Ssh, ssh_argv
@@ -16,25 +24,38 @@ from core.linux.ssh.reasons import explain, printable
 _KERNELS = Path(__file__).parent / "kernels"
 _NO_COMPILER, _SSH_FAILED = 66, 255
 # HPCG has 30 files.
-_SECONDS = 600.0
+_SECONDS, _GRACE = 600.0, 5.0
 _COMPILERS = {"cc": "C compiler", "mpicc": "MPI compiler (mpicc)"}
 # mpicc alone, without what programs need for compilation.
 _NO_MPI = "mpi.h: No such file"
 _FULL = "No space left"
-# Sets `folder` to that of a program, by its key. A host where nothing may stay has one
-# for each time, with the compiler's own files. Folders of benchmarks that were killed
-# are removed a day later.
+# Sets `folder` to that of a program, by its key, and `program` to its path. A host
+# where nothing may stay has one for each time, with the compiler's own files. Folders
+# of benchmarks that were killed are removed a day later.
 FOLDER = """\
+stop() {
+  echo "error: $1" >&2
+  exit 1
+}
 set_folder() {
   if [ "$once" ]; then
+    [ "$HOME" ] || stop "HOME is empty: set it to a folder"
     find "$HOME" -maxdepth 1 -name '.supertwin-bench-*' -mtime +0 -exec rm -rf {} +
-    folder=$(mktemp -d "$HOME/.supertwin-bench-XXXXXX")
+    folder=$(mktemp -d "$HOME/.supertwin-bench-XXXXXX") ||
+      stop "cannot write to $HOME: set HOME to another folder"
     export TMPDIR=$folder
     trap '[ -x "$program" ] || rm -rf "$folder"' EXIT
   else
-    folder=${XDG_CACHE_HOME:-$HOME/.cache}/supertwin/benchmarks/$1
-    mkdir -p "$folder"
+    cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+    case $cache in
+      /*) ;;
+      *) stop "the cache '$cache' has no absolute path: set XDG_CACHE_HOME" ;;
+    esac
+    folder=$cache/supertwin/benchmarks/$1
+    [ -x "$folder/$2" ] || { mkdir -p "$folder" && [ -w "$folder" ]; } ||
+      stop "cannot write to $cache: set XDG_CACHE_HOME to another folder"
   fi
+  program=$folder/$2
 }
 """
 _REMOVE = """\
@@ -44,15 +65,24 @@ esac
 """
 # $1: FOLDER's `once`, $2: digest of the source, $3: its name, $4: the compiler, then
 # flags. The program is compiled again for another compiler, or another processor, which
-# may share the folder. It is moved to its name when it is complete.
+# may share the folder. It is moved to its name when it is complete. CC may have options
+# after the program; it is printed if it names no program.
 _BUILD = f"""\
 {FOLDER}
 once=$1
+split() {{
+  cc=$1
+  shift
+  options=$*
+}}
 case $4 in
-  cc) cc=${{CC:-cc}} ;;
-  *) cc=$4 ;;
+  cc) given=$CC ;;
+  *) given= ;;
 esac
-cc=$(command -v "$cc") || exit {_NO_COMPILER}
+named=${{given:-$4}}
+set -f
+split $named
+cc=$(command -v "$cc") || {{ printf '%s\\n' "$given"; exit {_NO_COMPILER}; }}
 set -e
 # A link such as cc does not say which compiler it is; mpicc says what it calls, and
 # must be called by its own name.
@@ -62,12 +92,14 @@ case $4 in
 esac
 version=$("$cc" --version | head -n 1)
 processor=$(grep -m 1 -E '^(flags|Features)' /proc/cpuinfo)
-key=$(printf '%s' "$2 $version $calls $processor" | cksum | cut -d ' ' -f 1)
-set_folder "$2-$key"
-program=$folder/$3
+key=$(printf '%s' "$2 $version $options $calls $processor" | cksum | cut -d ' ' -f 1)
+set_folder "$2-$key" "$3"
 shift 4
 if [ ! -x "$program" ]; then
-  "$cc" -x c "$@" -o "$program.$$" - -lm -ldl
+  "$cc" $options -x c "$@" -o "$program.$$" - -lm -ldl && [ -x "$program.$$" ] || {{
+    rm -f "$program.$$"
+    stop "$named made no program: check that it is a C compiler"
+  }}
   mv "$program.$$" "$program"
 fi
 printf '%s\\n' "$program" "$version"
@@ -159,14 +191,24 @@ def compiled(
     words = ("sh", "-c", _BUILD, "sh", target.once, digest, name, compiler, *flags)
     status, out, err = run_script(words, source, target)
     if status == _NO_COMPILER or _NO_MPI in err:
-        raise NoCompilerError(
-            f"{target.host} has no {_COMPILERS[compiler]}, which {name} needs: "
-            f"{_INSTALL[compiler]}"
-        )
+        raise _no_compiler(name, target.host, compiler, out.strip())
     lines = out.splitlines()
     if status or len(lines) != 2:
         raise build_failure(name, target.host, err)
     return Program(lines[0], lines[1], tuple(flags), digest)
+
+
+def _no_compiler(name: str, host: str, compiler: str, given: str) -> NoCompilerError:
+    """Return the error for a missing compiler; ``given`` is what CC names."""
+    if given:
+        return NoCompilerError(
+            f"CC is {printable(given)[:300]!r}, which is not a program on {host}: "
+            f"set CC to a C compiler, or unset it; {name} needs one"
+        )
+    return NoCompilerError(
+        f"{host} has no {_COMPILERS[compiler]}, which {name} needs: "
+        f"{_INSTALL[compiler]}"
+    )
 
 
 def build_failure(name: str, host: str, err: str) -> SuperTwinError:
@@ -176,10 +218,9 @@ def build_failure(name: str, host: str, err: str) -> SuperTwinError:
         return DiskFullError(
             f"{host} has no room to compile {name} ({printable(full)[:300]}): free some"
         )
-    reason = next((line for line in lines if "error" in line), err)
-    return CompileError(
-        f"{name} cannot be compiled on {host}: {printable(reason)[:300]}"
-    )
+    reason = next((line for line in lines if "error" in line), (lines or [""])[-1])
+    reason = printable(reason.removeprefix("error: "))[:300]
+    return CompileError(f"{name} cannot be compiled on {host}: {reason}")
 
 
 def remove(program: Program, target: Target) -> None:
@@ -189,11 +230,18 @@ def remove(program: Program, target: Target) -> None:
 
 
 def check_installed(names: Sequence[str], target: Target) -> None:
-    """Raise NotInstalledError if a host lacks one of some programs."""
+    """Raise NotInstalledError if a host lacks one of some programs.
+
+    Raises BenchmarkMachineError if it does not say which ones it has.
+    """
     words = ("sh", "-c", _MISSING, "sh", *names)
     status, out, err = run_script(words, b"", target)
-    missing = err if status else out
-    if lines := missing.splitlines():
+    if status:
+        reason = printable(err.removeprefix("error: "))
+        raise BenchmarkMachineError(
+            f"{target.host} does not list its programs: {reason}"
+        )
+    if lines := out.splitlines():
         name = lines[0]
         called = _LIBRARIES.get(name, printable(name)[:300])
         fix = _INSTALL.get(name, "install it, or name another one")
@@ -214,10 +262,26 @@ def run_script(
 
 
 def _run_here(words: Sequence[str], source: bytes) -> tuple[int, str, str]:
-    done = subprocess.run(  # noqa: S603
-        words, input=source, capture_output=True, timeout=_SECONDS, check=False
-    )
-    return done.returncode, _text(done.stdout), _text(done.stderr)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(  # noqa: S603
+        words, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0
+    ) as process:
+        try:
+            out, err = process.communicate(source, timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            return 1, "", f"error: it did not end within {_SECONDS:.0f} s"
+        finally:
+            _end(process)
+    return process.returncode, _text(out), _text(err)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command that still runs, with what it started, such as a compiler."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            if process.poll() is None:
+                os.killpg(process.pid, number)
+                process.wait(_GRACE)
 
 
 def _run_there(

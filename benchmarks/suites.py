@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.errors import BenchmarkMachineError
-from benchmarks.installed.fio import FOLDER, fio_command, read_fio
+from benchmarks.installed.fio import FOLDER, check_folder, fio_command, read_fio
 from benchmarks.installed.hpcc import (
     SMALL_ORDER,
     hpcc_command,
@@ -20,7 +20,7 @@ from benchmarks.machine import (
     Machine,
     ThreadSet,
 )
-from benchmarks.programs import ANY_BLAS, ANY_FFTW, BLAS, FFTW, Program
+from benchmarks.programs import ANY_BLAS, ANY_FFTW, BLAS, FFTW, Program, Target
 from benchmarks.results import Result, read_results
 
 _DOUBLE = 8
@@ -28,8 +28,6 @@ _FLAGS = ("-O2", "-std=gnu11", "-pthread")
 # STREAM and sparse products are to show what a compiler makes of plain loops.
 _STREAM_FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fopenmp")
 _HPCG_SECONDS = 60
-# MiB of files, and seconds of each job.
-_FILES, _FEW_FILES = (1024, 2.0), (64, 0.2)
 # Of matrices: in the first cache, to larger than all.
 _ORDERS, _FEW_ORDERS = (32, 64, 128, 256, 512, 1024, 2048, 4096), (64, 256, 1024)
 # As in Intel's MPI benchmarks: messages of up to 4 MiB, in powers of two.
@@ -84,6 +82,7 @@ class Suite:
     of a program that is installed: ``program`` says what is known about it. A host must
     have the programs that it ``needs``. ``seconds`` is about how long one run takes.
     ``read`` reads what it prints. With ``ranks``, mpirun starts a process on each CPU.
+    ``check`` raises an error if the host is not ready for a run.
     """
 
     name: str
@@ -98,6 +97,7 @@ class Suite:
     ranks: bool = False
     suggested: Callable[[Machine, Effort], Sets] = _thread_sets
     read: Callable[[str], list[Result]] = read_results
+    check: Callable[[Target, Effort], None] | None = None
 
     def command(
         self, path: str, machine: Machine, cpus: Sequence[int], effort: Effort
@@ -213,19 +213,22 @@ def hpcg(program: Program = _XHPCG) -> Suite:
     )
 
 
+def _files(effort: Effort) -> tuple[int, float]:
+    return (1024, 2.0) if effort.every_variant else (64, 0.2)  # MiB, seconds of a job
+
+
 def fio(folder: str = FOLDER) -> Suite:
     """Return the suite that measures the file system of a folder."""
     return Suite(
         "fio",
         "Files",
         "sequential and random reads and writes of a file system, by fio",
-        lambda _, cpus, effort: fio_command(
-            folder, len(cpus), *(_FILES if effort.every_variant else _FEW_FILES)
-        ),
-        lambda effort: 40 * (_FILES if effort.every_variant else _FEW_FILES)[1],
+        lambda _, cpus, effort: fio_command(folder, len(cpus), *_files(effort)),
+        lambda effort: 40 * _files(effort)[1],
         needs=("fio",),
         read=read_fio,
         suggested=_job_sets,
+        check=lambda target, effort: check_folder(folder, _files(effort)[0], target),
     )
 
 

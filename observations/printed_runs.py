@@ -84,10 +84,16 @@ def check_ended(program: str, closed: Mapping[str, Any], complaint: bytes) -> No
     """Raise LaunchError or BenchmarkError if a session's command did not complete."""
     if closed["problem"]:
         raise LaunchError(str(closed["problem"]), code=closed["errorCode"])
-    last = complaint.decode(errors="replace").strip().rpartition("\n")[2]
     for run in closed["runs"]:
         if run["outcome"] != "completed":
-            reason = f" ({last[:200]})" if last else ""
             raise BenchmarkError(
-                f"{program} {run['outcome']}{reason}: {run['node']} has its output"
+                f"{program} {run['outcome']}{_reason(complaint)}: run it again; "
+                f"{run['node']} has its output"
             )
+
+
+def _reason(complaint: bytes) -> str:
+    """Return the last line in parentheses, without lines such as mpirun's dashes."""
+    lines = complaint.decode(errors="replace").splitlines()
+    said = [line.strip() for line in lines if any(map(str.isalnum, line))]
+    return f" ({said[-1][:200]})" if said else ""

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from benchmarks.errors import BenchmarkOutputError
+from benchmarks.errors import BenchmarkFolderError, BenchmarkOutputError
+from benchmarks.programs import Target, run_script
 from benchmarks.results import Result, interval_of_median
+from core.linux.ssh.reasons import printable
 
 NAME, FOLDER = "fio", "/var/tmp"  # noqa: S108
 # Each pattern: name of fio, bytes of a block, operations in flight for each job.
@@ -37,20 +39,26 @@ ioengine=${{ENGINE}}
 direct=${{DIRECT}}
 end_fsync=1
 """
-# $1: the folder, $2: bytes of the files, $3: the jobs. A file system that refuses
-# direct access is measured through the page cache.
-_SCRIPT = """\
-set -e
+# $1: the folder, $2: bytes of the files. Prints what is wrong with the folder.
+_CHECK = """\
+case $1 in
+  /*) ;;
+  *) echo "$1 is not an absolute path"; exit ;;
+esac
 if [ ! -d "$1" ] || [ ! -w "$1" ]; then
-  echo "$1 is not a folder that can be written: name another one by --folder" >&2
-  exit 2
+  echo "$1 is not a folder that can be written"
+  exit
 fi
 free=$(df -P -B1 "$1" | awk 'NR == 2 {print $4}')
 if [ "$2" -gt "$free" ]; then
   need="the files need $(($2 / 1000000)) MB in $1"
-  echo "$need, but $((free / 1000000)) MB are free: name another --folder" >&2
-  exit 3
+  echo "$need, but $((free / 1000000)) MB are free"
 fi
+"""
+# $1: the folder, $2: the jobs. A file system that refuses direct access is measured
+# through the page cache.
+_SCRIPT = """\
+set -e
 folder=$(mktemp -d -p "$1" supertwin-fio.XXXXXX)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 143' TERM INT HUP
@@ -59,7 +67,7 @@ export DIRECT=0 ENGINE=psync
 if dd if=/dev/zero of=file.0 bs=4096 count=1 oflag=direct 2>/dev/null; then
   export DIRECT=1 ENGINE=libaio
 fi
-printf '%s' "$3" > jobs.fio
+printf '%s' "$2" > jobs.fio
 fio --output-format=json --output=results jobs.fio >&2
 df --output=fstype "$folder" | tail -n 1
 cat results
@@ -80,7 +88,17 @@ def fio_command(folder: str, jobs: int, mebibytes: int, seconds: float) -> list[
                 f"[{pattern}-{depth}-{number}]\nstonewall\nrw={pattern}\nbs={block}\n"
                 f"iodepth={depth}\n"
             )
-    return ["sh", "-c", _SCRIPT, "sh", folder, str(share * jobs), text]
+    return ["sh", "-c", _SCRIPT, "sh", folder, text]
+
+
+def check_folder(folder: str, mebibytes: int, target: Target) -> None:
+    """Raise BenchmarkFolderError unless files fit into a folder on a host."""
+    words = ("sh", "-c", _CHECK, "sh", folder, str(mebibytes * _MEBI))
+    _, out, _ = run_script(words, b"", target)
+    if lines := out.splitlines():
+        raise BenchmarkFolderError(
+            f"{printable(lines[0])} on {target.host}: name another --folder"
+        )
 
 
 # ---- results ---------------------------------------------------------------------

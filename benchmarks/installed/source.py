@@ -20,8 +20,7 @@ version=$("$cxx" --version | head -n 1)
 digest=$(cat src/*.cpp src/*.hpp | sha256sum | cut -c 1-16)
 key=$(printf '%s' "$version $("$cxx" -show) $* $(grep -m 1 -E '^(flags|Features)' \\
   /proc/cpuinfo)" | cksum | cut -d ' ' -f 1)
-set_folder "$digest-$key"
-program=$folder/xhpcg
+set_folder "$digest-$key" xhpcg
 if [ ! -x "$program" ]; then
   "$cxx" "$@" -I src -o "$program.$$" src/*.cpp
   mv "$program.$$" "$program"

@@ -92,7 +92,12 @@ int main(int count, char **words) {
   find_cpus();
   long block = BLOCK * mix.stride;
   long blocks = (long)(bytes / cpu_count / LINE_BYTES / block);
-  mix.lines = block * (blocks < 1 ? 1 : blocks);
+  if (blocks < 1) {
+    fprintf(stderr, "BYTES: %d threads with a STRIDE of %ld lines need at least %ld\n",
+            cpu_count, mix.stride, block * LINE_BYTES * cpu_count);
+    return 2;
+  }
+  mix.lines = block * blocks;
   struct work work = {prepare, run, free, &mix, mix.lines * LINE_BYTES, 1, NULL};
   need_memory((double)work.bytes * cpu_count);
   run_team(&work, cpu_count, least, &timing);

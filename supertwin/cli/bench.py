@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from benchmarks.errors import (
+    BenchmarkFolderError,
     BenchmarkMachineError,
     BenchmarkOutputError,
     NoCompilerError,
@@ -22,6 +23,7 @@ from benchmarks.programs import Program
 from benchmarks.record import lines
 from benchmarks.suites import FULL, QUICK, SUITES, Effort, Suite, fio, hpcg
 from core.errors import SuperTwinError
+from core.linux.signals import signals_as_interrupt
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from observations.errors import BenchmarkError
@@ -33,10 +35,17 @@ from supertwin.cli.parameters import TEXT, NonEmptyPath
 from supertwin.cli.srun import srun_words
 from supertwin.cli.wording import counted
 
-_QUICK = ("carm", "stream")
+# The suite that measures roofs.
+_ROOFS = "carm"
+_QUICK = (_ROOFS, "stream")
 # Suites whose outputs other programs write.
 _FOREIGN = ("fio", "hpcc", "hpcg")
-_LACKING = (BenchmarkMachineError, NoCompilerError, NotInstalledError)
+_LACKING = (
+    BenchmarkFolderError,
+    BenchmarkMachineError,
+    NoCompilerError,
+    NotInstalledError,
+)
 
 
 @click.command("bench")
@@ -46,7 +55,7 @@ _LACKING = (BenchmarkMachineError, NoCompilerError, NotInstalledError)
     "--threads",
     type=click.IntRange(min=1),
     multiple=True,
-    help="Number of cores to measure.  [default: what the topology suggests]",
+    help="Number of CPUs, on as many cores.  [default: what the topology suggests]",
 )
 @click.option("--quick", is_flag=True, help="Measure fewer variants and sizes.")
 @click.option("--program", type=TEXT, help="The xhpcg on the host, for hpcg.")
@@ -89,7 +98,7 @@ def bench_command(
     _check_options(what, program, source, folder, file)
     settings, before = Settings(), tuple(srun_words(srun))
     api = ApiClient(settings.home)
-    with closing(api), dataset(settings, "twin") as twin:
+    with signals_as_interrupt(), closing(api), dataset(settings, "twin") as twin:
         run = partial(attended_output, before) if before else printed_runs
         bench = Bench(settings, twin, api, host or settings.host, before, run)
         if file:
@@ -147,7 +156,10 @@ class _Session:
         Raises the first failure, and the first lack if there is one for all.
         """
         self._say_time(suites)
-        failed = [error for suite in suites if (error := self._failure(suite, suites))]
+        ended = {suite.name: self._failure(suite, suites) for suite in suites}
+        if ended.get(_ROOFS, _ROOFS) is None:
+            _say(f"`supertwin roofline {self.bench.host}` shows the roofs")
+        failed = [error for error in ended.values() if error]
         lacking = [error for error in failed if isinstance(error, _LACKING)]
         if raised := [error for error in failed if error not in lacking]:
             raise raised[0]

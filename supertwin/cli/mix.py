@@ -1,6 +1,7 @@
 """`supertwin mix`: measure a loop with the mix of a run."""
 
 from contextlib import closing
+from dataclasses import replace
 
 import click
 
@@ -8,6 +9,7 @@ from benchmarks.measure import Bench, measure
 from benchmarks.mix import Mix, mix_of_run
 from benchmarks.record import lines
 from benchmarks.suites import FULL
+from core.linux.signals import signals_as_interrupt
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from ontology.iris import Iris
@@ -19,7 +21,7 @@ from supertwin.cli.parameters import FiniteNumber
 @click.command("mix")
 @click.argument("run", required=False)
 @click.option("--host", type=HOST, help="Host to measure.  [default: this host]")
-@click.option("--threads", type=click.IntRange(min=1), help="Number of cores.")
+@click.option("--threads", type=click.IntRange(min=1), help="Number of CPUs.")
 @click.option(
     "--intensity",
     type=FiniteNumber(min=0, max=10_000),
@@ -53,14 +55,16 @@ def mix_command(
     """
     settings, wanted = Settings(), Mix(intensity, footprint, stride)
     api = ApiClient(settings.home)
-    with closing(api), dataset(settings, "twin") as twin:
+    with signals_as_interrupt(), closing(api), dataset(settings, "twin") as twin:
         if run:
             wanted = mix_of_run(twin, Iris(settings.base), run, wanted)
-        wanted.words()  # refuses an incomplete mix before anything runs
+        count = threads or wanted.threads or 1
+        wanted = replace(wanted, threads=count)
+        wanted.words()  # refuses a mix without a loop before anything runs
         bench = Bench(settings, twin, api, host or settings.host)
         suite = wanted.suite()
-        counts = [threads or wanted.threads or 1]
-        sets = suite.sets(bench.machine(), counts, FULL)
+        sets = suite.sets(bench.machine(), [count], FULL)
+        _say(f"about {wanted.seconds:.0f} s if nothing else uses the CPUs")
         for found in measure(bench, suite, sets, FULL, _say):
             click.echo("\n".join(lines(found.results)))
             if compared := wanted.compared(found.results):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from benchmarks.errors import MixError
 from benchmarks.mix import NAME, Mix, mix_of_run
 from benchmarks.programs import Target, compiled
 from benchmarks.results import Result, read_results
+from benchmarks.suites import FULL
 from core.stores.endpoint import Endpoint
 from ontology.iris import Iris
 from tests.queries.cases import FOLDER, load_data
@@ -60,7 +62,13 @@ def test_loop_without_operations_moves_bytes(program: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("1",), ("0", "1", "64", "1", "1"), ("1", "1", "1", "1", "1")]
+    "words",
+    [
+        ("1",),
+        ("0", "1", "64", "1", "1"),
+        ("1", "1", "1", "1", "1"),
+        ("1", "0.001", "1024", "1048576", "1"),
+    ],
 )
 def test_bad_arguments_of_the_program_are_named(
     program: str, words: tuple[str, ...]
@@ -72,9 +80,18 @@ def test_bad_arguments_of_the_program_are_named(
 
 @pytest.mark.parametrize(
     ("lacking", "option"),
-    [(Mix(), "--intensity"), (Mix(1.0), "--footprint"), (Mix(1.0, 1, 65), "--stride")],
+    [
+        (Mix(), "--intensity"),
+        (Mix(1.0), "--footprint"),
+        (Mix(1.0, 1, 65), "--stride"),
+        (Mix(1.0, 1024, 64 << 20), "--footprint 1024 is .* at least 1073741824 bytes"),
+        (Mix(1.0, 1024, threads=2), "--threads 2: give at least 2048 bytes"),
+        (Mix(1e4, 10**9), "needs about 21[0-9]{3} s: .* --footprint or --intensity"),
+        (Mix(0.0, 10**15), "--footprint"),
+        (Mix(1e6, 10**6), "--intensity of at most 10000"),
+    ],
 )
-def test_incomplete_mix_names_the_option(lacking: Mix, option: str) -> None:
+def test_mix_without_a_loop_names_the_option(lacking: Mix, option: str) -> None:
     with pytest.raises(MixError, match=option) as caught:
         lacking.words()
     assert caught.value.code == "no-mix"
@@ -89,6 +106,14 @@ def test_mix_of_a_run_may_be_replaced(twin: Endpoint) -> None:
     assert mix_of_run(twin, Iris(BASE), "g", Mix(4.0, 1, 128)).intensity == 4.0
     with pytest.raises(MixError, match="no run none"):
         mix_of_run(twin, Iris(BASE), "none", GIVEN)
+
+
+def test_time_of_a_loop_depends_on_its_mix() -> None:
+    small, large = Mix(1.0, 1 << 20), Mix(1.0, 10**10)
+    assert small.seconds < 5
+    assert large.seconds == pytest.approx(17 * 2.5, rel=0.1)
+    assert replace(large, threads=10).seconds < 10
+    assert large.suite().seconds(FULL) == large.seconds
 
 
 def test_run_is_compared_with_the_loop() -> None:

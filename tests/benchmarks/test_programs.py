@@ -6,16 +6,18 @@ import platform
 import re
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks import programs
 from benchmarks.errors import CompileError, NoCompilerError
 from benchmarks.programs import Program, Target, compiled
 from benchmarks.results import read_results
 from benchmarks.suites import SUITES
-from tests.servers import ROOT
+from tests.servers import ROOT, wait_until
 
 # The cross compiler and the emulator are installed there.
 on_x86 = pytest.mark.skipif(
@@ -153,11 +155,73 @@ def test_program_is_compiled_once() -> None:
     assert "gcc" in first.compiler.lower() or "clang" in first.compiler.lower()
 
 
-def test_machine_without_a_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler")
+def test_machine_without_a_compiler_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sh").symlink_to("/bin/sh")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
     with pytest.raises(NoCompilerError, match="n1 has no C compiler") as caught:
         here("latency")
     assert caught.value.code == "no-compiler"
+
+
+def test_compiler_may_have_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "gcc -g0")
+    assert "gcc" in here("latency").compiler
+
+
+def test_compiler_that_is_not_a_program_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CC", "/no/such -m64")
+    with pytest.raises(NoCompilerError, match="'/no/such -m64', which is not a") as is_:
+        here("latency")
+    assert is_.value.code == "no-compiler"
+
+
+@pytest.mark.parametrize("other", ["true", "false", "gcc -c"])
+def test_compiler_that_makes_no_program_is_named(
+    other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", other)
+    with pytest.raises(CompileError, match=f"n1: {other} made no program: ") as caught:
+        here("latency")
+    assert caught.value.code == "compile-failed"
+    assert not [*Path(os.environ["XDG_CACHE_HOME"]).rglob("latency.*")]
+
+
+@pytest.mark.parametrize("cache", ["", "/proc/none", "/etc/hostname"])
+def test_folder_that_cannot_be_written_is_named(
+    cache: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    with pytest.raises(CompileError, match=f"{cache}.*: set XDG_CACHE_HOME") as caught:
+        here("latency")
+    assert caught.value.code == "compile-failed"
+
+
+def test_compiler_that_does_not_end_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nwhile :; do sleep 0.1; done\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("CC", str(slow))
+    monkeypatch.setattr(programs, "_SECONDS", 1.0)
+    with pytest.raises(CompileError, match="did not end within 1 s"):
+        here("latency")
+    wait_until(lambda: not running(str(slow)))
+
+
+def running(word: str) -> list[bytes]:
+    """The command lines that have a word."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(path.read_bytes())
+    return [line for line in lines if word.encode() in line]
 
 
 def test_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:

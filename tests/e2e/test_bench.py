@@ -20,6 +20,7 @@ SUITES = ("carm", "stream")
 def measured(stack: Stack) -> Stack:
     """A stack whose host was measured on one core by the quick benchmark."""
     done = stack.run("bench", "quick", "--threads", "1")
+    assert f"`supertwin roofline {HOST}`" in done.stderr.splitlines()[-1]
     assert done.stdout.count("triad") == 2 or "streaming" not in done.stdout
     return stack
 
@@ -117,6 +118,15 @@ def test_bench_of_more_cores_than_there_are_is_refused(stack: Stack) -> None:
     assert done.stderr.count("[") == 1
 
 
+@pytest.mark.parametrize(
+    "words", [("bench", "stream"), ("mix", "--intensity", "1", "--footprint", "4096")]
+)
+def test_unknown_host_is_named(stack: Stack, words: tuple[str, ...]) -> None:
+    done = stack.run(*words, "--host", "nosuch", check=False)
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith("[unknown-host]")
+
+
 def test_list_names_the_suites(stack: Stack) -> None:
     printed = stack.run("bench", "list").stdout
     names = [line.split()[0] for line in printed.splitlines()]
@@ -145,7 +155,7 @@ def without_programs(stack: Stack, folder: Path, *kept: str) -> Stack:
     """The stack, for a user whose PATH has nothing but a shell and some programs."""
     for name in ("sh", *kept):
         (folder / name).symlink_to(shutil.which(name) or name)
-    return Stack(stack.home, {**stack.env, "PATH": str(folder), "CC": "no-compiler"})
+    return Stack(stack.home, {**stack.env, "PATH": str(folder), "CC": ""})
 
 
 def test_suites_that_lack_a_program_are_left_out(stack: Stack, tmp_path: Path) -> None:
@@ -193,8 +203,9 @@ def test_files_are_measured_in_a_folder(stack: Stack, tmp_path: Path) -> None:
     assert {row["jobs"]["value"] for row in rows} == {"1"}
     assert {"sequential write", "random read"} <= {r["kernel"]["value"] for r in rows}
     lacking = stack.run("bench", "fio", "--folder", "/nowhere", check=False)
+    assert lacking.returncode == 2
     assert "/nowhere is not a folder" in lacking.stderr
-    assert lacking.stderr.rstrip().endswith("[benchmark-failed]")
+    assert lacking.stderr.rstrip().endswith("[bad-benchmark-folder]")
 
 
 def test_host_that_lacks_all_programs_is_an_error(stack: Stack, tmp_path: Path) -> None:
@@ -205,20 +216,21 @@ def test_host_that_lacks_all_programs_is_an_error(stack: Stack, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("lines", "code"),
+    ("lines", "says", "code"),
     [
-        ("kill -9 $$\n", "benchmark-failed"),
-        ("echo half > HPCG-Benchmark_3.1.txt\n", "bad-benchmark-output"),
+        ("kill -9 $$\n", "run it again", "benchmark-failed"),
+        ("echo half > HPCG-Benchmark_3.1.txt\n", "", "bad-benchmark-output"),
     ],
 )
 def test_benchmark_that_fails_leaves_no_result(
-    stack: Stack, tmp_path: Path, lines: str, code: str
+    stack: Stack, tmp_path: Path, lines: str, says: str, code: str
 ) -> None:
     before = rows_of(stack, "hpcg")
     path = program(tmp_path, lines)
     done = stack.run("bench", "hpcg", "--threads", "1", "--program", path, check=False)
     assert done.returncode != 0
     assert done.stderr.rstrip().endswith(f"[{code}]")
+    assert says in done.stderr
     assert rows_of(stack, "hpcg") == before
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.errors import BenchmarkOutputError
-from benchmarks.installed.fio import fio_command, read_fio
+from benchmarks.errors import BenchmarkFolderError, BenchmarkOutputError
+from benchmarks.installed.fio import check_folder, fio_command, read_fio
+from benchmarks.programs import Target
 from tests.servers import ENDS_WITH_US, wait_until
 
 SIDE = {
@@ -112,16 +113,22 @@ def test_installed_program_is_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "mebibytes", "status"),
-    [("nowhere", 1, 2), (".", 1 << 30, 3)],
+    ("folder", "mebibytes", "says"),
+    [
+        ("/no/such", 1, "/no/such is not a folder"),
+        ("/proc", 1, "/proc"),
+        (".", 1, "is not an absolute path"),
+        ("/tmp", 1 << 30, "MB are free"),
+    ],
 )
-def test_folder_without_room_is_named(
-    tmp_path: Path, folder: str, mebibytes: int, status: int
-) -> None:
-    done = run(tmp_path / folder, mebibytes=mebibytes)
-    assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.count("\n") == 1
-    assert str(tmp_path) in done.stderr
+def test_folder_without_room_is_named(folder: str, mebibytes: int, says: str) -> None:
+    with pytest.raises(BenchmarkFolderError, match=f"{says}.* on n1") as caught:
+        check_folder(folder, mebibytes, Target("n1"))
+    assert caught.value.code == "bad-benchmark-folder"
+
+
+def test_folder_with_room_is_accepted(tmp_path: Path) -> None:
+    check_folder(str(tmp_path), 1, Target("n1"))
     assert not [*tmp_path.iterdir()]
 
 
