@@ -99,8 +99,11 @@ def test_only_threads_of_a_run_count_but_whole_sockets(
 
 def test_dashboard_of_rooflines_has_roofs_and_points(counting: Stack) -> None:
     answer = counting.get("/dashboards/roofline", "application/json", host=HOST)
-    (now, measured) = answer.json()["sections"]
-    assert (now["title"], measured["title"]) == ("Now", "Measured")
+    (now, roofline, measured) = answer.json()["sections"]
+    titles = (now["title"], roofline["title"], measured["title"])
+    assert titles == ("Now", "Roofline", "Measured")
+    (drawn,) = roofline["panels"]
+    assert drawn["table"]["rows"] and drawn["points"]["rows"]
     assert [panel["title"] for panel in measured["panels"]] == [
         "Roofs",
         "Runs as points",
