@@ -112,7 +112,7 @@ def _read(line: str) -> Result:
         return _result(fields)
     except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
         raise BenchmarkError(
-            f"{line[:200]!r} is no result of a benchmark ({error}): run it again"
+            f"{line[:200]!r} is not a result of a benchmark ({error}): run it again"
         ) from None
 
 
@@ -163,5 +163,5 @@ def interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def noisy(results: Iterable[Result]) -> bool:
-    """Whether something else than the benchmark used its CPUs."""
+    """Whether something other than the benchmark used its CPUs."""
     return any(result.concerns for result in results)

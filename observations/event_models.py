@@ -12,6 +12,8 @@ from pydantic import (
     model_validator,
 )
 
+from observations.regions.recording import MOST_EVENTS, MOST_TIMES
+
 # In base64: a runner keeps and sends at most 1 MiB at once.
 _MOST_TEXT = 1_400_000
 _BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
@@ -206,12 +208,12 @@ class _RegionThread(_Said):
                     _Size,
                     _Time,
                     _Time | None,
-                    Annotated[list[_Counts], Field(max_length=12)],
+                    Annotated[list[_Counts], Field(max_length=MOST_EVENTS)],
                 ],
                 Field(strict=False),
             ]
         ],
-        Field(max_length=20_000),
+        Field(max_length=MOST_TIMES),
     ]
 
 
@@ -223,7 +225,7 @@ class _RegionEvent(_Said):
 class _Regions(_Said):
     event: Literal["regions"]
     reasons: _Lines
-    events: Annotated[list[_RegionEvent], Field(max_length=12)]
+    events: Annotated[list[_RegionEvent], Field(max_length=MOST_EVENTS)]
     user_only: bool
     omitted: _Size
     unbalanced: _Size
@@ -234,7 +236,7 @@ class _Regions(_Said):
         list[
             Annotated[tuple[Annotated[int, Field(ge=-1)], _Word], Field(strict=False)]
         ],
-        Field(max_length=20_000),
+        Field(max_length=MOST_TIMES),
     ]
     threads: Annotated[list[_RegionThread], Field(max_length=100_000)]
 

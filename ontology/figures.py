@@ -1,4 +1,4 @@
-"""Format a number for people: on pages, in tables and in messages."""
+"""Format a number or a text for people: on pages, in tables and in messages."""
 
 import math
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -21,3 +21,9 @@ def figures(number: Number, digits: int = 4) -> str:
     kept = max(digits, exact.adjusted() + 1) if is_plain else digits
     rounded = Context(kept, ROUND_HALF_UP).create_decimal(exact).normalize()
     return f"{rounded:f}" if is_plain else f"{rounded:e}"
+
+
+def one_line(text: str, most: int = 80) -> str:
+    """Return a text, such as a script, as one line of at most ``most`` characters."""
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

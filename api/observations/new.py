@@ -97,7 +97,7 @@ class NewObservation(BaseModel):
         default=None,
         ge=1,
         le=1000,
-        description="Most events of a pass, for `passes`",
+        description="Most events of a pass, without the one that all share",
     )
     tags: list[Tag] = Field(
         default=[], max_length=100, description="Tags, to find the run by"

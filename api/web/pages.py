@@ -18,7 +18,7 @@ from rdflib.term import Node as Term
 
 from api import formats
 from api.nodes import Node
-from ontology.figures import figures
+from ontology.figures import figures, one_line
 from ontology.terms import PREFIXES, ST
 from ontology.unit_symbols import unit_symbol
 from queries.natural_order import natural
@@ -155,7 +155,9 @@ def prose(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
-_TEMPLATES.filters.update(figures=figures, time=time_element, prose=prose)
+_TEMPLATES.filters.update(
+    figures=figures, one_line=one_line, time=time_element, prose=prose
+)
 
 
 def json_block(value: Any) -> Markup:

@@ -23,7 +23,7 @@ from api.web.pages import Links, RenderedTerm
 from api.web.query_form import fields, invalid_values
 from core.errors import ApiError
 from core.stores.fuseki import Binding, read_binding
-from ontology.figures import figures
+from ontology.figures import figures, one_line
 from queries.catalogue import SavedQuery
 from queries.natural_order import hosts_in_order
 from queries.terms import term
@@ -181,12 +181,16 @@ def _is_numeric(rows: Sequence[Mapping[str, Binding]], column: str) -> bool:
 def _row(
     row: Mapping[str, Binding], columns: Sequence[str], links: Links
 ) -> tuple[RenderedTerm | None, ...]:
-    return tuple(_cell(row[name], links) if name in row else None for name in columns)
+    return tuple(
+        _cell(name, row[name], links) if name in row else None for name in columns
+    )
 
 
-def _cell(value: Binding, links: Links) -> RenderedTerm:
-    """Show a fraction with six digits, and in full in its title."""
+def _cell(column: str, value: Binding, links: Links) -> RenderedTerm:
+    """Show a fraction with six digits, a command in a line; their titles have all."""
     found = term(value)
+    if column == "command":
+        return RenderedTerm(one_line(str(found)), title=str(found))
     if value.datatype in _FRACTIONS:
         with suppress(ArithmeticError):
             return RenderedTerm(figures(Decimal(str(found)), _DIGITS), title=str(found))

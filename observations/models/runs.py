@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 from core.stores.endpoint import Endpoint
@@ -71,7 +72,7 @@ def read_runs(
     rows = saved_rows(twin, QUERY, {"tag": tag, "host": host})
     if not rows:
         raise NoModelRunsError(
-            f"no run on {host} has the tag {tag!r}: add `--tag {tag}` to "
+            f"no run on {host} has the tag {tag!r}: add `--tag {quote(tag)}` to "
             "`supertwin observe`"
         )
     others = [row for row in rows if row["run"] not in checked]

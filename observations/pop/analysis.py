@@ -92,7 +92,7 @@ def _analysable(processes: Sequence[ProcessTimes]) -> Sequence[ProcessTimes]:
 
 def not_recorded() -> Analysis:
     """Return the analysis of a run that ended before its times were read."""
-    return Analysis(missing={WHOLE: "the run broke off before its times were read"})
+    return Analysis(missing={WHOLE: "the run ended before its times were read"})
 
 
 def _whole_reason(reason: str, ranks: Sequence[ProcessTimes]) -> str:

@@ -12,6 +12,7 @@ from core.stores.endpoint import Endpoint
 from ingest.pmu.pfm import read_events
 from observations.derived import ExpressionFigure, derive_figures
 from observations.record import DerivedFigure, RunSpec
+from observations.regions.recording import MOST_EVENTS
 from observations.regions.regions import EventCount, Region, RegionRecord
 from sampling.counters.perfevent import prepare
 from sampling.errors import PerfeventError
@@ -30,7 +31,6 @@ _SOFTWARE_IDS = (
     "alignment-faults",
     "emulation-faults",
 )
-_MOST_EVENTS = 12
 _THREAD, _DEVICE = "thread", "device"
 
 
@@ -90,7 +90,7 @@ def _role(formula: RoleFormula) -> CountedRole:
 
 def _events(counted: Iterable[SelectedEvent]) -> Iterator[Mapping[str, Any]]:
     own = [one for one in counted if one.scope in (_THREAD, _DEVICE)]
-    for one in own[:_MOST_EVENTS]:
+    for one in own[:MOST_EVENTS]:
         yield {"name": str(one.event), **_code(one)}
 
 
@@ -124,7 +124,7 @@ def _total(
     parts = [(weight, counts.get(name)) for weight, name in role.terms]
     for (_, one), (_, name) in zip(parts, role.terms, strict=True):
         if one is None or one.reason:
-            lacking = f"regions count {_MOST_EVENTS} events: {name} is not among them"
+            lacking = f"regions count {MOST_EVENTS} events: {name} is not among them"
             return replace(found, reason=one.reason if one else lacking)
     known = [(float(weight), one) for weight, one in parts if one]
     return replace(

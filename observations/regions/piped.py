@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-_MOST_PIPED, _MOST_DEPTH = 256, 64
-_MOST_NAME, _LONGEST_LINE = 127, 1 << 16
+# As in regions.c; a test compares them.
+MOST_REGIONS, MOST_DEPTH, MOST_NAME = 256, 64, 127
+_LONGEST_LINE = 1 << 16
 
 
 class RegionTable:
@@ -66,7 +67,7 @@ class PipedRegions:
 
     def _begin(self, name: str, ns: int) -> None:
         parent = self._open[-1][0] if self._open else -1
-        if len(self._open) >= _MOST_DEPTH or len(self._table.rows) >= _MOST_PIPED:
+        if len(self._open) >= MOST_DEPTH or len(self._table.rows) >= MOST_REGIONS:
             self.counts["omitted"] += 1
         else:
             self._open.append((self._table.number(parent, name), ns))
@@ -85,5 +86,5 @@ class PipedRegions:
 
 def region_name(name: bytes) -> str:
     """Return a name as text in one line; unusual bytes are escaped."""
-    text = name[:_MOST_NAME].decode(errors="backslashreplace")
+    text = name[:MOST_NAME].decode(errors="backslashreplace")
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

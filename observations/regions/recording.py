@@ -17,6 +17,7 @@ from typing import Any
 
 from observations.recorder import RecorderError, is_static, joined_paths, libraries
 from observations.regions.piped import (
+    MOST_NAME,
     PipedRegions,
     RegionTable,
     region_name,
@@ -35,13 +36,14 @@ _STATIC_PROGRAM = (
 )
 _KOKKOS_TAKEN = "Kokkos is not recorded: {name} names another tool"
 _UNNAMED = "(no name)"
-_EVENTS = 12
-# As in regions.c: the start of a file, and a region in it.
-_BLOCK = struct.Struct(f"@8s4I3i{_EVENTS}i2I3Q")
-_REGION = struct.Struct(f"@2I3Q{3 * _EVENTS}Q128s")
+# As in regions.c: the events, the start of a file, and a region in it. A test compares
+# them.
+MOST_EVENTS = 12
+BLOCK = struct.Struct(f"@8s4I3i{MOST_EVENTS}i2I3Q")
+REGION = struct.Struct(f"@2I3Q{3 * MOST_EVENTS}Q{MOST_NAME + 1}s")
 _MAGIC = b"regions1"
-# Most regions of all threads together.
-_MOST_TIMES = 20_000
+# Of all threads together.
+MOST_TIMES = 20_000
 _PIPE_BYTES, _PIPE_SIZE = 1 << 18, 1031  # F_SETPIPE_SZ
 _DEVICES = "/sys/bus/event_source/devices"
 
@@ -67,7 +69,7 @@ class RegionRecording:
         self.variables: dict[str, str] = {}
         self._events = [
             {"name": one["name"], "reason": ""}
-            for one in request.get("events", ())[:_EVENTS]
+            for one in request.get("events", ())[:MOST_EVENTS]
         ]
         try:
             self._folder = mkdtemp(prefix="supertwin-regions-")
@@ -93,7 +95,7 @@ class RegionRecording:
         piped = self._piped.thread(table)
         threads += [piped] if piped else []
         counts = self._counts(blocks)
-        counts["omitted"] += _keep_longest(threads)
+        counts["omitted"] += keep_longest(threads)
         return {
             "reasons": [*self._reasons, *self._missing(table.rows)],
             "events": self._opened(blocks),
@@ -157,15 +159,14 @@ class RegionRecording:
         return self._events
 
 
-def _keep_longest(threads: list[dict[str, Any]]) -> int:
+def keep_longest(threads: list[dict[str, Any]]) -> int:
     """Keep the longest times if there are too many; return how many are left out."""
-    every = sorted(one[2] for thread in threads for one in thread["times"])
-    if len(every) <= _MOST_TIMES:
-        return 0
-    least = every[-_MOST_TIMES]
+    every = [one for thread in threads for one in thread["times"]]
+    every.sort(key=lambda one: -one[2])
+    kept = {id(one) for one in every[:MOST_TIMES]}
     for thread in threads:
-        thread["times"] = [one for one in thread["times"] if one[2] > least]
-    return len(every) - sum(len(thread["times"]) for thread in threads)
+        thread["times"] = [one for one in thread["times"] if id(one) in kept]
+    return len(every) - len(kept)
 
 
 def _blocks(folder: str) -> Any:
@@ -179,12 +180,12 @@ def _blocks(folder: str) -> Any:
 
 def _block(path: Path) -> dict[str, Any]:
     content = path.read_bytes()
-    magic, *fields = _BLOCK.unpack_from(content)
+    magic, *fields = BLOCK.unpack_from(content)
     if magic != _MAGIC:
         raise ValueError
-    _, _, at, size, pid, rank, user_only, *errors = fields[: 7 + _EVENTS]
-    depth, number, omitted, unbalanced, unfinished = fields[7 + _EVENTS :]
-    regions = [_REGION.unpack_from(content, at + size * i) for i in range(1, number)]
+    _, _, at, size, pid, rank, user_only, *errors = fields[: 7 + MOST_EVENTS]
+    depth, number, omitted, unbalanced, unfinished = fields[7 + MOST_EVENTS :]
+    regions = [REGION.unpack_from(content, at + size * i) for i in range(1, number)]
     return {
         "pid": pid,
         "rank": rank,

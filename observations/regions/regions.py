@@ -10,7 +10,7 @@ _RECORDER = Path(__file__).parent / "recorder"
 _USER_ONLY = (
     "events were counted in user mode only: kernel.perf_event_paranoid forbids the rest"
 )
-_BROKE_OFF = "the run broke off before its regions were read"
+_NOT_READ = "the run ended before its regions were read"
 _NEVER = "{} never had a counter: too many were requested"
 _NOT_COUNTED = "{} was not counted"
 
@@ -105,7 +105,7 @@ def sources() -> dict[str, str]:
 
 def not_recorded() -> RegionRecord:
     """Return the record of a run that ended before its regions were read."""
-    return RegionRecord(missing=(_BROKE_OFF,))
+    return RegionRecord(missing=(_NOT_READ,))
 
 
 def regions_of(event: Mapping[str, Any]) -> RegionRecord:

@@ -9,10 +9,10 @@ _HEAD = (
 )
 _MOST = 15
 _COUNTED = {
-    "omitted": "regions left out: there are too many, or they are too deep",
-    "unbalanced": "ends without a beginning",
-    "unfinished": "regions without an end",
-    "unreadable": "lines other than `begin NAME` and `end NAME`",
+    "omitted": ("region", "left out: there are too many, or they are too deep"),
+    "unbalanced": ("end", "without a beginning"),
+    "unfinished": ("region", "without an end"),
+    "unreadable": ("line", "other than `begin NAME` and `end NAME`"),
 }
 
 
@@ -25,7 +25,8 @@ def table(record: RegionRecord, seconds: float) -> list[str]:
     lines = [_HEAD] if shown else []
     lines += [_row(record, one, seconds) for one in shown[:_MOST]]
     if len(shown) > _MOST:
-        lines.append(f"{len(shown) - _MOST} more regions: see observations/regions")
+        more = _counted(len(shown) - _MOST, "more region")
+        lines.append(f"{more}: see observations/regions")
     return [*lines, *_missing(record)]
 
 
@@ -61,6 +62,10 @@ def _missing(record: RegionRecord) -> Iterator[str]:
     for event, reason in record.events.items():
         if reason:
             yield f"regions: {event}: {reason}"
-    for name, text in _COUNTED.items():
+    for name, (noun, text) in _COUNTED.items():
         if number := getattr(record, name):
-            yield f"regions: {number} {text}"
+            yield f"regions: {_counted(number, noun)} {text}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

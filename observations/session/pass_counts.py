@@ -5,6 +5,7 @@ from observations.record import PassAgreement, RunSpec, Summary
 from observations.session.counter_snapshots import Key, RunSnapshots
 from observations.session.repetition import Repetition
 from observations.statistics import Statistics
+from ontology.figures import figures
 from sampling.events.event import is_counter, is_dutycycle
 
 
@@ -38,20 +39,22 @@ def describe_passes(spec: RunSpec) -> list[str]:
     ]
 
 
-def describe_agreement(run: Repetition, found: PassAgreement) -> list[str]:
+def describe_agreement(spec: RunSpec, found: PassAgreement) -> list[str]:
     """Say how well the passes of a round agree, and warn if they differ too much."""
-    spec = run.run_request.spec
     parts = {
         "wall time": found.duration,
         "CPU time": found.cpu_time,
         spec.common: found.event,
     }
-    shown = ", ".join(f"{k} {v:.2g} %" for k, v in parts.items() if v is not None)
+    shown = ", ".join(
+        f"{k} {figures(v, 2)} %" for k, v in parts.items() if v is not None
+    )
     where = f" of round {spec.repetition}" if spec.repeat > 1 else ""
     lines = [f"the {len(spec.passes)} passes{where} differ by: {shown}"]
+    largest = f"{figures(found.largest, 2)} %"
     if found.largest > MOST_SPREAD:
         lines.append(
-            f"figures of several passes{where} are uncertain by {found.largest:.2g} %, "
+            f"figures of several passes{where} are uncertain by {largest}, "
             f"more than {MOST_SPREAD:g} %: bind the command to free CPUs (--pin), or "
             "give it more work"
         )

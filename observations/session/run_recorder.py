@@ -222,7 +222,7 @@ class RunRecorder:
         if earlier:
             combined, agreement = sampling.figures.combined([*earlier, run])
             figures += combined
-            self._about_passes += describe_agreement(run, agreement)
+            self._about_passes += describe_agreement(run.run_request.spec, agreement)
         observation = Observation(
             run.id,
             run.run_request.spec,

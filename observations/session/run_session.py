@@ -124,7 +124,7 @@ class RunSession:
         spec, queues = self.run_request.spec, keep_waiting is not None
         while taken := self._cpus.take(spec.host, spec.cpus, self.id, queues=queues):
             if keep_waiting is None or not keep_waiting():
-                raise CpusTakenError(f"{taken}: wait for its end, or queue behind it")
+                raise CpusTakenError(f"{taken}: add --wait, or choose other CPUs")
             if self.state is State.REQUESTED:
                 self.status.change(Event.WAIT)
             time.sleep(_LOOK_SECONDS)

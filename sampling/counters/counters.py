@@ -50,8 +50,8 @@ class PlannedCounters:
     @property
     def remarks(self) -> list[str]:
         """Which counters are shared, and which requests of other plans are refused."""
-        refused = self.together.choice.refused.values()
-        return [*self.together.remarks, *(f"not counted: {why}" for why in refused)]
+        refusals = self.together.choice.refusals
+        return [*self.together.remarks, *(f"not counted: {why}" for why in refusals)]
 
 
 @contextmanager

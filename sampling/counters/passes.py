@@ -39,7 +39,7 @@ def plan_passes(
     terms = {role: read_role(twin, host, role) for role in dict.fromkeys(roles)}
     choice = choose(known, terms, dict.fromkeys(events), encode)
     if choice.refused:
-        raise PerfeventError("; ".join(choice.refused.values()))
+        raise PerfeventError("; ".join(choice.refusals))
     common_terms = {COMMON_ROLE: read_role(twin, host, COMMON_ROLE)}
     return passes_of(known, choice, common_terms, _taken(twin, known), most)
 

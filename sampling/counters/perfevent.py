@@ -40,7 +40,7 @@ class CountingSetup:
     def checked(self) -> "CountingSetup":
         """Return itself; raises PerfeventError with all reasons of refusals, if any."""
         if self.choice.refused:
-            raise PerfeventError("; ".join(self.choice.refused.values()))
+            raise PerfeventError("; ".join(self.choice.refusals))
         return self
 
 

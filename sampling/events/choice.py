@@ -72,6 +72,18 @@ class EventSelection:
     roles: tuple[RoleFormula, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def refusals(self) -> list[str]:
+        """The different reasons; one that several roles have names all of them."""
+        found: dict[str, list[str]] = {}
+        for name, text in self.refused.items():
+            reason = text.removeprefix(f"{name} on {self.host}: ")
+            found.setdefault(reason, []).extend([name] * (reason != text))
+        return [
+            f"{', '.join(names)} on {self.host}: {reason}" if names else reason
+            for reason, names in found.items()
+        ]
+
 
 def choose(
     host: HostPmus,

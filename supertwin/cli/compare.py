@@ -21,6 +21,7 @@ from observations.comparison.comparing import (
     find_group,
 )
 from observations.comparison.overlay import as_csv, as_documents, overlay
+from ontology.figures import figures
 from ontology.iris import Iris
 from supertwin.cli.verdict import tolerance_option, verdict_text
 from supertwin.cli.wording import counted
@@ -121,7 +122,9 @@ def _uncertainty(measure: Measure, place: int) -> str:
     spread = measure.spreads[place] if measure.spreads else None
     parts = [
         f"extrapolated from {share:.0%} of the time" if (share or 1) < 1 else "",
-        f"of passes that differ by {spread:.2g} %" if spread is not None else "",
+        f"of passes that differ by {figures(spread, 2)} %"
+        if spread is not None
+        else "",
     ]
     said = ", ".join(filter(None, parts))
     return f" ({said})" if said else ""

@@ -15,11 +15,11 @@ from core.stores.datasets import dataset
 from ontology.iris import Iris
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.host import HOST
-from supertwin.cli.parameters import FiniteNumber
+from supertwin.cli.parameters import TEXT, FiniteNumber
 
 
 @click.command("mix")
-@click.argument("run", required=False)
+@click.argument("run", required=False, type=TEXT)
 @click.option("--host", type=HOST, help="Host to measure.  [default: this host]")
 @click.option("--threads", type=click.IntRange(min=1), help="Number of CPUs.")
 @click.option(

@@ -20,7 +20,7 @@ from core.settings.home import home_of
 from observations.launch import ChildRunner, inherited_environment, prestarted_runner
 from supertwin.cli.api_client import ApiClient
 from supertwin.cli.attended_runs import attend
-from supertwin.cli.parameters import TEXT, FiniteNumber
+from supertwin.cli.parameters import TEXT, UTF8_TEXT, FiniteNumber
 from supertwin.cli.run_streams import (
     CommandInput,
     CommandOutput,
@@ -37,7 +37,7 @@ _SHOWN_BYTES = 1 << 20
 
 # Options after the command belong to it, as with `env` and `nice`.
 @click.command("observe", context_settings={"allow_interspersed_args": False})
-@click.argument("argv", metavar="-- COMMAND…", nargs=-1, required=True)
+@click.argument("argv", metavar="-- COMMAND…", nargs=-1, required=True, type=UTF8_TEXT)
 @click.option("--host", type=TEXT, help="Host to run it on.  [default: this host]")
 @click.option(
     "--pin",
@@ -51,15 +51,24 @@ _SHOWN_BYTES = 1 << 20
 @click.option(
     "--cpus", type=TEXT, metavar="LIST", help="CPUs to bind it to, such as 0-3,8."
 )
-@click.option("--metric", "metrics", multiple=True, help="Metric, named as in PCP.")
-@click.option("--metrics", "listed", default="", hidden=True)
-@click.option("--role", "roles", multiple=True, help="Role to measure, such as FLOPs.")
 @click.option(
-    "--figure", "figures", multiple=True, help="Figure whose roles to measure."
+    "--metric", "metrics", multiple=True, type=TEXT, help="Metric, named as in PCP."
 )
-@click.option("--event", "events", multiple=True, help="PMU event to count.")
+@click.option("--metrics", "listed", default="", hidden=True)
+@click.option(
+    "--role", "roles", multiple=True, type=TEXT, help="Role to measure, such as FLOPs."
+)
+@click.option(
+    "--figure",
+    "figures",
+    multiple=True,
+    type=TEXT,
+    help="Figure whose roles to measure.",
+)
+@click.option("--event", "events", multiple=True, type=TEXT, help="PMU event to count.")
 @click.option(
     "--every",
+    type=TEXT,
     default="1s",
     show_default=True,
     help="Time between two samples: 1ms to 1h.",
@@ -77,11 +86,18 @@ _SHOWN_BYTES = 1 << 20
     "--events-per-pass",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="Count at most N events in a pass; implies --passes.",
+    help="Count N events at most in a pass, plus one that all share; implies --passes.",
 )
-@click.option("--tag", "tags", multiple=True, help="Text to find the run by.")
 @click.option(
-    "--env", "pairs", multiple=True, metavar="K=V", help="Environment variable to add."
+    "--tag", "tags", multiple=True, type=TEXT, help="Text to find the run by."
+)
+@click.option(
+    "--env",
+    "pairs",
+    multiple=True,
+    type=UTF8_TEXT,
+    metavar="K=V",
+    help="Environment variable to add.",
 )
 @click.option("--cwd", type=TEXT, help="Folder to run in; default: this one.")
 @click.option(

@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 import click
 
@@ -18,19 +19,35 @@ class FiniteNumber(click.FloatRange):
         return number
 
 
-class NonEmptyText(click.ParamType[str]):
-    """A text; an empty one, from an unset variable, is an error."""
+class Utf8Text(click.ParamType[str]):
+    """A text in UTF-8; other bytes, which Python has as surrogates, are an error."""
 
     name = "text"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
         """Return the text."""
-        if not str(value):
+        text = str(value)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.fail(f"{text!r} is not UTF-8", param, ctx)
+        return text
+
+
+class NonEmptyText(Utf8Text):
+    """A text of one line; an empty one, from an unset variable, is an error."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """Return the text."""
+        text = super().convert(value, param, ctx)
+        if not text:
             self.fail("it is empty: give a value, or omit the option", param, ctx)
-        return str(value)
+        if any(category(c) == "Cc" for c in text):
+            self.fail(f"{text!r} has control characters: leave them out", param, ctx)
+        return text
 
 
-TEXT = NonEmptyText()
+UTF8_TEXT, TEXT = Utf8Text(), NonEmptyText()
 
 
 class NonEmptyPath(click.Path):

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -26,6 +27,7 @@ from observations.models.validation import HeldOut
 from ontology.figures import figures
 from ontology.iris import Iris
 from supertwin.cli.host import HOST
+from supertwin.cli.parameters import TEXT
 from supertwin.cli.tables import TEXT_OR_JSON_OPTION
 from supertwin.cli.wording import counted
 
@@ -33,13 +35,19 @@ _WORSE = 3
 
 
 @click.command("predict")
-@click.argument("tag")
+@click.argument("tag", type=TEXT)
 @click.option("--threads", type=click.IntRange(min=1), help="Number of threads.")
 @click.option(
-    "--set", "pairs", multiple=True, metavar="NAME=NUMBER", help="Value of a setting."
+    "--set",
+    "pairs",
+    multiple=True,
+    type=TEXT,
+    metavar="NAME=NUMBER",
+    help="Value of a setting.",
 )
 @click.option(
     "--check",
+    type=TEXT,
     metavar="ID",
     help="Compare this run, or group of runs, with a model of the others.",
 )
@@ -115,14 +123,19 @@ def _warn(found: Prediction) -> None:
 def _inputs(threads: int | None, pairs: tuple[str, ...]) -> Mapping[str, float]:
     found = {} if threads is None else {THREADS: float(threads)}
     for pair in pairs:
-        name, _, value = pair.partition("=")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            found[name] = math.nan
-        if not name or not math.isfinite(found[name]):
-            raise click.BadParameter(f"--set {pair!r}: expected NAME=NUMBER")
+        name, value = _setting(pair)
+        if name in found:
+            raise click.BadParameter(f"--set {pair!r}: {name} is set already")
+        found[name] = value
     return found
+
+
+def _setting(pair: str) -> tuple[str, float]:
+    name, _, text = pair.partition("=")
+    with suppress(ValueError):
+        if name and 0 < (value := float(text)) < math.inf:
+            return name, value
+    raise click.BadParameter(f"--set {pair!r}: expected NAME=NUMBER, above 0")
 
 
 def _document(model: RuntimeModel) -> dict[str, Any]:

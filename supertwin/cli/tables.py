@@ -9,7 +9,7 @@ from decimal import Decimal
 import click
 
 from core.stores.results import Table, TermRows
-from ontology.figures import figures
+from ontology.figures import figures, one_line
 from ontology.unit_symbols import unit_symbol
 from supertwin.cli.wording import counted
 
@@ -19,9 +19,13 @@ _DIGITS = 6
 def as_table(rows: TermRows | Table) -> str:
     """Format aligned columns, with a count at the end.
 
-    Numbers have six significant digits, units are symbols.
+    Numbers have six significant digits, units are symbols, and a command is cut.
     """
-    cells = [[_text(cell) for cell in row] for row in rows.values()]
+    are_cut = [name == "command" for name in rows.columns]
+    cells = [
+        [_text(cell, is_cut) for cell, is_cut in zip(row, are_cut, strict=True)]
+        for row in rows.values()
+    ]
     widths = [
         max(map(len, column)) for column in zip(rows.columns, *cells, strict=True)
     ]
@@ -42,14 +46,14 @@ def as_json(rows: TermRows | Table) -> str:
     return json.dumps(rows.records(), indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def _text(cell: object) -> str:
+def _text(cell: object, is_cut: bool) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, float | Decimal):
         return figures(cell, _DIGITS)
-    text = str(cell)
+    text = one_line(str(cell)) if is_cut else str(cell)
     return text if (symbol := unit_symbol(text)) is None else symbol
 
 

@@ -156,12 +156,16 @@ def test_followers_of_a_run_are_disconnected_when_their_token_ends(
     assert "told to those who may hear it" in heard
 
 
+# It takes several lines, and more space than a table has.
+SCRIPT = "./solver\n    --steps " + "9" * 90
+
+
 @pytest.fixture
 def gone(fuseki: str, base: str) -> Iterator[str]:
     """Add a run on a host that was removed; return its id."""
     graph, node = f"<{base}/graph/observation/gone>", f"<{base}/observation/gone>"
     triples = f"""{node} a st:ObservationInterface ; st:ofHost <{base}/twin/n9> ;
-        st:ranOn "n9" ; st:command "./solver" ; st:outcome "completed" ;
+        st:ranOn "n9" ; st:command {json.dumps(SCRIPT)} ; st:outcome "completed" ;
         prov:startedAtTime "2026-11-01T09:00:00Z"^^xsd:dateTime ;
         prov:endedAtTime "2026-11-01T09:00:01Z"^^xsd:dateTime ; st:duration 1.0"""
     prefixes = "".join(f"PREFIX {name}: <{iri}> " for name, iri in PREFIXES.items())
@@ -183,6 +187,8 @@ def test_run_outlives_its_host(opened: Closed, gone: str) -> None:
     for path in (f"/observation/{gone}", f"/observations/new?again={gone}"):
         assert "n9" in page(path)
         assert "./solver" in page(path)
+    for path in ("/observations?host=n9", "/queries/observations/runs?host=n9"):
+        assert f">./solver --steps {'9' * 62}…</" in page(path)
     points = opened.get(f"/observations/{gone}/series?metric=mem.util.free")
     assert points.json()["type"].endswith("/not-measured")
 

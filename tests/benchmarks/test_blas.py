@@ -50,7 +50,7 @@ def test_folder_of_a_library_is_part_of_its_name(program: str, tmp_path: Path) -
     assert sum(tool.endswith("(another-build)") for tool in tools) == 1
 
 
-def test_file_that_is_no_library_is_named(program: str, tmp_path: Path) -> None:
+def test_unusable_library_is_named(program: str, tmp_path: Path) -> None:
     (tmp_path / "libblas.so.3").write_text("text")
     done = run(program, "1", "0.001", "8", f"{tmp_path}/*.so.3")
     assert (done.returncode, done.stdout) == (1, "")

@@ -60,7 +60,7 @@ def test_other_load_and_stolen_time_raise_a_concern() -> None:
         printed(work=float("nan")),
     ],
 )
-def test_output_that_is_no_result_is_refused(text: str) -> None:
+def test_output_without_a_valid_result_is_refused(text: str) -> None:
     with pytest.raises(BenchmarkError) as caught:
         read_results(text)
     assert caught.value.code == "benchmark-failed"

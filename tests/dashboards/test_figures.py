@@ -11,7 +11,7 @@ from rdflib import XSD, Literal
 
 from core.stores.results import TermRows
 from dashboards.units import drawn_unit, quantity
-from ontology.figures import Number, figures
+from ontology.figures import Number, figures, one_line
 from ontology.terms import UNIT
 from supertwin.cli.tables import as_csv, as_json, as_table
 from tests.dashboards.node import node
@@ -73,3 +73,17 @@ def test_tables_round_and_other_formats_do_not() -> None:
     rows = TermRows(["n"], [[cell] for cell in cells])
     assert as_table(rows).split("\n")[2:5] == ["7.71707", "1024601", "0.5"]
     assert exact in as_csv(rows) and exact in as_json(rows)
+
+
+def test_tables_show_a_command_in_one_line_and_other_formats_all_of_it() -> None:
+    script = "sh -c 'set -e\n  cd /tmp\n" + "x" * 100
+    rows = TermRows(["run", "command"], [[Literal("a\tb"), Literal(script)]])
+    shown = f"sh -c 'set -e cd /tmp {'x' * 57}…"
+    assert as_table(rows).split("\n")[2] == f"a\tb  {shown}"
+    assert script in as_csv(rows)
+    assert json.loads(as_json(rows))[0]["command"] == script
+
+
+def test_short_text_is_not_cut() -> None:
+    assert one_line("x" * 80) == "x" * 80
+    assert one_line(" a\n b ") == "a b"

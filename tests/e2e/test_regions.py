@@ -73,7 +73,7 @@ def test_examples_of_the_guide_name_their_regions(stack: Stack, tmp_path: Path) 
     words = ["gcc", "-x", "c", "-", "-o", str(solver), *marker_library(tmp_path)]
     subprocess.run(words, input=c.encode(), check=True, timeout=120)
     for command, expected in {
-        (str(solver),): {"solve": 1},
+        (str(solver),): {"main": 1, "main / solve": 10},
         ("sh", "-c", shell): {"prepare": 1, "step": 3},
         ("python3", "-c", python): {"solve": 1, "solve / step": 3},
     }.items():

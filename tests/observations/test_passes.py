@@ -13,7 +13,8 @@ from observations.passes import (
     figures_across,
     spread,
 )
-from observations.record import RunRequest, RunSpec, Summary
+from observations.record import PassAgreement, RunRequest, RunSpec, Summary
+from observations.session.pass_counts import describe_agreement
 from observations.statistics import Statistics
 from sampling.events.event import PmuEvent
 from sampling.events.passes import CountingPass
@@ -79,6 +80,14 @@ def test_agreement_is_the_range_in_percent() -> None:
 
 def test_warning_begins_where_compare_sees_a_change() -> None:
     assert MOST_SPREAD == 100 * DEFAULT_TOLERANCE
+
+
+def test_large_differences_are_shown_without_an_exponent() -> None:
+    spec = RunSpec("n1", ("x",), passes=(CountingPass(),) * 2)
+    differ, uncertain = describe_agreement(spec, PassAgreement(150.4, None, 1.26))
+    assert differ.startswith("the 2 passes differ by: wall time 150 %, ")
+    assert differ.endswith(" 1.3 %")
+    assert "uncertain by 150 %, more than 5 %" in uncertain
 
 
 def test_passes_of_a_round_follow_each_other() -> None:

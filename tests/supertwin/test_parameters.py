@@ -46,6 +46,23 @@ def test_every_number_is_finite() -> None:
         (("compare", "a", "b", "--tolerance", "nan"), "'--tolerance': 'nan' is not a"),
         (("compact", "--patience", "nan"), "'--patience': 'nan' is not a finite"),
         (("compact", "--patience", "inf"), "'--patience': 'inf' is not a finite"),
+        (("observe", "--tag", "", "--", "true"), "'--tag': it is empty: give a"),
+        (
+            ("observe", "--tag", "\udcff", "--", "true"),
+            "'--tag': '\\udcff' is not UTF-8",
+        ),
+        (("observe", "--role", "a\x01", "--", "true"), "'a\\x01' has control charac"),
+        (("observe", "--env", "A=\udcff", "--", "true"), "'A=\\udcff' is not UTF-8"),
+        (("observe", "--", "echo", "\udcff"), "'\\udcff' is not UTF-8"),
+        (("mix", ""), "it is empty"),
+        (("predict", ""), "'TAG': it is empty"),
+        (("predict", "a", "--check", ""), "'--check': it is empty"),
+        (
+            ("predict", "a", "--set", "n=-1"),
+            "--set 'n=-1': expected NAME=NUMBER, above",
+        ),
+        (("predict", "a", "--set", "n=1", "--set", "n=2"), "'n=2': n is set already"),
+        (("predict", "a", "--threads", "2", "--set", "threads=4"), "threads is set al"),
     ],
 )
 def test_refusal_is_one_line(

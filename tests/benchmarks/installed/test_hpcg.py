@@ -127,7 +127,7 @@ def test_source_folder_is_compiled_and_run(source: Path) -> None:
     assert built(str(source), Target("n1")) == program
 
 
-def test_other_folder_is_no_source(tmp_path: Path) -> None:
+def test_folder_without_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkSourceError, match="no src/ComputeMG_ref") as caught:
         built(str(tmp_path), Target("n1"))
     assert caught.value.code == "bad-benchmark-source"

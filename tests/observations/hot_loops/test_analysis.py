@@ -46,7 +46,7 @@ def test_chains_of_other_machines_are_missing() -> None:
     assert f"{'-':>7}{'-':>7}" in table(found)[-1]
 
 
-def test_run_that_broke_off_or_was_cut_says_so() -> None:
+def test_run_that_ended_before_or_was_cut_says_so() -> None:
     assert table(analyse_loops(None)) == [
         "no hot loops: the run ended before its hot loops were recorded"
     ]

@@ -133,9 +133,9 @@ def test_program_that_only_links_openmp_does_not_count() -> None:
     assert "--libomp" in analyse(event(other, other)).missing["parallel efficiency"]
 
 
-def test_run_that_broke_off_has_a_reason() -> None:
+def test_run_that_ended_before_has_a_reason() -> None:
     (line,) = table(not_recorded())
-    assert "broke off" in line
+    assert "the run ended before" in line
 
 
 def test_table_shows_efficiencies_and_where_the_time_went() -> None:

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from observations.regions.regions import Region, RegionRecord
+from observations.regions.piped import MOST_DEPTH, MOST_NAME, MOST_REGIONS
+from observations.regions.recording import (
+    BLOCK,
+    MOST_EVENTS,
+    MOST_TIMES,
+    REGION,
+    keep_longest,
+)
+from observations.regions.regions import Region, RegionRecord, sources
 from tests.observations.regions.recorded import (
     FAULTS,
     build,
@@ -125,6 +133,31 @@ def test_mistakes_are_counted(programs: Path) -> None:
     assert (record.unbalanced, record.unfinished) == (1, 1)
     # 64 levels, of which "left open" is one.
     assert record.omitted == 100 - 63
+
+
+LAYOUT = """
+int main(void) {
+    printf("%d %d %d %d %zu %zu", EVENTS, DEPTH, REGIONS, NAME - 1,
+           offsetof(struct block, open), sizeof(struct region));
+}
+"""
+
+
+def test_limits_and_layout_are_those_of_the_recorder(tmp_path: Path) -> None:
+    words = ["gcc", "-x", "c", "-", "-o", str(tmp_path / "layout"), "-pthread", "-ldl"]
+    text = sources()["regions"] + LAYOUT
+    subprocess.run(words, input=text.encode(), check=True, timeout=60)
+    printed = subprocess.check_output([tmp_path / "layout"], timeout=60)
+    limits = [MOST_EVENTS, MOST_DEPTH, MOST_REGIONS, MOST_NAME]
+    assert [int(word) for word in printed.split()] == [*limits, BLOCK.size, REGION.size]
+
+
+def test_longest_times_are_kept_even_if_all_are_equal() -> None:
+    threads = [{"times": [[at, 1, 5, 5, []] for at in range(MOST_TIMES)]}, {}]
+    threads[1]["times"] = [[0, 1, 5, 5, []], [1, 1, 9, 9, []]]
+    assert keep_longest(threads) == 2
+    assert sum(len(thread["times"]) for thread in threads) == MOST_TIMES
+    assert [1, 1, 9, 9, []] in threads[1]["times"]
 
 
 def test_ended_threads_leave_regions_open(programs: Path) -> None:

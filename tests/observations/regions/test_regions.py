@@ -99,15 +99,17 @@ def test_figures_follow_from_roles() -> None:
 
 
 def test_table_indents_regions_and_names_what_is_missing() -> None:
-    lines = table(regions_of(event(unbalanced=2, reasons=["no compiler"])), 8.0)
+    counts = {"unbalanced": 2, "unfinished": 1}
+    lines = table(regions_of(event(**counts, reasons=["no compiler"])), 8.0)
     assert lines[1].split() == ["main", "1", "1", "4.000000", "50.0%", "2.000000"]
     assert lines[2].startswith("  solve ")
     assert lines[3:] == [
         "regions: no compiler",
         "regions: 2 ends without a beginning",
+        "regions: 1 region without an end",
     ]
     assert table(not_recorded(), 1.0) == [
-        "regions: the run broke off before its regions were read"
+        "regions: the run ended before its regions were read"
     ]
 
 

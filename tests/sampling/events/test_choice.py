@@ -151,6 +151,14 @@ def test_role_without_formula_gives_its_reason() -> None:
     assert choose(sky(), {"R": gone}, [], encode).refused == {"R": "R on sky: no"}
 
 
+def test_roles_with_the_same_reason_are_named_together() -> None:
+    absent = [term("skx", "FP:A", "no such event", "thread")]
+    choice = choose(sky(), {"A": absent, "B": absent}, ["NOPE"], encode)
+    same, other = choice.refusals
+    assert same == "A, B on sky: no such event"
+    assert other.startswith("skx has no event NOPE")
+
+
 def test_socket_where_the_agent_does_not_count_is_refused() -> None:
     half = {"socket": [PLACES["socket"][0], CounterLocation("s/socket-16", 16, False)]}
     assert "would leave out socket-16" in refusal(
