@@ -21,6 +21,7 @@ ROUTES = (
     ("POST", "/twin"),
     ("DELETE", "/twin/small"),
     ("DELETE", "/observation/any"),
+    ("DELETE", "/benchmark/any"),
 )
 
 
