@@ -9,6 +9,7 @@ from benchmarks.installed.hpcc import (
     SMALL_ORDER,
     hpcc_command,
     matrix_order,
+    missing_in_hpcc,
     read_hpcc,
 )
 from benchmarks.installed.hpcg import PROGRAM, hpcg_command, read_hpcg
@@ -83,7 +84,8 @@ class Suite:
     and its path is placed before the arguments. Without, ``arguments`` is the command
     of a program that is installed: ``program`` says what is known about it. A host must
     have the programs that it ``needs``. ``seconds`` is about how long one run takes.
-    ``read`` reads what it prints. With ``ranks``, mpirun starts a process on each CPU.
+    ``read`` reads what it prints, and ``missing`` names the figures in it that were not
+    measured. With ``ranks``, mpirun starts a process on each CPU.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Suite:
     ranks: bool = False
     suggested: Callable[[Machine, Effort], Sets] = _thread_sets
     read: Callable[[str], list[Result]] = read_results
+    missing: Callable[[str], list[str]] = lambda _: []
 
     def command(
         self, path: str, machine: Machine, cpus: Sequence[int], effort: Effort
@@ -264,6 +267,7 @@ SUITES: Mapping[str, Suite] = {
             lambda effort: 120,
             needs=("hpcc", "mpirun"),
             read=read_hpcc,
+            missing=missing_in_hpcc,
         ),
         hpcg(),
         Suite(
