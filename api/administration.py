@@ -1,4 +1,4 @@
-"""Admin requests: tokens, adding and removing hosts, and forgetting runs."""
+"""Admin requests: tokens, hosts, and the removal of runs and benchmarks."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
@@ -18,7 +18,7 @@ from api.body import read_model, schema_of
 from api.failures import answered
 from api.observations.parameters import RunId
 from api.paging import Paged
-from api.services import Use
+from api.services import Services, Use
 
 router = APIRouter(tags=["Administration"], dependencies=[requires(TokenRole.ADMIN)])
 
@@ -174,12 +174,22 @@ async def remove_host(
 @router.delete("/observation/{id}", summary="Forget a run", **_DELETED)
 async def forget_run(request: Request, services: Use, id_: RunId) -> Response:
     """Removes record, program and output of a run or a group. Role: admin."""
+    return await _forget(request, services, id_)
+
+
+@router.delete("/benchmark/{id}", summary="Forget a benchmark", **_DELETED)
+async def forget_benchmark(request: Request, services: Use, id_: RunId) -> Response:
+    """Removes a benchmark with its results and its runs. Role: admin."""
+    return await _forget(request, services, id_)
+
+
+async def _forget(request: Request, services: Services, id_: str) -> Response:
+    from benchmarks.removal import forget
     from core.stores.datasets import dataset
-    from observations.removal import forget_runs
 
     def work() -> list[str]:
         with dataset(services.settings, "twin") as twin:
-            return forget_runs(services.settings, twin, [id_])
+            return forget(services.settings, twin, [id_])
 
     for name in await _done(work):
         audit.record(request, "run.forgotten", name)

@@ -18,8 +18,9 @@ from ontology.iris import Iris
 from ontology.terms import QUDT, ST, UNIT
 
 _DIGITS = 9
-# Takes the place of a run in the IRIs of results that were imported.
-_IMPORTED = "imported"
+# Takes the place of a run in the IRIs of results that were imported. A file may have
+# results of several numbers of threads.
+_IMPORTED = "imported-{threads}"
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def _describe_result(
     iris: Iris,
 ) -> None:
     run_id = run.observation
-    part = iris.benchmark_result(benchmark.id, run_id or _IMPORTED, result.id)
+    of = run_id or _IMPORTED.format(threads=result.threads)
+    part = iris.benchmark_result(benchmark.id, of, result.id)
     triples.link(node, {ST.hasResult: part})
     threads = (iris.component(benchmark.host, "thread", str(cpu)) for cpu in run.cpus)
     triples.node(

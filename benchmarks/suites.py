@@ -9,6 +9,7 @@ from benchmarks.installed.hpcc import (
     SMALL_ORDER,
     hpcc_command,
     matrix_order,
+    missing_in_hpcc,
     read_hpcc,
 )
 from benchmarks.installed.hpcg import PROGRAM, hpcg_command, read_hpcg
@@ -81,8 +82,9 @@ class Suite:
     and its path is placed before the arguments. Without, ``arguments`` is the command
     of a program that is installed: ``program`` says what is known about it. A host must
     have the programs that it ``needs``. ``seconds`` is about how long one run takes.
-    ``read`` reads what it prints. With ``ranks``, mpirun starts a process on each CPU.
-    ``check`` raises an error if the host is not ready for a run.
+    ``read`` reads what it prints, and ``missing`` names the figures in it that were not
+    measured. With ``ranks``, mpirun starts a process on each CPU. ``check`` raises an
+    error if the host is not ready for a run.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Suite:
     suggested: Callable[[Machine, Effort], Sets] = _thread_sets
     read: Callable[[str], list[Result]] = read_results
     check: Callable[[Target, Effort], None] | None = None
+    missing: Callable[[str], list[str]] = lambda _: []
 
     def command(
         self, path: str, machine: Machine, cpus: Sequence[int], effort: Effort
@@ -267,6 +270,7 @@ SUITES: Mapping[str, Suite] = {
             lambda effort: 120,
             needs=("hpcc", "mpirun"),
             read=read_hpcc,
+            missing=missing_in_hpcc,
         ),
         hpcg(),
         Suite(

@@ -1,12 +1,14 @@
 """fio (Axboe): its jobs on a file system, and its results in JSON."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from benchmarks.errors import BenchmarkFolderError, BenchmarkOutputError
+from benchmarks.installed.fields import figure, line, shown, whole
 from benchmarks.programs import Target, run_script
 from benchmarks.results import Result, interval_of_median
 from core.linux.ssh.reasons import printable
@@ -27,6 +29,9 @@ _KERNELS = {
 }
 # Fewer repetitions have no interval.
 _REPEATS, _MEBI = 6, 1 << 20
+_SIZE = re.compile(r"([0-9]{1,12})([kmg]?)(?:i?b)?")
+_LARGEST_BLOCK = 1 << 32
+_ONE_WORD = re.compile(r"[A-Za-z0-9._/-]{1,40}")
 _GLOBAL = """\
 [global]
 filename_format=file.$jobnum
@@ -126,20 +131,34 @@ def read_fio(printed: str) -> list[Result]:
     """
     before, brace, rest = printed.partition("{")
     try:
-        document = json.loads(brace + rest)
-        tool = str(document["fio version"])
-        runs = _by_setting(document)
-        disk = _disk(document)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return _results(json.loads(brace + rest), _file_system(before))
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise BenchmarkOutputError(
             f"it is not a complete JSON output of fio 3 ({error})"
         ) from None
-    system = (before.split() or [""])[-1]
+
+
+def _results(document: Mapping[str, Any], system: str) -> list[Result]:
+    tool = line("fio version", document["fio version"])
+    runs, disk = _by_setting(document), _disk(document)
+    if not runs:
+        raise BenchmarkOutputError("it has no jobs")
     return [
         _result(setting, figures, kind, tool, system, disk)
         for setting, sides in runs.items()
         for kind, figures in _figures(setting, sides).items()
     ]
+
+
+def _file_system(before: str) -> str:
+    """Return the word before the JSON; fio's own warnings are several words."""
+    return before.strip() if _ONE_WORD.fullmatch(before.strip()) else ""
 
 
 def _by_setting(document: Mapping[str, Any]) -> dict[_Setting, list[Any]]:
@@ -148,7 +167,7 @@ def _by_setting(document: Mapping[str, Any]) -> dict[_Setting, list[Any]]:
         options = {**document.get("global options", {}), **job["job options"]}
         if job["error"]:
             raise BenchmarkOutputError(
-                f"job {job['jobname']} failed with error {job['error']}"
+                f"job {shown(job['jobname'])} failed with error {shown(job['error'])}"
             )
         setting = _setting(options)
         side = job["read" if setting.pattern.endswith("read") else "write"]
@@ -160,27 +179,28 @@ def _setting(options: Mapping[str, str]) -> _Setting:
     pattern = options["rw"]
     if pattern not in _KERNELS:
         raise BenchmarkOutputError(
-            f"rw={pattern} mixes operations: there are {', '.join(_KERNELS)}"
+            f"rw: expected one of {', '.join(_KERNELS)}, found {shown(pattern)}"
         )
     is_waiting = options.get("ioengine", "psync").endswith("sync")
     return _Setting(
         pattern,
         _bytes(options.get("bs", "4k")),
-        int(options.get("numjobs", "1")),
-        1 if is_waiting else int(options.get("iodepth", "1")),
+        whole("numjobs", options.get("numjobs", "1")),
+        1 if is_waiting else whole("iodepth", options.get("iodepth", "1")),
         options.get("direct", "0") == "1",
     )
 
 
 def _bytes(text: str) -> int:
     """Read a size as fio writes it, such as 4k or 1m; its units are powers of 1024."""
-    digits = text.lower().removesuffix("b").removesuffix("i")
-    power = "kmg".find(digits[-1]) + 1
-    return int(digits[:-1] if power else digits) << (10 * power)
+    size = _SIZE.fullmatch(text.lower())
+    power = " kmg".index(size[2] or " ") if size else 0
+    found = int(size[1]) << (10 * power) if size else text
+    return whole("bs", found, _LARGEST_BLOCK)
 
 
 def _disk(document: Mapping[str, Any]) -> str:
-    names = [str(each["name"]) for each in document.get("disk_util", ())]
+    names = [line("disk_util", each["name"]) for each in document.get("disk_util", ())]
     return names[0] if len(names) == 1 else ""
 
 
@@ -204,14 +224,14 @@ def _figures(
     else:
         read = {("bandwidth", "BYTE-PER-SEC"): lambda side: side["bw_bytes"]}
     try:
-        found = {name: [float(of(one)) for one in each] for name, of in read.items()}
-    except (KeyError, TypeError, ValueError) as error:
+        return {
+            name: [figure(f"{name[0]} of a job", of(one)) for one in each]
+            for name, of in read.items()
+        }
+    except (KeyError, TypeError) as error:
         raise BenchmarkOutputError(
             f"a job of {setting.pattern} lacks {error}: fio 3 writes it"
         ) from None
-    if any(value <= 0 for values in found.values() for value in values):
-        raise BenchmarkOutputError(f"a job of {setting.pattern} did nothing")
-    return found
 
 
 def _result(

@@ -1,10 +1,10 @@
 """HPC Challenge (Luszczek et al., 2006): its input, and its summary."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 
 from benchmarks.errors import BenchmarkOutputError
+from benchmarks.installed.fields import MOST_ELEMENTS, figure, line, number, whole
 from benchmarks.launch import FileRun, in_a_folder
 from benchmarks.results import Result
 
@@ -52,6 +52,7 @@ SMALL_ORDER = 1000
 # All parts take sizes that follow from HPL's matrix; RandomAccess needs the most.
 _TIMES_MATRIX, _DOUBLE = 2, 8
 _GIGA, _MICRO_IN_NANO = 1e9, 1e3
+_VERSION = ("Major", "Minor", "Micro")
 _ALL, _EACH, _ONE = "all processes", "each process", "one process"
 # Name in the summary: kernel, kind, unit, factor to that unit, and whose order it has.
 _FIGURES: Mapping[str, tuple[str, str, str, float, str]] = {
@@ -84,10 +85,9 @@ _FIGURES: Mapping[str, tuple[str, str, str, float, str]] = {
         "",
     ),
 }
-_SUMMARY = re.compile(
-    r"^Begin of Summary section\.$(.*)^End of Summary section\.$", re.M | re.S
-)
-_PAIR = re.compile(r"^(\w+)=(\S+)$", re.M)
+_BEGIN, _END = "Begin of Summary section.", "End of Summary section."
+# What HPCC writes for a figure that it did not measure.
+_NOT_MEASURED = (-1, 0)
 
 
 def hpcc_command(processes: int, order: int) -> Sequence[str]:
@@ -107,30 +107,44 @@ def matrix_order(cores: int) -> int:
 
 def read_hpcc(printed: str) -> list[Result]:
     """Read HPCC's summary; raises BenchmarkOutputError if it is cut or has failures."""
-    summary = _SUMMARY.search(printed)
-    if summary is None:
+    pairs = _summary(printed)
+    version = (pairs.get(f"Version{part}", "?") for part in _VERSION)
+    tool = line("the version", f"HPCC {'.'.join(version)}")
+    processes = whole("CommWorldProcs", pairs.get("CommWorldProcs"))
+    missing = _missing(pairs)
+    measured = [name for name in _FIGURES if name not in missing]
+    if not measured:
+        raise BenchmarkOutputError("HPCC measured nothing")
+    return [_result(pairs, name, processes, tool) for name in measured]
+
+
+def missing_in_hpcc(printed: str) -> list[str]:
+    """Return the names of the figures in a summary that HPCC did not measure."""
+    return _missing(_summary(printed))
+
+
+def _missing(pairs: Mapping[str, str]) -> list[str]:
+    found = {name: number(name, pairs.get(name)) for name in _FIGURES}
+    return [name for name, value in found.items() if value in _NOT_MEASURED]
+
+
+def _result(pairs: Mapping[str, str], name: str, processes: int, tool: str) -> Result:
+    kernel, kind, unit, factor, size = _FIGURES[name]
+    value = figure(name, number(name, pairs.get(name)), factor)
+    order = whole(size, pairs.get(size), MOST_ELEMENTS) if size else None
+    return Result(
+        kernel, unit, processes, value, value, 1, kind=kind, tool=tool, order=order
+    )
+
+
+def _summary(printed: str) -> Mapping[str, str]:
+    """Return what is in the last summary; hpcc appends its output to the file."""
+    _, begin, rest = printed.rpartition(_BEGIN)
+    summary, end, _ = rest.partition(_END)
+    if not (begin and end):
         raise BenchmarkOutputError("it has no complete summary of HPCC")
-    pairs = dict(_PAIR.findall(summary[1]))
+    parted = (each.partition("=") for each in summary.splitlines())
+    pairs = {name: value.strip() for name, _, value in parted}
     if pairs.get("Success") != "1":
         raise BenchmarkOutputError("HPCC says that one of its tests failed")
-    tool = "HPCC {}.{}.{}".format(
-        *(pairs.get(f"Version{part}", "?") for part in ("Major", "Minor", "Micro"))
-    )
-    processes = int(_number(pairs, "CommWorldProcs"))
-    return [
-        Result(kernel, unit, processes, value, value, 1, kind=kind, tool=tool, order=of)
-        for name, (kernel, kind, unit, factor, size) in _FIGURES.items()
-        if (value := factor * _number(pairs, name)) > 0
-        for of in [int(_number(pairs, size)) if size else None]
-    ]
-
-
-def _number(pairs: Mapping[str, str], name: str) -> float:
-    try:
-        value = float(pairs[name])
-    except (KeyError, ValueError):
-        found = pairs.get(name, "nothing")[:40]
-        raise BenchmarkOutputError(f"{name} is {found}, not a number") from None
-    if not math.isfinite(value):
-        raise BenchmarkOutputError(f"{name} is {value}")
-    return value
+    return pairs

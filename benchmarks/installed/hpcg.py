@@ -1,10 +1,9 @@
 """HPCG (Heroux et al., 2013): its input, and the file with its rating."""
 
-import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmarks.errors import BenchmarkOutputError
+from benchmarks.installed.fields import figure, line, number, whole
 from benchmarks.launch import FileRun, in_a_folder
 from benchmarks.results import Result
 
@@ -22,8 +21,7 @@ Sandia National Laboratories; University of Tennessee, Knoxville
 _BYTES_OF_A_ROW = 800
 _KERNELS = ("DDOT", "WAXPBY", "SpMV", "MG", "Total")
 _GIGA = 1e9
-_PAIR = re.compile(r"^(?:(.+)::)?([^=\n]+)=(.*)$", re.M)
-_RATING = "HPCG result is VALID with a GFLOP/s rating of"
+_RATING = "Final Summary::HPCG result is VALID with a GFLOP/s rating of"
 
 
 def hpcg_command(
@@ -38,41 +36,28 @@ def hpcg_command(
 
 def read_hpcg(printed: str) -> list[Result]:
     """Read the kernels and the rating of HPCG 3.1; raises BenchmarkOutputError."""
-    pairs = {(of, name): value for of, name, value in _PAIR.findall(printed)}
-    if pairs.get(("Final Summary", "HPCG result is"), "").startswith("INVALID"):
+    parted = (each.partition("=") for each in printed.splitlines())
+    pairs = {name: value.strip() for name, _, value in parted}
+    if pairs.get("Final Summary::HPCG result is", "").startswith("INVALID"):
         raise BenchmarkOutputError("HPCG says that its result is invalid")
-    rating = _number(pairs, "Final Summary", _RATING)
-    tool = f"HPCG {pairs.get(('', 'version'), '3')}"
-    processes = _count(pairs, "Distributed Processes")
-    threads = processes * _count(pairs, "Threads per processes")
-    edges = (_count(pairs, f"n{axis}", "Local Domain Dimensions") for axis in "xyz")
+    tool = line("version", f"HPCG {pairs.get('version', '3')}")
+    processes, threads = _threads(pairs)
+    edges = (_count(pairs, f"Local Domain Dimensions::n{axis}") for axis in "xyz")
     grid = f"{'x'.join(map(str, edges))} on each of {processes}"
-    values = {
-        **{each: _number(pairs, "GFLOP/s Summary", f"Raw {each}") for each in _KERNELS},
-        "HPCG": rating,
-    }
+    rates = {each: f"GFLOP/s Summary::Raw {each}" for each in _KERNELS}
     return [
         Result(kernel, "FLOPS", threads, rate, rate, 1, kind=grid, tool=tool)
-        for kernel, value in values.items()
-        for rate in [_GIGA * value]
+        for kernel, name in {**rates, "HPCG": _RATING}.items()
+        for rate in [figure(name, number(name, pairs.get(name)), _GIGA)]
     ]
 
 
-def _count(
-    pairs: dict[tuple[str, str], str], name: str, of: str = "Machine Summary"
-) -> int:
-    return int(_number(pairs, of, name))
+def _threads(pairs: Mapping[str, str]) -> tuple[int, int]:
+    """Return the number of processes, and that of all their threads."""
+    processes = _count(pairs, "Machine Summary::Distributed Processes")
+    each = _count(pairs, "Machine Summary::Threads per processes")
+    return processes, whole("the number of all threads", processes * each)
 
 
-def _number(pairs: dict[tuple[str, str], str], of: str, name: str) -> float:
-    text = pairs.get((of, name), "").strip()
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise BenchmarkOutputError(
-            f"it is not a whole report of HPCG 3.1: {name!r} is "
-            f"{text[:40] or 'missing'}"
-        )
-    return value
+def _count(pairs: Mapping[str, str], name: str) -> int:
+    return whole(name, pairs.get(name))

@@ -16,6 +16,7 @@ from benchmarks.errors import (
     NotInstalledError,
 )
 from benchmarks.imported import import_results
+from benchmarks.installed.fields import MOST_THREADS
 from benchmarks.installed.source import built
 from benchmarks.machine import Machine
 from benchmarks.measure import Bench, measure
@@ -53,7 +54,7 @@ _LACKING = (
 @click.option("--host", type=HOST, help="Host to measure.  [default: this host]")
 @click.option(
     "--threads",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST_THREADS),
     multiple=True,
     help="Number of CPUs, on as many cores.  [default: what the topology suggests]",
 )
@@ -91,18 +92,21 @@ def bench_command(
     thread sets that the topology suggests: 1, powers of two, the cores and threads of a
     socket, and all. `list` names the suites. Each run is recorded like any observation.
     """
-    if what == "list":
-        for suite in SUITES.values():
-            click.echo(f"{suite.name:10} {suite.title}: {suite.about}")
-        return
     _check_options(what, program, source, folder, file)
+    if what == "list" or file:
+        _check_runs_nothing(what, file)
+    if what == "list":
+        click.echo(
+            "\n".join(f"{s.name:10} {s.title}: {s.about}" for s in SUITES.values())
+        )
+        return
     settings, before = Settings(), tuple(srun_words(srun))
     api = ApiClient(settings.home)
     with signals_as_interrupt(), closing(api), dataset(settings, "twin") as twin:
         run = partial(attended_output, before) if before else printed_runs
         bench = Bench(settings, twin, api, host or settings.host, before, run)
         if file:
-            results = import_results(bench, SUITES[what], file).results
+            results = import_results(bench, SUITES[what], file, _say).results
             click.echo("\n".join(lines(results)))
             return
         effort = QUICK if quick or what == "quick" else FULL
@@ -124,7 +128,22 @@ def _check_options(
     if program and source:
         raise click.UsageError("--program and --source: give one of them")
     if file and what not in _FOREIGN:
-        raise click.UsageError(f"--import is for {' and '.join(_FOREIGN)}")
+        *others, last = _FOREIGN
+        raise click.UsageError(f"--import is for {', '.join(others)} and {last}")
+
+
+def _check_runs_nothing(what: str, file: Path | None) -> None:
+    """Refuse options that have no effect because nothing is run."""
+    taken = {"what", "host", "file"} if file else {"what"}
+    given = click.get_current_context()
+    ignored = [
+        option
+        for option in given.command.params
+        if option.name not in taken and given.params.get(str(option.name))
+    ]
+    if ignored:
+        command = "--import" if file else what
+        raise click.UsageError(f"{ignored[0].opts[0]} has no effect with {command}")
 
 
 def _suites(

@@ -8,7 +8,10 @@ import pytest
 
 from api.access.tokens import TokenRole
 from core.settings import audit
+from core.stores.endpoint import Endpoint
 from observations.session.repetition import SPEC
+from ontology.iris import Iris
+from ontology.terms import ST
 from tests.api import watched as watching
 from tests.api.servers import Closed, bearer, code_of, own_api
 from tests.ports import LOOPBACK
@@ -21,6 +24,7 @@ ROUTES = (
     ("POST", "/twin"),
     ("DELETE", "/twin/small"),
     ("DELETE", "/observation/any"),
+    ("DELETE", "/benchmark/any"),
 )
 
 
@@ -159,3 +163,16 @@ def test_run_is_forgotten(managed: Closed) -> None:
     answer = ask(managed, admin, "DELETE", path)
     assert answer.status_code == 404
     assert "is recorded" in answer.json()["detail"]
+
+
+def test_benchmark_is_forgotten(managed: Closed, emptied_fuseki: Fuseki) -> None:
+    admin = managed.add("boss", TokenRole.ADMIN)
+    iris = Iris(watching.BASE)
+    with Endpoint(f"{emptied_fuseki.url}/twin") as twin:
+        twin.update(
+            f"INSERT DATA {{ GRAPH <{iris.benchmark_graph('b1')}> {{ "
+            f"<{iris.benchmark('b1')}> a <{ST.BenchmarkInterface}> }} }}"
+        )
+    assert ask(managed, admin, "DELETE", "/benchmark/b1").status_code == 204
+    answer = ask(managed, admin, "DELETE", "/benchmark/b1")
+    assert answer.status_code == 404

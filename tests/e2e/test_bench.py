@@ -1,6 +1,7 @@
 """`supertwin bench` and `supertwin roofline` on a running stack."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ import pytest
 from defusedxml.ElementTree import fromstring
 
 from tests.benchmarks.hpcg_report import REPORT
-from tests.observed import outcome, runs
+from tests.observed import outcome, runs, wait_until_closed
+from tests.servers import ROOT
 from tests.stack import HOST, Stack
 
 # One short run of each suite; the figures themselves are those of a busy machine.
@@ -251,6 +253,8 @@ def test_output_from_elsewhere_is_imported(stack: Stack, tmp_path: Path) -> None
     [
         (["hpcg"], REPORT[:-60], "bad-benchmark-output"),
         (["hpcc"], REPORT, "bad-benchmark-output"),
+        (["hpcg"], "", "bad-benchmark-output"),
+        (["hpcg"], REPORT.replace("=4", "=0.5"), "bad-benchmark-output"),
         (["hpcg", "--host", "n9"], REPORT, "unknown-host"),
     ],
 )
@@ -266,17 +270,84 @@ def test_bad_import_leaves_no_result(
     assert [rows_of(stack, suite) for suite in ("hpcc", "hpcg")] == before
 
 
+def fio_output(*jobs: str) -> str:
+    """Return fio's JSON of sequential reads by some numbers of jobs."""
+    side = {"bw_bytes": 4096000}
+    runs = [
+        {"job options": {"rw": "read", "numjobs": count}, "error": 0, "read": side}
+        for count in jobs
+    ]
+    return json.dumps({"fio version": "fio-3.33", "jobs": runs})
+
+
+def test_imported_benchmark_is_forgotten(stack: Stack, tmp_path: Path) -> None:
+    before = rows_of(stack, "fio")
+    file = tmp_path / "a\nb\udcff.json"
+    file.write_text(fio_output("1", "2"))
+    done = stack.run("bench", "fio", "--import", str(file))
+    id_ = done.stderr.partition("kept as ")[2].partition(":")[0]
+    assert len(rows_of(stack, "fio")) == len(before) + 2
+    assert stack.run("forget", "--yes", id_).stdout == f"{id_} is forgotten\n"
+    assert rows_of(stack, "fio") == before
+    again = stack.run("forget", "--yes", id_, check=False)
+    assert again.stderr.rstrip().endswith("[no-such-observation]")
+
+
+def test_benchmark_is_forgotten_with_its_runs(stack: Stack, tmp_path: Path) -> None:
+    before = rows_of(stack, "hpcg")
+    path = program(tmp_path, f"cat > HPCG-Benchmark_3.1.txt <<'END'\n{REPORT}END\n")
+    stack.run("bench", "hpcg", "--threads", "1", "--program", path)
+    row = next(row for row in rows_of(stack, "hpcg") if row not in before)
+    run = row["run"]["value"]
+    wait_until_closed(stack, run)
+    id_ = row["result"]["value"].partition("/benchmark/")[2].partition("/")[0]
+    done = stack.run("forget", "--yes", f"{stack.base}/benchmark/{id_}")
+    names = (run.rpartition("/")[2], id_)
+    assert done.stdout == "".join(f"{name} is forgotten\n" for name in names)
+    assert rows_of(stack, "hpcg") == before
+    assert run not in stack.run("query", "observations/runs", "--format", "csv").stdout
+
+
+def test_only_a_regular_file_of_limited_size_is_imported(
+    stack: Stack, tmp_path: Path
+) -> None:
+    pipe, large = tmp_path / "pipe", tmp_path / "large"
+    os.mkfifo(pipe)
+    with large.open("wb") as file:
+        file.truncate(3 << 30)
+    for path in (pipe, large):
+        done = stack.run("bench", "fio", "--import", str(path), check=False)
+        assert done.returncode == 2
+        assert done.stderr.rstrip().endswith("[bad-benchmark-output]")
+
+
+def test_import_names_what_was_not_measured(stack: Stack, tmp_path: Path) -> None:
+    summary = ROOT / "tests" / "benchmarks" / "installed" / "hpcc-summary.txt"
+    file = tmp_path / "hpccoutf.txt"
+    text = summary.read_text("utf-8")
+    file.write_text(text.replace("HPL_Tflops=0.000129455", "HPL_Tflops=-1"))
+    done = stack.run("bench", "hpcc", "--import", str(file))
+    assert "not measured: HPL_Tflops\n" in done.stderr
+    assert "HPL" not in done.stdout
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ["stream", "--program", "/bin/true"],
+        ["list", "--threads", "3"],
+        ["list", "--import", "/etc/hostname"],
+        ["hpcg", "--import", "/etc/hostname", "--quick"],
+        ["stream", "--threads", "9" * 21],
         ["hpcg", "--program", "/bin/true", "--source", "/tmp"],
         ["carm", "--import", "/etc/hostname"],
         ["hpcg", "--folder", "/tmp"],
     ],
 )
 def test_options_of_other_suites_are_refused(stack: Stack, words: list[str]) -> None:
-    assert stack.run("bench", *words, check=False).returncode == 2
+    done = stack.run("bench", *words, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "fio and hpcc" not in done.stderr
 
 
 def test_folder_without_source_is_named(stack: Stack, tmp_path: Path) -> None:

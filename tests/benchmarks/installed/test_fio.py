@@ -89,6 +89,26 @@ def test_sizes_of_blocks_are_read(text: str, size: int) -> None:
         output({**JOB, "read": {**SIDE, "clat_ns": None, "clat": {"mean": 9.0}}}),
         output({**JOB, "read": {**SIDE, "iops": 0.0}}),
         output(jobs=[{}]),
+        output(),
+        output({**JOB, "read": {**SIDE, "iops": float("nan")}}),
+        output({**JOB, "read": {**SIDE, "iops": float("inf")}}),
+        output({**JOB, "read": {**SIDE, "iops": 10**400}}),
+        output({**JOB, "read": {**SIDE, "iops": "1000"}}),
+        output(job(numjobs="1" * 25)),
+        output(job(numjobs="0")),
+        output(job(numjobs="-3")),
+        output(job(iodepth="-1")),
+        output(job(bs="-4k")),
+        output(job(bs="")),
+        output(job(bs="0")),
+        output(job(rw="\ud800")),
+        output(JOB, **{"fio version": None}),
+        output(JOB, **{"fio version": "3" * 2_000_000}),
+        output(JOB, **{"fio version": "fio\n3"}),
+        output(JOB, **{"fio version": "fio\0"}),
+        output(JOB, **{"fio version": "\ud800"}),
+        output(disk_util=[{"name": "\x01"}]),
+        '{"jobs": ' + "[" * 100_000,
         output(jobs=None),
         "[1, 2]",
     ],
@@ -97,6 +117,17 @@ def test_bad_output_is_refused(text: str) -> None:
     with pytest.raises(BenchmarkOutputError) as caught:
         read_fio(text)
     assert caught.value.code == "bad-benchmark-output"
+    assert len(str(caught.value)) < 300
+    assert str(caught.value).isprintable()
+
+
+def test_wrong_field_is_named() -> None:
+    with pytest.raises(BenchmarkOutputError, match=r"numjobs: expected .* '-3'"):
+        read_fio(output(job(numjobs="-3")))
+
+
+def test_warning_before_the_output_is_no_file_system() -> None:
+    assert read_fio("fio: depth is capped at 1\n" + output(JOB))[0].system == ""
 
 
 def test_installed_program_is_run(tmp_path: Path) -> None:

@@ -1,12 +1,18 @@
 """HPCC: its summary as results, and the real program."""
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from benchmarks.errors import BenchmarkOutputError
-from benchmarks.installed.hpcc import hpcc_command, matrix_order, read_hpcc
+from benchmarks.installed.hpcc import (
+    hpcc_command,
+    matrix_order,
+    missing_in_hpcc,
+    read_hpcc,
+)
 
 # Of hpcc 1.5.0 on two processes, with a matrix of order 500.
 SUMMARY = (Path(__file__).parent / "hpcc-summary.txt").read_text("utf-8")
@@ -24,6 +30,43 @@ def test_summary_gives_figures_with_their_sizes() -> None:
     assert len({one.id for one in found.values()}) == len(found) == 13
 
 
+def changed(name: str, value: str) -> str:
+    """The summary with another value of a field, or of all that a pattern matches."""
+    return re.sub(rf"^({name})=.*$", rf"\1={value}", SUMMARY, flags=re.M)
+
+
+def test_figures_without_a_value_are_named() -> None:
+    summary = changed("HPL_Tflops", "-1")
+    assert "HPL" not in {one.kernel for one in read_hpcc(summary)}
+    assert missing_in_hpcc(summary) == ["HPL_Tflops"]
+    assert missing_in_hpcc(SUMMARY) == []
+
+
+def test_last_of_several_summaries_is_read() -> None:
+    found = read_hpcc(SUMMARY + changed("HPL_Tflops", "0.5"))
+    assert found[0].value == 0.5e12
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HPL_Tflops", "1e308"),
+        ("HPL_Tflops", "-2"),
+        ("HPL_Tflops", "inf"),
+        ("CommWorldProcs", "1e300"),
+        ("CommWorldProcs", "1.9"),
+        ("CommWorldProcs", "0"),
+        ("CommWorldProcs", "-2"),
+        ("HPL_N", "-7"),
+        ("HPL_N", "9" * 25),
+    ],
+)
+def test_wrong_field_is_named(name: str, value: str) -> None:
+    with pytest.raises(BenchmarkOutputError, match=f"{name}: expected") as caught:
+        read_hpcc(changed(name, value))
+    assert caught.value.code == "bad-benchmark-output"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -34,6 +77,9 @@ def test_summary_gives_figures_with_their_sizes() -> None:
         SUMMARY.replace("Success=1", "Success=0"),
         SUMMARY.replace("HPL_Tflops=0.000129455", "HPL_Tflops=fast"),
         SUMMARY.replace("HPL_Tflops=0.000129455", "HPL_Tflops=nan"),
+        # without a figure
+        changed(r"\w+_(?:\w*flops|GBs|GUPs|Triad|usec|GBytes)", "-1"),
+        changed("VersionMajor", "\x01"),
         # in another unit
         SUMMARY.replace("HPL_Tflops", "HPL_Gflops"),
     ],

@@ -61,6 +61,16 @@ def test_kernels_and_rating_are_read() -> None:
         REPORT.replace("=2.75", "=fast"),
         REPORT.replace("=2.75", "=-1"),
         REPORT.replace(RATING, "HPCG result is=INVALID."),
+        REPORT.replace("Raw DDOT=2.5", "Raw DDOT=1e305"),
+        REPORT.replace("Raw DDOT=2.5", "Raw DDOT=nan"),
+        REPORT.replace("Processes=4", "Processes=1e30"),
+        REPORT.replace("Processes=4", "Processes=0.5"),
+        # each of them is possible, but not their product
+        REPORT.replace("=4", "=99999999").replace("processes=2", "processes=3"),
+        REPORT.replace("nx=104", "nx=-104"),
+        REPORT.replace("version=3.1", "version=" + "3" * 1000),
+        # a pattern that matches in the square of the length would not end
+        "::" * 1_000_000,
     ],
 )
 def test_bad_report_is_refused(text: str) -> None:
