@@ -2,6 +2,7 @@
 
 import base64
 import json
+import signal
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any, Protocol
 from observations.errors import BenchmarkError, LaunchError, NotRecordedError
 
 _PATIENCE, _LOOK = 30.0, 0.1
+_ENDINGS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 class Api(Protocol):
@@ -43,9 +45,17 @@ def printed_runs(api: Api, body: Mapping[str, Any], name: str = "") -> PrintedRu
     the errors of the API.
     """
     text = json.dumps(body).encode()
-    session = api.ask("POST", "/observations", text, queues=body.get("wait", False))
+    queues = body.get("wait", False)
+    # An interrupt while the answer is read would leave the command running.
+    held = set() if queues else signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
+    try:
+        session = api.ask("POST", "/observations", text, queues=queues)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDINGS - held)
+        raise
     path = f"/observations/{session['id']}"
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDINGS - held)
         output = _follow(name or body["argv"][0], api.events(f"{path}/events"))
     except KeyboardInterrupt:
         api.ask("DELETE", path)

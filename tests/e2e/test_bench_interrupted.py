@@ -17,7 +17,7 @@ def states(stack: Stack) -> list[str]:
     return [one["state"] for one in stack.get("/observations/running").json()]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_the_benchmark(stack: Stack, number: signal.Signals) -> None:
     words = ("mix", "--intensity", "200", "--footprint", "400000000")
     with commanding(stack, *words) as process:
