@@ -12,7 +12,7 @@ from bench.table import Figure
 from benchmarks.programs import Program
 from benchmarks.record import Benchmark, BenchmarkRun, describe_benchmark
 from benchmarks.results import Result
-from benchmarks.roofline import QUERIES
+from benchmarks.roofline_rows import QUERIES
 from ingest.triples import Triples, quads
 from observations.describe import describe_observation
 from observations.record import DerivedFigure, Observation, Run, RunSpec

@@ -18,15 +18,8 @@ from api.web import pages
 from benchmarks.drawing import svg
 from benchmarks.errors import NoBenchmarkError, PngError
 from benchmarks.exports import csv_table, png
-from benchmarks.roofline import (
-    ABOVE,
-    QUERIES,
-    SOCKETS,
-    Roofline,
-    document,
-    not_measured,
-    roofline,
-)
+from benchmarks.roofline import ABOVE, Roofline, document
+from benchmarks.roofline_rows import QUERIES, SOCKETS, not_measured, roofline
 from core.errors import api_error
 from queries.catalogue import saved_query
 from queries.hosts import check_host

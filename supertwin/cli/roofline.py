@@ -17,8 +17,8 @@ from benchmarks.roofline import (
     Roof,
     Roofline,
     document,
-    read_roofline,
 )
+from benchmarks.roofline_rows import read_roofline
 from core.settings.settings import Settings
 from core.stores.datasets import dataset
 from supertwin.cli.host import HOST

@@ -10,7 +10,8 @@ from defusedxml.ElementTree import fromstring
 from benchmarks.drawing import svg
 from benchmarks.errors import NoBenchmarkError, PngError
 from benchmarks.exports import csv_table, png
-from benchmarks.roofline import Roofline, document, not_measured, roofline
+from benchmarks.roofline import Roofline, document
+from benchmarks.roofline_rows import roofline
 
 UNIT = "http://qudt.org/vocab/unit/"
 
@@ -164,14 +165,6 @@ def test_host_without_results_is_named(
     with pytest.raises(NoBenchmarkError, match=says) as caught:
         roofline("n1", rows, [], threads, "double")
     assert caught.value.code == "no-benchmark"
-
-
-def test_more_threads_than_the_host_has_are_named() -> None:
-    error, sockets = NoBenchmarkError("measure it"), [{"threads": 2}, {"threads": 2}]
-    found = not_measured(error, "n1", 77, sockets)
-    assert str(found) == "n1 has 4 threads: give --threads 4 or fewer"
-    for threads, known in ((4, sockets), (None, sockets), (77, [])):
-        assert not_measured(error, "n1", threads, known) is error
 
 
 def test_limits_and_points_have_times_and_concerns() -> None:
