@@ -26,7 +26,7 @@ from benchmarks.results import Result, read_results
 
 _DOUBLE = 8
 _FLAGS = ("-O2", "-std=gnu11", "-pthread")
-# STREAM and sparse products are to show what a compiler makes of plain loops.
+# These are to show what a compiler makes of plain loops.
 _STREAM_FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fopenmp")
 _HPCG_SECONDS = 60
 # Of matrices: in the first cache, to larger than all.
@@ -38,7 +38,6 @@ _TRANSFORMED = 2 * 2 * _DOUBLE
 # Bytes of a row of 27 elements, each with a column number.
 _SPARSE_ROW, _FEWEST_ROWS = 27 * (_DOUBLE + 4), 100_000
 _SMALLEST, _LATENCY_STEP = 4096, 2
-
 
 Sets = Sequence[ThreadSet]
 
