@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
+from typing import overload
 
 from rdflib import RDF, RDFS, Graph, Literal, URIRef
 
@@ -157,3 +158,16 @@ def _n3(value: URIRef | Literal) -> str:
         text = f'"{str(value).translate(_ESCAPES)}"'
         return f"{text}^^<{value.datatype}>" if value.datatype else text
     return f"<{value}>"
+
+
+@overload
+def rounded(value: float, digits: int = 9) -> Literal: ...
+@overload
+def rounded(value: None, digits: int = 9) -> None: ...
+@overload
+def rounded(value: float | None, digits: int = 9) -> Literal | None: ...
+def rounded(value: float | None, digits: int = 9) -> Literal | None:
+    """Round to ``digits`` decimal places and twelve significant digits; keep None."""
+    if value is None:
+        return None
+    return Literal(Decimal(f"{value:.12g}").__round__(digits))

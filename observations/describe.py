@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from rdflib import PROV, XSD, Literal, URIRef
 
-from ingest.triples import Triples, Value
+from ingest.triples import Triples, Value, rounded
 from observations.hot_loops.analysis import analyse_loops
 from observations.hot_loops.describe import describe_loops
 from observations.origin import describe_origin
@@ -129,7 +129,7 @@ def _request_properties(observation: Observation, iris: Iris) -> Properties:
         ST.requestedRole: map(iris.role, spec.roles),
         ST.requestedEvent: spec.events,
         ST.addedVariable: spec.variables,
-        ST.timeLimit: _decimal(spec.timeout, 6),
+        ST.timeLimit: rounded(spec.timeout, 6),
     }
 
 
@@ -150,9 +150,9 @@ def _agreement(observation: Observation) -> Properties:
     if found is None:
         return {}
     return {
-        ST.durationSpread: _decimal(found.duration, 6),
-        ST.cpuTimeSpread: _decimal(found.cpu_time, 6),
-        ST.eventSpread: _decimal(found.event, 6),
+        ST.durationSpread: rounded(found.duration, 6),
+        ST.cpuTimeSpread: rounded(found.cpu_time, 6),
+        ST.eventSpread: rounded(found.event, 6),
         ST.commonEvent: observation.spec.common or None,
     }
 
@@ -162,7 +162,7 @@ def _ran(run: Run) -> Properties:
     return {
         PROV.startedAtTime: time_literal(run.span.start_ms),
         PROV.endedAtTime: time_literal(run.span.end_ms),
-        ST.duration: _decimal(run.span.seconds, 6),
+        ST.duration: rounded(run.span.seconds, 6),
         ST.outcome: run.outcome,
         ST.exitStatus: ended.get("exit"),
         ST.endSignal: ended.get("signal"),
@@ -176,7 +176,7 @@ def _used(usage: Mapping[str, Any] | None) -> Properties:
     if usage is None:
         return {}
     return {
-        **{term: _decimal(usage[key], 6) for term, key in _SECONDS.items()},
+        **{term: rounded(usage[key], 6) for term, key in _SECONDS.items()},
         **{term: int(usage[key]) for term, key in _USED.items()},
         ST.peakResidentSize: _bytes(usage["max_rss_kib"]),
         ST.peakResidentSizeBound: _bytes(usage.get("max_rss_bound_kib")),
@@ -230,10 +230,10 @@ def _summarise(
             ST.ofMetric: URIRef(summary.metric_iri),
             ST.instname: summary.instance,
             ST.sampleCount: figures.samples,
-            ST.sourceResolution: _decimal(summary.resolution),
+            ST.sourceResolution: rounded(summary.resolution),
             ST.boundedRates: figures.bounded or None,
-            ST.dutyCycle: _decimal(summary.dutycycle, 6),
-            **{term: _decimal(getattr(figures, k)) for term, k in _FIGURES.items()},
+            ST.dutyCycle: rounded(summary.dutycycle, 6),
+            **{term: rounded(getattr(figures, k)) for term, k in _FIGURES.items()},
         },
     )
 
@@ -255,17 +255,10 @@ def _derive(
         ST.absentReason: figure.reason,
         ST.countedInPass: figure.passes,
         ST.countedEvent: figure.events if figure.passes else (),
-        ST.passSpread: _decimal(figure.spread, 6),
+        ST.passSpread: rounded(figure.spread, 6),
     }
     if not figure.reason:
-        about[ST.figureValue] = _decimal(figure.value)
-        about[ST.coveredTime] = _decimal(figure.covered, 6)
-        about[ST.dutyCycle] = _decimal(figure.dutycycle, 6)
+        about[ST.figureValue] = rounded(figure.value)
+        about[ST.coveredTime] = rounded(figure.covered, 6)
+        about[ST.dutyCycle] = rounded(figure.dutycycle, 6)
     triples.node(part, ST.DerivedFigure, about)
-
-
-def _decimal(value: float | None, digits: int = 9) -> Literal | None:
-    """Round to ``digits`` decimal places and twelve significant digits."""
-    return (
-        None if value is None else Literal(Decimal(f"{value:.12g}").__round__(digits))
-    )

@@ -1,16 +1,14 @@
 """The hot loops of a run as triples."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 
-from rdflib import Literal, URIRef
+from rdflib import URIRef
 
-from ingest.triples import Triples, Value
+from ingest.triples import Triples, Value, rounded
 from observations.hot_loops.analysis import Bounds, HotFunction, HotLoop, LoopAnalysis
 from ontology.iris import Iris
 from ontology.terms import ST
 
-_DIGITS = 9
 _PART = "loops"
 
 Properties = Mapping[URIRef, Value | list[str]]
@@ -59,7 +57,7 @@ def _function(one: HotFunction) -> Properties:
         ST.startAddress: one.start if one.end else None,
         ST.endAddress: one.end or None,
         ST.codeSamples: one.samples,
-        ST.sampleShare: _decimal(one.share),
+        ST.sampleShare: rounded(one.share),
         ST.missingLoopFact: one.reason or None,
     }
 
@@ -71,7 +69,7 @@ def _loop(one: HotLoop) -> Properties:
         ST.startAddress: one.start,
         ST.endAddress: one.end,
         ST.codeSamples: one.samples,
-        ST.sampleShare: _decimal(one.share),
+        ST.sampleShare: rounded(one.share),
         ST.sourceFile: file,
         ST.firstSourceLine: first,
         ST.lastSourceLine: last,
@@ -84,14 +82,14 @@ def _loop(one: HotLoop) -> Properties:
 
 def _bounds(one: Bounds) -> Mapping[URIRef, Value]:
     chains = one.chains and {
-        ST.criticalPathCycles: _decimal(one.chains.critical_path),
-        ST.chainCycles: _decimal(one.chains.carried),
+        ST.criticalPathCycles: rounded(one.chains.critical_path),
+        ST.chainCycles: rounded(one.chains.carried),
     }
     return {
-        ST.sequentialCycles: _decimal(one.sequential),
-        ST.predictedCycles: _decimal(one.scheduled),
-        ST.perfectCycles: _decimal(one.perfect),
-        ST.microOperations: _decimal(one.micro_operations),
+        ST.sequentialCycles: rounded(one.sequential),
+        ST.predictedCycles: rounded(one.scheduled),
+        ST.perfectCycles: rounded(one.perfect),
+        ST.microOperations: rounded(one.micro_operations),
         ST.dispatchWidth: one.dispatch_width,
         ST.boundBy: one.limit,
         **(chains or {}),
@@ -104,9 +102,5 @@ def _describe_ports(
     for name, cycles in loop.bounds.ports.items() if loop.bounds else ():
         one = iris.observation_part(*path, "port", name)
         triples.link(node, {ST.hasPortPressure: one})
-        about: Properties = {ST.portName: name, ST.portCycles: _decimal(cycles)}
+        about: Properties = {ST.portName: name, ST.portCycles: rounded(cycles)}
         triples.node(one, ST.PortPressure, about)
-
-
-def _decimal(value: float) -> Literal:
-    return Literal(Decimal(f"{value:.12g}").__round__(_DIGITS))

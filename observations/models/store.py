@@ -2,20 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
 
 from rdflib import PROV, XSD, Literal, URIRef
 
 from core.stores.endpoint import Endpoint
 from ingest.entailed import drop, with_entailed
-from ingest.triples import Triples, insertion
+from ingest.triples import Triples, insertion, rounded
 from observations.errors import ModelInputError
 from observations.models.model import ModelTerm, RuntimeModel
 from observations.store import check_shapes
 from ontology.iris import IdError, Iris, stated
 from ontology.terms import ST
-
-_DIGITS = 9  # nanoseconds
 
 
 def keep_model(twin: Endpoint, iris: Iris, model: RuntimeModel) -> URIRef:
@@ -63,10 +60,10 @@ def describe_model(model: RuntimeModel, iris: Iris, fitted: datetime) -> Triples
             PROV.generatedAtTime: when,
             ST.modelForm: model.form,
             ST.modelFormula: model.formula,
-            ST.heldOutError: _decimal(held_out.mean),
-            ST.greatestHeldOutError: _decimal(held_out.greatest),
-            ST.heldOutCoverage: _decimal(held_out.covered),
-            ST.relativeDeviation: _decimal(model.deviation),
+            ST.heldOutError: rounded(held_out.mean),
+            ST.greatestHeldOutError: rounded(held_out.greatest),
+            ST.heldOutCoverage: rounded(held_out.covered),
+            ST.relativeDeviation: rounded(model.deviation),
             ST.modelledRun: [URIRef(run.iri) for run in runs.runs],
             ST.hasModelTerm: terms,
             ST.hasModelInput: inputs,
@@ -86,9 +83,9 @@ def _time(term: ModelTerm) -> Mapping[URIRef, str | Literal]:
     found = term.seconds
     return {
         ST.termFormula: term.text,
-        ST.termTime: _decimal(found.value),
-        ST.termTimeLow: _decimal(found.low or 0.0),
-        ST.termTimeHigh: _decimal(found.high or 0.0),
+        ST.termTime: rounded(found.value),
+        ST.termTimeLow: rounded(found.low or 0.0),
+        ST.termTimeHigh: rounded(found.high or 0.0),
     }
 
 
@@ -97,11 +94,7 @@ def _inputs(triples: Triples, iris: Iris, model: RuntimeModel) -> Iterator[URIRe
         part = iris.model(model.runs.host, model.runs.tag, "input", name)
         about = {
             ST.inputName: name,
-            ST.smallestInput: _decimal(low),
-            ST.greatestInput: _decimal(high),
+            ST.smallestInput: rounded(low),
+            ST.greatestInput: rounded(high),
         }
         yield triples.node(part, ST.ModelInput, about)
-
-
-def _decimal(value: float) -> Literal:
-    return Literal(Decimal(f"{value:.12g}").__round__(_DIGITS))

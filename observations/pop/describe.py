@@ -1,11 +1,10 @@
 """The parallel analysis of a run as triples."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 
 from rdflib import Literal, URIRef
 
-from ingest.triples import Triples
+from ingest.triples import Triples, rounded
 from observations.pop.analysis import Analysis, Efficiencies
 from observations.pop.times import ThreadTimes
 from ontology.iris import Iris
@@ -27,7 +26,6 @@ _OPENMP = (
     ST.openmpLoadBalance,
     ST.openmpCommunicationEfficiency,
 )
-_DIGITS = 9
 
 
 def describe_analysis(
@@ -45,7 +43,7 @@ def describe_analysis(
         {
             ST.rankCount: len(analysis.processes),
             ST.recordedThreads: analysis.threads,
-            ST.recordedTime: _decimal(analysis.seconds),
+            ST.recordedTime: rounded(analysis.seconds),
             **_times(analysis.total),
             **_efficiencies(_WHOLE, analysis.whole),
             **_efficiencies(_MPI, analysis.mpi),
@@ -68,7 +66,7 @@ def _describe_threads(
 
 
 def _times(times: ThreadTimes) -> Mapping[URIRef, Literal]:
-    return {term: _decimal(getattr(times, name)) for term, name in _TIMES.items()}
+    return {term: rounded(getattr(times, name)) for term, name in _TIMES.items()}
 
 
 def _efficiencies(
@@ -77,8 +75,4 @@ def _efficiencies(
     if found is None:
         return {}
     values = (found.parallel, found.load_balance, found.communication)
-    return dict(zip(terms, map(_decimal, values), strict=True))
-
-
-def _decimal(value: float) -> Literal:
-    return Literal(Decimal(f"{value:.12g}").__round__(_DIGITS))
+    return dict(zip(terms, map(rounded, values), strict=True))

@@ -1,17 +1,15 @@
 """The regions of a run as triples: parts of its observation."""
 
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
 
-from rdflib import Literal, URIRef
+from rdflib import URIRef
 
-from ingest.triples import Triples, Value
+from ingest.triples import Triples, Value, rounded
 from observations.record import DerivedFigure, Observation
 from observations.regions.regions import EventCount, Region, RegionRecord, RegionTimes
 from ontology.iris import Iris
 from ontology.terms import ST
 
-_DIGITS = 9
 # More nodes would make the graph of a run too large to be shown.
 _MOST_THREADS = 10_000
 
@@ -59,9 +57,9 @@ def _region(region: Region) -> Properties:
         ST.regionPath: region.path,
         ST.entryCount: region.entries,
         ST.regionThreads: len(region.times),
-        ST.regionTime: _decimal(region.seconds),
-        ST.regionThreadTime: _decimal(sum(one.seconds for one in region.times)),
-        ST.regionCpuTime: _decimal(region.cpu),
+        ST.regionTime: rounded(region.seconds),
+        ST.regionThreadTime: rounded(sum(one.seconds for one in region.times)),
+        ST.regionCpuTime: rounded(region.cpu),
     }
 
 
@@ -75,8 +73,8 @@ def _describe_count(
         ST.absentReason: one.reason,
     }
     if not one.reason:
-        about[ST.countedValue] = _decimal(one.value)
-        about[ST.dutyCycle] = _decimal(one.dutycycle)
+        about[ST.countedValue] = rounded(one.value)
+        about[ST.dutyCycle] = rounded(one.dutycycle)
     triples.node(part, ST.EventCount, about)
 
 
@@ -102,12 +100,6 @@ def _thread(one: RegionTimes) -> Properties:
         ST.rankNumber: one.rank,
         ST.threadNumber: one.thread,
         ST.entryCount: one.entries,
-        ST.regionTime: _decimal(one.seconds),
-        ST.regionCpuTime: _decimal(one.cpu),
+        ST.regionTime: rounded(one.seconds),
+        ST.regionCpuTime: rounded(one.cpu),
     }
-
-
-def _decimal(value: float | None) -> Literal | None:
-    if value is None:
-        return None
-    return Literal(Decimal(f"{value:.12g}").__round__(_DIGITS))
