@@ -45,10 +45,13 @@ def test_table_names_its_charset_once(api: httpx.Client) -> None:
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
 
 
-def test_page_of_a_host_and_its_dashboard_link_the_roofline(api: httpx.Client) -> None:
-    for path in ("/twin/n1", "/dashboards/roofline?host=n1"):
-        assert 'href="/roofline/n1"' in api.get(path, headers=HTML).text, path
-    assert 'href="/roofline/' not in api.get("/twin/n1/thread/0", headers=HTML).text
+def test_page_of_a_host_and_its_dashboard_lead_to_the_roofline(
+    api: httpx.Client,
+) -> None:
+    dashboard = "/dashboards/roofline?host=n1"
+    assert f'href="{dashboard}"' in api.get("/twin/n1", headers=HTML).text
+    assert 'href="/roofline/n1"' in api.get(dashboard, headers=HTML).text
+    assert "/roofline" not in api.get("/twin/n1/thread/0", headers=HTML).text
 
 
 @pytest.mark.parametrize(
