@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,15 @@ def left_by(host: Sshd) -> list[str]:
     """Return the files in the homes of a host, and processes in no login."""
     homes = (host.folder / "root", host.folder / "home")
     files = [str(path) for home in homes for path in home.rglob("*")]
-    commands = (Path(f"/proc/{pid}/cmdline") for pid in host.processes())
-    texts = [path.read_bytes().decode() for path in commands if path.exists()]
-    return files + [text for text in texts if ".supertwin-bench" in text]
+    commands = [command(pid) for pid in host.processes()]
+    return files + [text for text in commands if ".supertwin-bench" in text]
+
+
+def command(pid: int) -> str:
+    """Return a process's command; empty if the process has ended."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode()
+    return ""
 
 
 def kernels(stack: Stack, host: str) -> set[str]:

@@ -57,7 +57,7 @@ def test_job_is_sampled_from_start_to_end(stack: Stack, folders: Folders) -> Non
     folders.put("uid_1000/job_4711/step_0", "sh", "-c", "while :; do :; done")
     wait_until(lambda: points(stack, step), what="its values")
     page = groups(stack)[1][1].removeprefix(stack.base)
-    assert USAGE in stack.get(page, "text/html").text
+    wait_until(lambda: USAGE in stack.get(page, "text/html").text, what="its series")
     assert stack.get(page, "application/ld+json").json()["@context"]
     # One plan samples one group ten times a second, another the whole job.
     stack.run("sample", "add", USAGE, "--period", "100ms", "--instance", step)
