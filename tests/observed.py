@@ -195,3 +195,8 @@ def kill_api(stack: Stack, number: int = signal.SIGKILL) -> None:
         return child["pid"] not in (None, pid) and child["state"] == "healthy"
 
     wait_until(back, what="the API is back")
+
+
+def states(stack: Stack) -> list[str]:
+    """Return the states of observations that run, or ran a while ago."""
+    return [one["state"] for one in stack.get("/observations/running").json()]

@@ -22,6 +22,7 @@ class _KeptOutput:
 
     def __init__(self) -> None:
         self.streams = {"stdout": b"", "stderr": b""}
+        self.is_cut = False
 
     def show(self, event: RunnerEvent) -> bool:
         if event["event"] == "output":
@@ -29,7 +30,8 @@ class _KeptOutput:
         return True
 
     def cut(self) -> None:
-        """Do nothing: no reader is waited for."""
+        """Note that the run is cancelled: no reader is waited for."""
+        self.is_cut = True
 
 
 def attended_output(
@@ -37,7 +39,8 @@ def attended_output(
 ) -> PrintedRuns:
     """Do as `printed_runs` for one run, whose runner ``before`` starts.
 
-    A run on this machine is refused if it was started on another one.
+    A run on this machine is refused if it was started on another one. Raises
+    KeyboardInterrupt if the run was cancelled, by a signal or through the API.
     """
     own = {**body, "attended": True, "own_way": True}
     text = json.dumps(own).encode()
@@ -46,6 +49,8 @@ def attended_output(
     start = partial(prestarted_runner, inherited_environment(), before)
     attend(api, session, None, start, boot, lambda: kept)
     closed = wait_until_recorded(api, f"/observations/{session['id']}", 0)
+    if kept.is_cut and not closed["problem"]:
+        raise KeyboardInterrupt
     check_ended(name, closed, kept.streams["stderr"])
     wait_until_recorded(api, f"/observations/{session['id']}", 1)
     printed = kept.streams["stdout"].decode(errors="replace")

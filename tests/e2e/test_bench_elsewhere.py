@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observed import commanding
+from tests.observed import commanding, states
 from tests.servers import ROOT, wait_until
 from tests.slurm import Slurm
 from tests.sshd import USER, Sshd
@@ -115,6 +115,19 @@ def test_slurm_starts_a_benchmark(stack: Stack, slurm: Slurm, tmp_path: Path) ->
     assert not [*tmp_path.iterdir()]
     states = slurm.output_of("squeue", "-h", "-o", "%T")
     assert not states
+
+
+def test_interrupt_ends_all_suites(stack: Stack, slurm: Slurm, tmp_path: Path) -> None:
+    own = {**stack.env, **slurm.env, "HOME": str(tmp_path)}
+    words = ("bench", "quick", "--threads", "1", "--srun", "-p test")
+    with commanding(stack, *words, env=own) as process:
+        wait_until(lambda: "running" in states(stack))
+        process.send_signal(signal.SIGINT)
+        _, printed = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT, printed
+    assert "left out" not in printed
+    assert "STREAM" not in printed
+    wait_until(lambda: not slurm.output_of("squeue", "-h"), what="the end of the job")
 
 
 def test_refusal_of_slurm_is_quoted(stack: Stack, slurm: Slurm, tmp_path: Path) -> None:

@@ -5,19 +5,14 @@ from itertools import islice
 
 import pytest
 
-from tests.observed import commanding, observing, runs
+from tests.observed import commanding, observing, runs, states
 from tests.servers import wait_until
 from tests.stack import Stack
 
 pytestmark = pytest.mark.e2e
 
 
-def states(stack: Stack) -> list[str]:
-    """The states of observations that run, or ran a while ago."""
-    return [one["state"] for one in stack.get("/observations/running").json()]
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_ends_the_benchmark(stack: Stack, number: signal.Signals) -> None:
     words = ("mix", "--intensity", "200", "--footprint", "400000000")
     with commanding(stack, *words) as process:
