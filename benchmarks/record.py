@@ -100,37 +100,52 @@ def _describe_result(
     of = run_id or _IMPORTED.format(threads=result.threads)
     part = iris.benchmark_result(benchmark.id, of, result.id)
     triples.link(node, {ST.hasResult: part})
-    threads = (iris.component(benchmark.host, "thread", str(cpu)) for cpu in run.cpus)
     triples.node(
         part,
         ST.BenchmarkResult,
         {
             ST.ofBenchmark: node,
-            ST.ofHost: iris.host(benchmark.host),
             ST.observedIn: iris.observation(run_id) if run_id else None,
-            ST.field: result.kernel,
-            ST.threadCount: result.threads,
-            ST.involvesThread: threads,
-            ST.pinningPolicy: run.policy or None,
-            ST.pinningQuery: map(URIRef, run.queries),
-            ST.modifier: result.variant,
-            ST.instructionSet: result.isa,
-            ST.precision: result.precision,
-            ST.memoryLevel: result.level,
-            ST.storeKind: result.stores,
-            ST.pageKind: result.pages,
-            ST.workingSetSize: result.size or None,
-            ST.matrixOrder: result.order,
-            ST.matrixBandwidth: result.bandwidth,
-            ST.transferSize: result.transfer,
-            ST.measuredWith: result.tool or None,
-            ST.fileSystem: result.system or None,
-            ST.onDisk: _disk(benchmark.host, result, iris),
+            **_placement(benchmark.host, run, result, iris),
+            **_settings(benchmark.host, result, iris),
             **_figures(result),
             PROV.startedAtTime: _time(_at(result.began)),
             PROV.endedAtTime: _time(_at(result.ended)),
         },
     )
+
+
+def _placement(host: str, run: BenchmarkRun, result: Result, iris: Iris) -> Properties:
+    """Return where a result was measured: its host and threads, and their choice."""
+    return {
+        ST.ofHost: iris.host(host),
+        ST.threadCount: result.threads,
+        ST.involvesThread: [
+            iris.component(host, "thread", str(cpu)) for cpu in run.cpus
+        ],
+        ST.pinningPolicy: run.policy or None,
+        ST.pinningQuery: map(URIRef, run.queries),
+    }
+
+
+def _settings(host: str, result: Result, iris: Iris) -> Properties:
+    """Return what a result is of: its kernel, and the sizes and kinds of its data."""
+    return {
+        ST.field: result.kernel,
+        ST.modifier: result.variant,
+        ST.instructionSet: result.isa,
+        ST.precision: result.precision,
+        ST.memoryLevel: result.level,
+        ST.storeKind: result.stores,
+        ST.pageKind: result.pages,
+        ST.workingSetSize: result.size or None,
+        ST.matrixOrder: result.order,
+        ST.matrixBandwidth: result.bandwidth,
+        ST.transferSize: result.transfer,
+        ST.measuredWith: result.tool or None,
+        ST.fileSystem: result.system or None,
+        ST.onDisk: _disk(host, result, iris),
+    }
 
 
 def _disk(host: str, result: Result, iris: Iris) -> URIRef | None:

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -17,6 +17,10 @@ _RATES = {"FLOP": "FLOPS", "BYTE": "BYTE-PER-SEC", "CYCLE": "HZ"}
 # The results of this work are times, not rates.
 _TIMED, _LATENCY_UNIT, _NANO = ("LOAD", "CALL"), "NanoSEC", 1e9
 _CONFIDENCE = 0.95
+# Fields that are kept as a program prints them: texts, numbers, and what it measured.
+_TEXTS = ("isa", "precision", "level", "stores", "pages", "kind", "tool")
+_NUMBERS = ("order", "bandwidth", "transfer")
+_MEASURED = ("began", "ended", "other", "stolen")
 # Above these shares of the CPUs' time, a result is marked.
 _OTHER_LOAD, _STOLEN = 0.05, 0.01
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9.-]+")
@@ -132,22 +136,15 @@ def _result(fields: dict[str, Any]) -> Result:
         repeats=len(values),
         low=interval[0] if interval else None,
         high=interval[1] if interval else None,
-        isa=fields.get("isa", ""),
-        precision=fields.get("precision", ""),
-        level=fields.get("level", ""),
-        stores=fields.get("stores", ""),
-        pages=fields.get("pages", ""),
-        kind=fields.get("kind", ""),
-        tool=fields.get("tool", ""),
-        order=fields.get("order"),
-        bandwidth=fields.get("bandwidth"),
-        transfer=fields.get("transfer"),
         size=int(fields.get("bytes", 0)),
-        began=float(fields["began"]),
-        ended=float(fields["ended"]),
-        other=float(fields["other"]),
-        stolen=float(fields["stolen"]),
+        **_copied(fields),
     )
+
+
+def _copied(fields: Mapping[str, Any]) -> dict[str, Any]:
+    texts = {name: fields.get(name, "") for name in _TEXTS}
+    numbers = {name: fields.get(name) for name in _NUMBERS}
+    return {**texts, **numbers, **{name: float(fields[name]) for name in _MEASURED}}
 
 
 def interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
