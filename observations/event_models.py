@@ -175,7 +175,7 @@ class _HotLoops(_Said):
     cpu: _Word
     machine: _Word
     note: _ShortLine = ""
-    load_latencies: Annotated[list[_Cycles], Field(max_length=2)]
+    load_latencies: Annotated[list[_Cycles], Field(max_length=4)]
     functions: Annotated[list[_HotFunction], Field(max_length=1000)]
     loops: Annotated[list[_HotLoop], Field(max_length=1000)]
 

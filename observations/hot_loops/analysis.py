@@ -165,9 +165,8 @@ def _bounds(
 
 def _load(text: str, is_load: bool, loads: list[float]) -> float:
     """Return the part of an instruction's latency in which it loads its operand."""
-    if not is_load or len(loads) < 2:  # noqa: PLR2004
-        return 0.0
-    return loads[1] if parse_instruction(text).is_vector else loads[0]
+    kind = parse_instruction(text).kind
+    return loads[kind] if is_load and kind < len(loads) else 0.0
 
 
 def _notes(texts: list[str], is_x86: bool) -> Iterator[str]:

@@ -7,6 +7,7 @@ to differ reads and writes its destination, so a chain may come out too long.
 import re
 from collections.abc import Set
 from dataclasses import dataclass
+from enum import IntEnum
 
 FLAGS = "flags"
 _PREFIXES = {
@@ -61,6 +62,19 @@ _IMPLIED: dict[str, tuple[Set[str], Set[str]]] = {
 _WIDE = re.compile(r"(i?mul|i?div)[bwlq]?$")
 
 
+# Of one floating-point value; packed integers begin with p.
+_SCALAR = re.compile(r"(?!v?p)\w*s[sd]$")
+
+
+class OperandKind(IntEnum):
+    """The kinds of operands that take different times to load."""
+
+    INTEGER = 0
+    SCALAR = 1
+    XMM = 2
+    WIDER = 3
+
+
 @dataclass(frozen=True)
 class Instruction:
     """The names that an instruction reads and writes.
@@ -72,7 +86,7 @@ class Instruction:
     reads: frozenset[str]
     writes: frozenset[str]
     address: frozenset[str]
-    is_vector: bool = False
+    kind: OperandKind
 
 
 def parse_instruction(text: str) -> Instruction:
@@ -92,8 +106,18 @@ def parse_instruction(text: str) -> Instruction:
     if name.startswith("lea"):
         reads, address = {*address}, frozenset()
     return Instruction(
-        frozenset(reads), frozenset(writes), address, "mm" in text and "%" in text
+        frozenset(reads), frozenset(writes), address, _kind(name, operands)
     )
+
+
+def _kind(name: str, operands: list[str]) -> OperandKind:
+    registers = " ".join(_REGISTER.findall(" ".join(operands)))
+    if "mm" not in registers:
+        return OperandKind.INTEGER
+    if _SCALAR.match(name):
+        return OperandKind.SCALAR
+    is_wide = "ymm" in registers or "zmm" in registers
+    return OperandKind.WIDER if is_wide else OperandKind.XMM
 
 
 def _words(text: str) -> tuple[str, list[str]]:

@@ -20,10 +20,12 @@ _ITERATIONS = 100
 # For processors that LLVM does not know: vendor and family, and the nearest ones.
 _NEAREST = {("AuthenticAMD", "26"): ("znver5", "znver4", "znver3")}
 _NEAREST_NOTE = ", the nearest that LLVM knows"
-# The same with and without an operand from memory, of integers and of vectors.
+# The same with and without an operand from memory, for each OperandKind in its order.
 _LOADS = {
     "x86_64": "addq (%rax), %rbx\naddq %rcx, %rbx\n"
-    "addpd (%rax), %xmm0\naddpd %xmm1, %xmm0\n",
+    "addsd (%rax), %xmm0\naddsd %xmm1, %xmm0\n"
+    "addpd (%rax), %xmm0\naddpd %xmm1, %xmm0\n"
+    "vaddpd (%rax), %ymm1, %ymm0\nvaddpd %ymm1, %ymm1, %ymm0\n",
 }
 # Where instructions that compute load nothing.
 _NO_LOADS = "nop\n"
@@ -37,7 +39,7 @@ class Tools:
     """The programs of the analysis; each call is limited in time.
 
     ``about`` names the version and the processor that the analysis is for. It has the
-    cycles that an operand from memory adds to an instruction on integers or vectors.
+    cycles that an operand from memory adds to an instruction, for each OperandKind.
     """
 
     def __init__(

@@ -42,7 +42,7 @@ LOOP = {
 HOT_LOOPS = {
     **{"event": "hot_loops", "reason": "", "sampler": "cycles", "rate": 499},
     **{"samples": 9, "analyser": "llvm-mca 14", "cpu": "znver3", "machine": "x86_64"},
-    **{"load_latencies": [4, 7], "functions": [FUNCTION], "loops": [LOOP]},
+    **{"load_latencies": [4, 5, 6, 7], "functions": [FUNCTION], "loops": [LOOP]},
 }
 POP = {"event": "pop", "reason": "", "processes": [PROCESS]}
 

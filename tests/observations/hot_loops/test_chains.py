@@ -4,7 +4,7 @@ import pytest
 
 from observations.hot_loops.chains import Chains, Timed, find_chains
 from observations.hot_loops.code import innermost_loops
-from observations.hot_loops.instructions import parse_instruction
+from observations.hot_loops.instructions import OperandKind, parse_instruction
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,22 @@ from observations.hot_loops.instructions import parse_instruction
 def test_operands_are_read_and_written(text: str, reads: str, writes: str) -> None:
     found = parse_instruction(text)
     assert (found.reads, found.writes) == ({*reads.split()}, {*writes.split()})
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("addq (%rax), %rbx", OperandKind.INTEGER),
+        ("addsd (%rax), %xmm0", OperandKind.SCALAR),
+        ("vfmadd231ss (%rax), %xmm1, %xmm0", OperandKind.SCALAR),
+        ("addpd (%rax), %xmm0", OperandKind.XMM),
+        ("pabsd (%rax), %xmm0", OperandKind.XMM),
+        ("vpabsd (%rax), %ymm0", OperandKind.WIDER),
+        ("vaddpd (%rax), %zmm1, %zmm0", OperandKind.WIDER),
+    ],
+)
+def test_kind_of_operands_is_found(text: str, kind: OperandKind) -> None:
+    assert parse_instruction(text).kind is kind
 
 
 def test_sum_waits_for_each_addition_but_not_for_loads() -> None:
