@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live_files import entries_below
 from tests.observed import commanding, states
 from tests.servers import ROOT, wait_until
 from tests.slurm import Slurm
@@ -34,7 +35,7 @@ def remote(near: Stack, there: Sshd) -> Iterator[Stack]:
 def left_by(host: Sshd) -> list[str]:
     """Return the files in the homes of a host, and processes in no login."""
     homes = (host.folder / "root", host.folder / "home")
-    files = [str(path) for home in homes for path in home.rglob("*")]
+    files = [str(path) for home in homes for path in entries_below(home)]
     commands = [command(pid) for pid in host.processes()]
     return files + [text for text in commands if ".supertwin-bench" in text]
 

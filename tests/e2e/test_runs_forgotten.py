@@ -2,12 +2,12 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.launched_runs import begun, followed
+from tests.live_files import contents
 from tests.observed import forget, operator, outcome, runs, wait_until_closed
 from tests.servers import wait_until
 from tests.stack import Stack
@@ -78,11 +78,7 @@ def test_active_run_is_not_forgotten(stack: Stack) -> None:
 
 def holding(home: Path, secret: str) -> list[Path]:
     """Return the files of a folder that contain a text."""
-    found = []
-    for path in filter(Path.is_file, home.rglob("*")):
-        with suppress(FileNotFoundError):  # removed since it was listed
-            found += [path] if secret.encode() in path.read_bytes() else []
-    return found
+    return [path for path, text in contents(home) if secret.encode() in text]
 
 
 def test_refused_run_leaves_no_secret(stack: Stack) -> None:

@@ -13,6 +13,7 @@ from core.errors import StateFolderError
 from core.linux import lock
 from core.linux.private_folder import close_home
 from tests.command_line import run
+from tests.live_files import entries_below
 from tests.servers import wait_until
 from tests.supertwin.conftest import running_servers
 
@@ -130,8 +131,11 @@ def _open_to_others(home: Path) -> list[str]:
     """
     theirs = [home / name / part for name in ("pmcd", "pmu") for part in _OF_PCP]
     found = []
-    for path in (home, *home.rglob("*")):
-        mode = path.lstat().st_mode
+    for path in (home, *entries_below(home)):
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            continue
         plain = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
         if plain and mode & 0o077 and path.parent not in theirs:
             found.append(f"{path.relative_to(home)} {stat.filemode(mode)}")

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.errors import BenchmarkFolderError, BenchmarkOutputError
 from benchmarks.installed.fio import check_folder, fio_command, read_fio
 from benchmarks.programs import Target
+from tests.live_files import entries_below
 from tests.servers import ENDS_WITH_US, wait_until
 
 SIDE = {
@@ -166,7 +167,9 @@ def test_folder_with_room_is_accepted(tmp_path: Path) -> None:
 def test_program_that_is_killed_leaves_no_files(tmp_path: Path) -> None:
     words = fio_command(str(tmp_path), 1, 1, 60)
     with subprocess.Popen([*ENDS_WITH_US, *words], process_group=0) as process:
-        wait_until(lambda: bool([*tmp_path.rglob("jobs.fio")]))
+        wait_until(
+            lambda: "jobs.fio" in {path.name for path in entries_below(tmp_path)}
+        )
         os.killpg(process.pid, 15)
         process.wait(60)
     assert process.returncode != 0
