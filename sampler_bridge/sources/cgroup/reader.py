@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from core.linux.cgroups.files import parser_of, read_file
 from core.linux.cgroups.groups import Cgroup
-from sampling.sources.cgroup_metrics import BY_NAME, CgroupFileKey
+from sampling.sources.cgroup_metrics import CgroupFileKey, cgroup_metrics
 
 
 class GroupReading(NamedTuple):
@@ -34,7 +34,7 @@ class GroupReader:
             self._kept = dict(before._kept)
         self._files: dict[str, list[tuple[str, CgroupFileKey]]] = defaultdict(list)
         for metric in metrics:
-            for place in BY_NAME[metric]:
+            for place in cgroup_metrics()[metric].places:
                 path = group.file(place.controller, place.file)
                 if path is not None and self._kept.get(metric, place) == place:
                     self._files[path].append((metric, place))
@@ -63,4 +63,4 @@ class GroupReader:
 
 def given(group: Cgroup) -> tuple[str, ...]:
     """The metrics of which a group has values at present."""
-    return tuple(sorted(GroupReader(group, BY_NAME).read().values))
+    return tuple(sorted(GroupReader(group, cgroup_metrics()).read().values))

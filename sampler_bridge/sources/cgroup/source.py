@@ -8,7 +8,7 @@ import numpy as np
 from core.linux.cgroups.groups import Cgroup
 from sampler_bridge.sources.cgroup.reader import GroupReader
 from sampling.account.reasons import GapCause, GapReason
-from sampling.sources.cgroup_metrics import BY_NAME
+from sampling.sources.cgroup_metrics import cgroup_metrics
 from sampling.sources.source import (
     UNKNOWN_METRIC,
     Gap,
@@ -56,7 +56,7 @@ class CgroupSource:
 
     def select(self, metrics: Sequence[str]) -> None:
         """Fetch these metrics from now on."""
-        self._chosen = tuple(name for name in metrics if name in BY_NAME)
+        self._chosen = tuple(name for name in metrics if name in cgroup_metrics())
         unknown = set(metrics) - {*self._chosen}
         self._unknown = {name: Gap(UNKNOWN_METRIC, 1) for name in unknown}
         self._readers = {}
