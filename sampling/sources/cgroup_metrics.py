@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 import yaml
 
 from core.linux.cgroups.groups import UNIFIED
+from core.linux.perf_event import PerfEvent
 from sampling.sources.own_metrics import OwnMetric
 
 PREFIX = "supertwin.cgroup."
 # Not an agent of PCP: their numbers end at 511.
 DOMAIN = "513.0"
+# The share of time in which events were counted; the kernel may have to take turns.
+COUNTED = PREFIX + "perf.counted"
 TABLE = Path(__file__).with_suffix(".yaml")
 
 
@@ -30,10 +33,14 @@ class CgroupFileKey(NamedTuple):
 
 
 class CgroupMetric(NamedTuple):
-    """A metric, and the places of its values: the first that a group has is read."""
+    """A metric, and the places of its values: the first that a group has is read.
+
+    ``event`` is what is counted for a metric that no file has.
+    """
 
     metric: OwnMetric
     places: tuple[CgroupFileKey, ...]
+    event: PerfEvent | None
     is_monitored: bool
 
 
@@ -42,6 +49,12 @@ def cgroup_metrics() -> Mapping[str, CgroupMetric]:
     """All metrics by name, from the table next to this module."""
     blocks = yaml.load(TABLE.read_bytes(), Loader=yaml.CSafeLoader)
     return {one.metric.name: one for block in blocks for one in _block(block)}
+
+
+@cache
+def cgroup_events() -> Mapping[str, PerfEvent]:
+    """The events of the metrics that are counted."""
+    return {name: one.event for name, one in cgroup_metrics().items() if one.event}
 
 
 def monitored_cgroup_metrics() -> list[str]:
@@ -63,7 +76,11 @@ def _block(block: Mapping[str, Any]) -> Iterator[CgroupMetric]:
                 for version in ("v1", "v2")
                 if row.get(version)
             ]
-            yield CgroupMetric(metric, tuple(places), block.get("monitored", False))
+            event = (
+                PerfEvent(*map(int, row["event"].split())) if "event" in row else None
+            )
+            monitored = block.get("monitored", False)
+            yield CgroupMetric(metric, tuple(places), event, monitored)
 
 
 def _place(version: str, text: str) -> CgroupFileKey:

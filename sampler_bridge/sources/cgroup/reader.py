@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from core.linux.cgroups.files import parser_of, read_file
 from core.linux.cgroups.groups import Cgroup
+from sampler_bridge.sources.cgroup.counters import countable, folder_of
 from sampling.sources.cgroup_metrics import CgroupFileKey, cgroup_metrics
 
 
@@ -62,5 +63,8 @@ class GroupReader:
 
 
 def given(group: Cgroup) -> tuple[str, ...]:
-    """The metrics of which a group has values at present."""
-    return tuple(sorted(GroupReader(group, cgroup_metrics()).read().values))
+    """The metrics of which a group has values, or would have if it were counted."""
+    read = GroupReader(group, cgroup_metrics()).read().values
+    folder = folder_of(group)
+    counted = countable(folder.removesuffix(group.path)) if read and folder else ()
+    return tuple(sorted({*read, *counted}))
