@@ -17,7 +17,7 @@ from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampling.account.reasons import GapReason
 from sampling.sources.cgroup_metrics import COUNTED, PREFIX, cgroup_events
 from tests.cgroup_folders import Folders, cgroup_folders
-from tests.servers import ROOT, wait_until
+from tests.servers import ENDS_WITH_US, ROOT, wait_until
 
 FAULTS, CLOCK = PREFIX + "perf.page_faults", PREFIX + "perf.task_clock"
 MINOR, CYCLES = PREFIX + "perf.minor_faults", PREFIX + "perf.cpu_cycles"
@@ -59,7 +59,7 @@ def values(made: CgroupSource) -> dict[tuple[str, str], int]:
 @contextmanager
 def toucher(folders: Folders, job: str, pages: int) -> Iterator[Callable[[], None]]:
     """Start a program in a group; yield what lets it touch pages and waits for that."""
-    words = ("python3", "-S", "-c", TOUCH, str(pages))
+    words = (*ENDS_WITH_US, sys.executable, "-S", "-c", TOUCH, str(pages))
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin and process.stdout
