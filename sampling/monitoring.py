@@ -8,7 +8,7 @@ from core.stores.datasets import Progress
 from ingest.monitoring import Monitoring
 from sampling.plan_file.monitor import load_monitor, plan_names
 from sampling.plan_file.notify import notify
-from sampling.sources.local_metrics import PREFIXES, with_local
+from sampling.sources.local_metrics import monitored_metrics, with_local
 
 if TYPE_CHECKING:
     from ingest.schema.schema import ProbeDocument
@@ -32,7 +32,7 @@ def monitored(document: "ProbeDocument", progress: Progress) -> list[str]:
         progress(
             f"metrics of the monitor set that this host lacks: {', '.join(absent)}"
         )
-    return plan_names([*monitor, *(f"{name}*" for name in PREFIXES)], exposed)
+    return plan_names([*monitor, *monitored_metrics()], exposed)
 
 
 def with_bridge(document: "ProbeDocument", near: bool = True) -> "ProbeDocument":

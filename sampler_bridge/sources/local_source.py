@@ -20,7 +20,8 @@ class LocalSource:
         """Do nothing: both are local."""
 
     def close(self) -> None:
-        """Do nothing: both are local."""
+        """End the counters of control groups."""
+        self._cgroups.close()
 
     def select(self, metrics: Sequence[str]) -> None:
         """Fetch these metrics from now on, each from its own source."""

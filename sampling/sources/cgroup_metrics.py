@@ -4,14 +4,23 @@ PCP has `cgroup.*` too, but with other names for each version, without pids, and
 both versions are mounted, with nothing of version 2.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
 
 from core.linux.cgroups.groups import UNIFIED
+from core.linux.perf_event import PerfEvent
 from sampling.sources.own_metrics import OwnMetric
 
 PREFIX = "supertwin.cgroup."
 # Not an agent of PCP: their numbers end at 511.
 DOMAIN = "513.0"
+# The share of time in which events were counted; the kernel may have to take turns.
+COUNTED = PREFIX + "perf.counted"
+TABLE = Path(__file__).with_suffix(".yaml")
 
 
 class CgroupFileKey(NamedTuple):
@@ -23,95 +32,61 @@ class CgroupFileKey(NamedTuple):
     factor: int = 1
 
 
-_MICRO = 1000  # in ns
-_CPU, _ACCT, _MEMORY, _PIDS, _BLKIO = "cpu", "cpuacct", "memory", "pids", "blkio"
-_BYTES = "blkio.throttle.io_service_bytes_recursive"
-_COUNT = "blkio.throttle.io_serviced_recursive"
+class CgroupMetric(NamedTuple):
+    """A metric, and the places of its values: the first that a group has is read.
+
+    ``event`` is what is counted for a metric that no file has.
+    """
+
+    metric: OwnMetric
+    places: tuple[CgroupFileKey, ...]
+    event: PerfEvent | None
+    is_monitored: bool
 
 
-def _metric(name: str, semantics: str, units: str, help_: str) -> OwnMetric:
-    return OwnMetric(PREFIX + name, "u64", semantics, units, DOMAIN, help_)
+@cache
+def cgroup_metrics() -> Mapping[str, CgroupMetric]:
+    """All metrics by name, from the table next to this module."""
+    blocks = yaml.load(TABLE.read_bytes(), Loader=yaml.CSafeLoader)
+    return {one.metric.name: one for block in blocks for one in _block(block)}
 
 
-# The first place that a group has is read; without one, there is no value.
-PLACES = {
-    _metric("cpu.usage", "counter", "nanosec", "CPU time of its processes"): (
-        CgroupFileKey(_ACCT, "cpuacct.usage"),
-        CgroupFileKey(UNIFIED, "cpu.stat", "usage_usec", _MICRO),
-    ),
-    _metric("cpu.user", "counter", "nanosec", "CPU time in their own code"): (
-        CgroupFileKey(_ACCT, "cpuacct.usage_user"),
-        CgroupFileKey(UNIFIED, "cpu.stat", "user_usec", _MICRO),
-    ),
-    _metric("cpu.system", "counter", "nanosec", "CPU time in the kernel"): (
-        CgroupFileKey(_ACCT, "cpuacct.usage_sys"),
-        CgroupFileKey(UNIFIED, "cpu.stat", "system_usec", _MICRO),
-    ),
-    _metric("cpu.periods", "counter", "count", "periods in which it wanted to run"): (
-        CgroupFileKey(_CPU, "cpu.stat", "nr_periods"),
-        CgroupFileKey(UNIFIED, "cpu.stat", "nr_periods"),
-    ),
-    _metric("cpu.throttled", "counter", "count", "periods in which it had to wait"): (
-        CgroupFileKey(_CPU, "cpu.stat", "nr_throttled"),
-        CgroupFileKey(UNIFIED, "cpu.stat", "nr_throttled"),
-    ),
-    _metric("cpu.throttled_time", "counter", "nanosec", "time that it had to wait"): (
-        CgroupFileKey(_CPU, "cpu.stat", "throttled_time"),
-        CgroupFileKey(UNIFIED, "cpu.stat", "throttled_usec", _MICRO),
-    ),
-    _metric("memory.usage", "instant", "byte", "memory that is charged to it"): (
-        CgroupFileKey(_MEMORY, "memory.usage_in_bytes"),
-        CgroupFileKey(UNIFIED, "memory.current"),
-    ),
-    _metric("memory.peak", "instant", "byte", "the most memory that it had"): (
-        CgroupFileKey(_MEMORY, "memory.max_usage_in_bytes"),
-        CgroupFileKey(UNIFIED, "memory.peak"),
-    ),
-    _metric("memory.anon", "instant", "byte", "memory without a file"): (
-        CgroupFileKey(_MEMORY, "memory.stat", "total_rss"),
-        CgroupFileKey(UNIFIED, "memory.stat", "anon"),
-    ),
-    _metric("memory.file", "instant", "byte", "memory that caches files"): (
-        CgroupFileKey(_MEMORY, "memory.stat", "total_cache"),
-        CgroupFileKey(UNIFIED, "memory.stat", "file"),
-    ),
-    _metric("memory.faults", "counter", "count", "major page faults"): (
-        CgroupFileKey(_MEMORY, "memory.stat", "total_pgmajfault"),
-        CgroupFileKey(UNIFIED, "memory.stat", "pgmajfault"),
-    ),
-    _metric("memory.oom_kills", "counter", "count", "processes killed for memory"): (
-        CgroupFileKey(_MEMORY, "memory.oom_control", "oom_kill"),
-        CgroupFileKey(UNIFIED, "memory.events", "oom_kill"),
-    ),
-    _metric("pids.current", "instant", "count", "tasks, threads included"): (
-        CgroupFileKey(_PIDS, "pids.current"),
-        CgroupFileKey(UNIFIED, "pids.current"),
-    ),
-    _metric("io.read.bytes", "counter", "byte", "read from block devices"): (
-        CgroupFileKey(_BLKIO, _BYTES, "Read"),
-        CgroupFileKey(UNIFIED, "io.stat", "rbytes"),
-    ),
-    _metric("io.write.bytes", "counter", "byte", "written to block devices"): (
-        CgroupFileKey(_BLKIO, _BYTES, "Write"),
-        CgroupFileKey(UNIFIED, "io.stat", "wbytes"),
-    ),
-    _metric("io.read.ops", "counter", "count", "reads from block devices"): (
-        CgroupFileKey(_BLKIO, _COUNT, "Read"),
-        CgroupFileKey(UNIFIED, "io.stat", "rios"),
-    ),
-    _metric("io.write.ops", "counter", "count", "writes to block devices"): (
-        CgroupFileKey(_BLKIO, _COUNT, "Write"),
-        CgroupFileKey(UNIFIED, "io.stat", "wios"),
-    ),
-    _metric("cpu.stalled", "counter", "microsec", "time some task lacked a CPU"): (
-        CgroupFileKey(UNIFIED, "cpu.pressure", "some"),
-    ),
-    _metric("memory.stalled", "counter", "microsec", "time some task lacked memory"): (
-        CgroupFileKey(UNIFIED, "memory.pressure", "some"),
-    ),
-    _metric("io.stalled", "counter", "microsec", "time some task waited for devices"): (
-        CgroupFileKey(UNIFIED, "io.pressure", "some"),
-    ),
-}
-CGROUP_METRICS = tuple(PLACES)
-BY_NAME = {metric.name: places for metric, places in PLACES.items()}
+@cache
+def cgroup_events() -> Mapping[str, PerfEvent]:
+    """The events of the metrics that are counted."""
+    return {name: one.event for name, one in cgroup_metrics().items() if one.event}
+
+
+def monitored_cgroup_metrics() -> list[str]:
+    """The names of those that the plan `monitor` samples."""
+    return [name for name, one in cgroup_metrics().items() if one.is_monitored]
+
+
+def _block(block: Mapping[str, Any]) -> Iterator[CgroupMetric]:
+    for size in block.get("sizes", ("",)):
+        for name, about in block["metrics"].items():
+            own = about if isinstance(about, dict) else {"about": about}
+            row, words = {**block, **own}, {"name": name, "size": size}
+            metric = OwnMetric(
+                (PREFIX + block.get("prefix", "") + name).format(**words),
+                *("u64", block["semantics"], block["units"], DOMAIN, own["about"]),
+            )
+            places = [
+                _place(version, row[version].format(**words))
+                for version in ("v1", "v2")
+                if row.get(version)
+            ]
+            event = (
+                PerfEvent(*map(int, row["event"].split())) if "event" in row else None
+            )
+            monitored = block.get("monitored", False)
+            yield CgroupMetric(metric, tuple(places), event, monitored)
+
+
+def _place(version: str, text: str) -> CgroupFileKey:
+    """Parse ``CONTROLLER/FILE KEY *FACTOR``; version 2 has no controller."""
+    words = text.split()
+    factor = int(words.pop()[1:]) if words[-1].startswith("*") else 1
+    controller, _, file = words[0].rpartition("/")
+    key = words[1] if len(words) > 1 else ""
+    return CgroupFileKey(controller if version == "v1" else UNIFIED, file, key, factor)

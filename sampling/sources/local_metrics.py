@@ -3,21 +3,26 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sampling.sources.cgroup_metrics import CGROUP_METRICS
 from sampling.sources.cgroup_metrics import DOMAIN as CGROUP_DOMAIN
 from sampling.sources.cgroup_metrics import PREFIX as CGROUP
+from sampling.sources.cgroup_metrics import cgroup_metrics, monitored_cgroup_metrics
 from sampling.sources.own_metrics import DOMAINS, OWN_METRICS, OwnMetric
 from sampling.sources.own_metrics import PREFIX as BRIDGE
 
 if TYPE_CHECKING:
     from ingest.schema.schema import InstanceDomain, Pcp, ProbedMetric
 
-PREFIXES = (BRIDGE, CGROUP)
+_PREFIXES = (BRIDGE, CGROUP)
 
 
 def is_local(metric: str) -> bool:
     """Whether a metric does not come from a PMCD."""
-    return metric.startswith(PREFIXES)
+    return metric.startswith(_PREFIXES)
+
+
+def monitored_metrics() -> list[str]:
+    """The names of those that the plan `monitor` samples."""
+    return [*(one.name for one in OWN_METRICS), *monitored_cgroup_metrics()]
 
 
 def with_local(pcp: "Pcp", cgroups: bool) -> "Pcp":
@@ -25,7 +30,8 @@ def with_local(pcp: "Pcp", cgroups: bool) -> "Pcp":
 
     Control groups are those of the bridge's machine; each fetch finds out which.
     """
-    metrics = (*OWN_METRICS, *(CGROUP_METRICS if cgroups else ()))
+    of_groups = [one.metric for one in cgroup_metrics().values()] if cgroups else []
+    metrics = (*OWN_METRICS, *of_groups)
     domains = {name: _domain(instances) for name, instances in DOMAINS.items()}
     if cgroups:
         domains[CGROUP_DOMAIN] = _domain((), False)

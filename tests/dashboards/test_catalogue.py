@@ -8,7 +8,7 @@ from dashboards.catalogue import definition, load_dashboards
 from dashboards.errors import UnknownDashboardError
 from dashboards.header import PanelHeader
 from sampling.plan_file.monitor import load_monitor
-from sampling.sources.cgroup_metrics import CGROUP_METRICS
+from sampling.sources.cgroup_metrics import cgroup_metrics
 from sampling.sources.own_metrics import OWN_METRICS
 from tests.dashboards.saved import SERIES, TABLE, query_text, save, saved_dashboards
 
@@ -47,7 +47,7 @@ def test_bridge_dashboard_uses_only_own_metrics(panel: PanelHeader) -> None:
 @pytest.mark.parametrize("panel", definition("jobs").panels, ids=lambda p: p.title)
 def test_jobs_dashboard_uses_only_control_group_metrics(panel: PanelHeader) -> None:
     assert panel.metrics
-    assert set(panel.metrics) <= {metric.name for metric in CGROUP_METRICS}
+    assert set(panel.metrics) <= set(cgroup_metrics())
 
 
 @pytest.mark.parametrize("panel", definition("monitor").panels, ids=lambda p: p.title)

@@ -13,6 +13,7 @@ from tests.servers import wait_until
 from tests.stack import HOST, Stack
 
 USAGE, MEMORY = "supertwin.cgroup.cpu.usage", "supertwin.cgroup.memory.usage"
+FAULTS = "supertwin.cgroup.memory.stat.pgfault"
 
 
 @pytest.fixture
@@ -35,9 +36,9 @@ def plans(stack: Stack) -> set[str]:
     return {name for (name,) in rows}
 
 
-def points(stack: Stack, instance: str) -> dict[int, float]:
-    """Return the points of a group's CPU time by millisecond."""
-    series = f'supertwin_cgroup_cpu_usage{{instname="{instance}"}}'
+def points(stack: Stack, instance: str, metric: str = USAGE) -> dict[int, float]:
+    """Return the points of a group's metric by millisecond."""
+    series = f'{metric.replace(".", "_")}{{instname="{instance}"}}'
     asked = {"match[]": series, "end": str(time.time() + 5)}
     answer = httpx.get(f"{stack.store}/api/v1/export", params=asked, timeout=120)
     blocks = [json.loads(line) for line in answer.text.splitlines()]
@@ -77,6 +78,27 @@ def test_job_is_sampled_from_start_to_end(stack: Stack, folders: Folders) -> Non
     assert "/telemetry/" not in ended
     values = [*points(stack, step).values()]
     assert values == sorted(values), "a counter that fell holds a false value"
+
+
+def test_metric_that_no_group_is_sampled_for_can_be_added(
+    stack: Stack, folders: Folders
+) -> None:
+    monitored = plans(stack)
+    step = folders.make("uid_1000/job_4713/step_0")
+    wait_until(lambda: step in [path for path, _ in groups(stack)], what="its twin")
+    names = stack.sparql(f"SELECT ?name {{ ?metric <{ST.samplerName}> ?name }}")
+    assert [FAULTS] in names
+    folders.put("uid_1000/job_4713/step_0", "sh", "-c", "while :; do /bin/true; done")
+    of_job = ("--query", "cgroups/of-job", "--param", "job=4713")
+    stack.run("sample", "add", FAULTS, "--period", "200ms", *of_job)
+    wait_until(lambda: points(stack, step, FAULTS), what="its faults")
+    found = points(stack, step, FAULTS)
+    assert max(found.values()) > 0
+    assert ": data" in stack.run("why", HOST, FAULTS, step).stdout
+    folders.processes[0].kill()
+    folders.processes[0].wait()
+    folders.remove("uid_1000")
+    wait_until(lambda: plans(stack) == monitored, what="the end of the plan")
 
 
 def test_counters_of_a_job_are_free_after_it(stack: Stack, folders: Folders) -> None:

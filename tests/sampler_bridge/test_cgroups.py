@@ -15,14 +15,14 @@ from sampler_bridge.sources.cgroup import watch as watching
 from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampling.account.reasons import GapReason
-from sampling.sources.cgroup_metrics import CGROUP_METRICS, PREFIX
+from sampling.sources.cgroup_metrics import PREFIX, cgroup_metrics
 from tests.cgroup_folders import Folders, cgroup_folders
 from tests.ingest.tree import plant
 from tests.sampler_bridge.servers import BridgeProcess, closes
 from tests.servers import VictoriaMetrics, wait_until
 
 MOUNTS = "30 1 0:25 / /cg rw - cgroup2 cgroup2 rw\n"
-ALL = [metric.name for metric in CGROUP_METRICS]
+ALL = [name for name, one in cgroup_metrics().items() if one.places]
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def parse_flat(text: str) -> Figures:
 
 
 def parse_nested(text: str) -> Figures:
-    """Sum lines such as ``8:0 rbytes=1 wios=2`` (``io.stat``) over all devices."""
+    """Sum lines of devices such as ``8:0 rbytes=1 wios=2``, as in ``io.stat``."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         for word in line.split()[1:]:
@@ -63,13 +63,14 @@ def parse_devices(text: str) -> Figures:
 
 def parser_of(name: str) -> Callable[[str], Figures]:
     """Return the parser for a file by its name."""
-    if name == "io.stat":
+    if name in ("io.stat", "rdma.current"):
         return parse_nested
     if name.endswith(".pressure"):
         return parse_pressure
     if name.startswith("blkio."):
         return parse_devices
-    flat = name.endswith((".stat", ".events")) or name == "memory.oom_control"
+    flat = name.endswith((".stat", ".stat.local", ".events"))
+    flat = flat or name == "memory.oom_control"
     return parse_flat if flat else parse_number
 
 

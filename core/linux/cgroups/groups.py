@@ -9,7 +9,10 @@ from core.linux.cgroups.mounts import Hierarchy
 
 UNIFIED = "v2"
 # Controllers of version 1 with data that we read.
-_TELLING = {"cpu", "cpuacct", "memory", "cpuset", "pids", "blkio", "freezer"}
+_TELLING = {
+    *("cpu", "cpuacct", "memory", "cpuset", "pids", "blkio", "freezer"),
+    *("hugetlb", "rdma", "perf_event"),
+}
 _NO_LIMIT = 1 << 62  # version 1 writes the largest whole number of pages
 
 

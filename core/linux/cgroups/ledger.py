@@ -61,12 +61,18 @@ class Ledger:
 
 
 def to_document(ledger: Ledger) -> dict[str, Any]:
-    """Return the ledger as a JSON document."""
+    """Return the ledger as a JSON document.
+
+    Most groups have the same metrics, so each row has the number of its set.
+    """
+    lives = [*ledger.ended, *ledger.running.values()]
+    sets = {metrics: at for at, metrics in enumerate({one.metrics for one in lives})}
     return {
         "format": _FORMAT,
         "boot": ledger.boot,
         "problems": list(ledger.problems),
-        "groups": [_row(one) for one in (*ledger.ended, *ledger.running.values())],
+        "metrics": [*sets],
+        "groups": [_row(one, sets[one.metrics]) for one in lives],
     }
 
 
@@ -78,8 +84,8 @@ def read_ledger(document: object) -> Ledger:
         raise CgroupError(f"it is not a list of cgroups: {error}") from None
 
 
-def _row(life: CgroupLife) -> dict[str, Any]:
-    return {**asdict(life), "numbers": dict(life.numbers)}
+def _row(life: CgroupLife, metrics: int) -> dict[str, Any]:
+    return {**asdict(life), "numbers": dict(life.numbers), "metrics": metrics}
 
 
 def _read(document: object) -> Ledger:
@@ -89,8 +95,11 @@ def _read(document: object) -> Ledger:
             "boot": str(boot),
             "groups": [*rows],
             "problems": [*problems],
+            **more,
         } if form == _FORMAT:
-            return _made(boot, map(_life, rows), [str(one) for one in problems])
+            sets = _sets(more.get("metrics", []))
+            lives = (_life(row, sets) for row in rows)
+            return _made(boot, lives, [str(one) for one in problems])
     raise ValueError("unexpected format")
 
 
@@ -101,7 +110,11 @@ def _made(boot: str, lives: Iterable[CgroupLife], problems: Sequence[str]) -> Le
     return Ledger(boot, running, ended, problems)
 
 
-def _life(row: object) -> CgroupLife:
+def _sets(rows: Any) -> list[tuple[str, ...]]:
+    return [tuple(map(str, row)) for row in rows]
+
+
+def _life(row: object, sets: Sequence[tuple[str, ...]]) -> CgroupLife:
     match row:
         case {
             "path": str(path),
@@ -109,7 +122,7 @@ def _life(row: object) -> CgroupLife:
             "versions": [*versions],
             "numbers": dict(numbers),
             "allowed": dict(allowed),
-            "metrics": [*metrics],
+            "metrics": int() | [*_] as metrics,
             "ended": int() | None as ended,
         }:
             return CgroupLife(
@@ -118,7 +131,8 @@ def _life(row: object) -> CgroupLife:
                 tuple(map(int, versions)),
                 {str(mount): int(number) for mount, number in numbers.items()},
                 _allowed(allowed),
-                tuple(map(str, metrics)),
+                # Earlier releases wrote the names into each row.
+                sets[metrics] if isinstance(metrics, int) else tuple(metrics),
                 ended,
             )
     raise ValueError("a group has an unexpected format")

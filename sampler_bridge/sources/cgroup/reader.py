@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from core.linux.cgroups.files import parser_of, read_file
 from core.linux.cgroups.groups import Cgroup
-from sampling.sources.cgroup_metrics import BY_NAME, CgroupFileKey
+from sampler_bridge.sources.cgroup.counters import countable, folder_of
+from sampling.sources.cgroup_metrics import CgroupFileKey, cgroup_metrics
 
 
 class GroupReading(NamedTuple):
@@ -34,7 +35,7 @@ class GroupReader:
             self._kept = dict(before._kept)
         self._files: dict[str, list[tuple[str, CgroupFileKey]]] = defaultdict(list)
         for metric in metrics:
-            for place in BY_NAME[metric]:
+            for place in cgroup_metrics()[metric].places:
                 path = group.file(place.controller, place.file)
                 if path is not None and self._kept.get(metric, place) == place:
                     self._files[path].append((metric, place))
@@ -62,5 +63,8 @@ class GroupReader:
 
 
 def given(group: Cgroup) -> tuple[str, ...]:
-    """The metrics of which a group has values at present."""
-    return tuple(sorted(GroupReader(group, BY_NAME).read().values))
+    """The metrics of which a group has values, or would have if it were counted."""
+    read = GroupReader(group, cgroup_metrics()).read().values
+    folder = folder_of(group)
+    counted = countable(folder.removesuffix(group.path)) if read and folder else ()
+    return tuple(sorted({*read, *counted}))

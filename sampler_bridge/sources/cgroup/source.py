@@ -6,9 +6,11 @@ from typing import Protocol
 import numpy as np
 
 from core.linux.cgroups.groups import Cgroup
+from core.linux.perf_event import PerfEvent
+from sampler_bridge.sources.cgroup.counters import GroupCounters, most_counters
 from sampler_bridge.sources.cgroup.reader import GroupReader
 from sampling.account.reasons import GapCause, GapReason
-from sampling.sources.cgroup_metrics import BY_NAME
+from sampling.sources.cgroup_metrics import cgroup_events, cgroup_metrics
 from sampling.sources.source import (
     UNKNOWN_METRIC,
     Gap,
@@ -46,20 +48,29 @@ class CgroupSource:
         self._chosen: tuple[str, ...] = ()
         self._unknown: dict[str, Gap] = {}
         self._readers: dict[str, GroupReader] = {}
+        self._events: dict[str, PerfEvent] = {}
+        self._counters: dict[str, GroupCounters] = {}
         self._series: tuple[Series, ...] = ()
 
     def connect(self) -> None:
         """Do nothing: the groups are files."""
 
     def close(self) -> None:
-        """Do nothing: no file stays open."""
+        """End the counters; the next fetch starts new ones."""
+        for counters in self._counters.values():
+            counters.close()
+        self._counters = {}
 
     def select(self, metrics: Sequence[str]) -> None:
         """Fetch these metrics from now on."""
-        self._chosen = tuple(name for name in metrics if name in BY_NAME)
+        self._chosen = tuple(name for name in metrics if name in cgroup_metrics())
         unknown = set(metrics) - {*self._chosen}
         self._unknown = {name: Gap(UNKNOWN_METRIC, 1) for name in unknown}
         self._readers = {}
+        events = {n: e for n, e in cgroup_events().items() if n in self._chosen}
+        if events != self._events:
+            self.close()
+            self._events = events
 
     def fetch(self) -> Sample:
         """The current values."""
@@ -76,6 +87,8 @@ class CgroupSource:
                     _add(gaps, name, _TOO_LARGE)
             for name in read.refused:
                 _add(gaps, name, _DENIED)
+        if self._events:
+            self._count(found, gaps)
         self._forget()
         return Sample(self._columns(found), {**self._unknown, **gaps})
 
@@ -85,6 +98,28 @@ class CgroupSource:
             reader = GroupReader(group, self._chosen, reader)
             self._readers[path] = reader
         return reader
+
+    def _count(self, found: dict[Series, int], gaps: dict[str, Gap]) -> None:
+        """Add the counts of all groups, and end the counters of those that are gone."""
+        running = self._watch.look()
+        for path, counters in list(self._counters.items()):
+            if not (path in running and counters.are_of(running[path])):
+                self._counters.pop(path).close()
+        for path, group in running.items():
+            counts = self._counters_of(path, group).read()
+            for name, value in counts.values.items():
+                if name in self._chosen:
+                    found[Series(name, path)] = value
+            for name, cause in counts.gaps.items():
+                _add(gaps, name, cause)
+
+    def _counters_of(self, path: str, group: Cgroup) -> GroupCounters:
+        counters = self._counters.get(path)
+        if counters is None:
+            most = most_counters() - sum(one.number for one in self._counters.values())
+            counters = GroupCounters(group, self._events, most)
+            self._counters[path] = counters
+        return counters
 
     def _forget(self) -> None:
         """Drop the readers of groups that are gone, once they are the majority."""
