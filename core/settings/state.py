@@ -99,3 +99,18 @@ def read_json(path: Path) -> dict[str, Any] | None:
 def counting_home(settings: "Settings") -> Path:
     """The folder of the PMCD that counts PMU events."""
     return settings.home / "pmu"
+
+
+def agents_home(settings: "Settings") -> Path:
+    """The folder of the folders of all agents that run on demand."""
+    return settings.home / "agents"
+
+
+def agent_home(settings: "Settings", agent: str) -> Path:
+    """The folder of the PMCD of an agent that runs on demand."""
+    return agents_home(settings) / agent
+
+
+def child_of_agent(agent: str) -> str:
+    """The name of the child that runs an agent's PMCD."""
+    return f"agent-{agent}"

@@ -24,7 +24,7 @@ from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
 from ingest.remote.ssh import Command, Connection, connected
 from ingest.remote_hosts import address_of
 from ontology.iris import encode_id
-from sampling.counters import private_pmcd, remote_daemon
+from sampling.agents import private_pmcd, remote_daemon
 from sampling.counters.local import wait_until_counted
 from sampling.counters.perfevent import CountingSetup
 from sampling.errors import PerfeventError

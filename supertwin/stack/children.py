@@ -26,7 +26,7 @@ from core.settings.home import CHECKOUT
 from core.settings.pmcd import own_socket, write_config
 from core.settings.settings import LOOPBACK, Settings
 from core.settings.state import COUNTING, counting_home
-from sampling.counters import private_pmcd
+from sampling.agents import private_pmcd
 from supertwin.stack.compaction import drop_old
 from supertwin.stack.health import Check, answers_http, greets, is_fresh
 from supertwin.stack.priority import raised

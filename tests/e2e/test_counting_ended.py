@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sampling.counters.private_pmcd import kept_configuration, socket_of
+from sampling.agents.private_pmcd import kept_configuration, socket_of
 from sampling.events.live import has_agent
 from tests.servers import ROOT, wait_until
 from tests.stack import Stack

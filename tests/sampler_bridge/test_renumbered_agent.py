@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.settings import tools
-from sampling.counters import private_pmcd
+from sampling.agents import private_pmcd
 from sampling.sources.pcp_source import PcpSource
 from sampling.sources.source import Sample
 from tests.ports import free_port

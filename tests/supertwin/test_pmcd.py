@@ -13,7 +13,7 @@ import pytest
 from core.settings.pmcd import choose, running_address, without_root
 from core.settings.setting import SettingsError
 from core.settings.settings import Settings
-from sampling.counters import private_pmcd
+from sampling.agents import private_pmcd
 from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.conf import configuration
 from sampling.events.event import PmuEvent

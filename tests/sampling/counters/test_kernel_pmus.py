@@ -11,7 +11,7 @@ import pytest
 
 from core.stores.endpoint import Endpoint
 from ingest.pmu.store import publish_roles
-from sampling.counters import private_pmcd
+from sampling.agents import private_pmcd
 from sampling.counters.perfevent import CountingSetup, prepare
 from sampling.errors import PerfeventError
 from sampling.events.choice import choose

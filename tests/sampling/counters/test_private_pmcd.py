@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sampling.counters import private_pmcd, remote_daemon
-from sampling.counters.private_pmcd import (
+from sampling.agents import private_pmcd, remote_daemon
+from sampling.agents.private_pmcd import (
     CountingError,
     check_can_count,
     check_permission,
@@ -21,7 +21,7 @@ from sampling.counters.private_pmcd import (
     socket_of,
 )
 from sampling.counters.remote import program
-from sampling.counters.remote_daemon import ANSWER
+from sampling.agents.daemon import ANSWER
 
 
 def line_of(home: Path) -> str:

@@ -23,7 +23,7 @@ from ingest.errors import RemoteError, RemoteSetupError
 from sampling.counters.counters import resume
 from sampling.counters.perfevent import CountingSetup
 from sampling.counters.remote import counting_remotely, folder_there
-from sampling.counters.remote_daemon import ANSWER
+from sampling.agents.daemon import ANSWER
 from sampling.errors import PerfeventError
 from sampling.events.choice import EventSelection
 from sampling.events.host import HostPmus
