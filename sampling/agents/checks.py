@@ -6,7 +6,6 @@ It needs only Python 3.8 or newer, because it is sent to other hosts together wi
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import shutil
@@ -73,7 +72,9 @@ def why_not(agent: KnownAgent) -> str:
 
 
 def _any_path(patterns: str) -> bool:
-    return any(glob.glob(pattern) for pattern in patterns.split("|"))
+    return any(
+        any(Path("/").glob(pattern.lstrip("/"))) for pattern in patterns.split("|")
+    )
 
 
 def _kernel_lacks(module: AgentModule) -> str:
@@ -90,7 +91,7 @@ def tried_modules(agent: KnownAgent) -> dict[str, str]:
         kind.write(home, bpf_text(one.name for one in agent.modules))
         log = home / "log/try.log"
         # Without PMCD on its standard input, it loads everything and ends.
-        subprocess.run(
+        subprocess.run(  # noqa: S603
             kind.words(home, log),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

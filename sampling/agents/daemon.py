@@ -1,8 +1,8 @@
 """Runs a private PMCD on another host, where no supervisor runs.
 
-The program is sent over ssh together with the modules that it imports from this folder,
-and reads a request from its standard input. It needs only Python 3.8 or newer. It leaves a process there that starts
-PMCD and restarts it when it ends.
+The program is sent over ssh together with the modules of this folder that it imports,
+and reads a request from its standard input. It needs only Python 3.8 or newer. It
+leaves a process there that starts PMCD and restarts it when it ends.
 """
 
 from __future__ import annotations

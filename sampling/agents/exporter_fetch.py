@@ -138,7 +138,7 @@ def replace(path: Path, text: str) -> None:
     """Replace a file; readers see the old text or the new one."""
     part = path.with_name(f"{path.name}.part")
     part.write_text(text, encoding="utf-8")
-    os.replace(str(part), str(path))
+    part.replace(path)
 
 
 class Reader(threading.Thread):
@@ -192,7 +192,7 @@ def follow(folder: Path) -> Iterator[dict[str, Exporter]]:
     before = None
     while True:
         with suppress(OSError, ValueError):
-            stat = os.stat(str(folder / CONF))
+            stat = (folder / CONF).stat()
             if (stat.st_mtime_ns, stat.st_ino) != before:
                 before = stat.st_mtime_ns, stat.st_ino
                 yield read_conf(folder)

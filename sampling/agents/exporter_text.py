@@ -136,7 +136,10 @@ def _type_of(name: str, types: dict[str, str]) -> str:
     base, _, end = name.rpartition("_")
     if types.get(name) == "counter" or (end == "total" and types.get(base, "")):
         return "counter"
-    if end in ("bucket", "count", "sum") and types.get(base) in ("histogram", "summary"):
+    if end in ("bucket", "count", "sum") and types.get(base) in (
+        "histogram",
+        "summary",
+    ):
         return "counter"
     return "instant"
 

@@ -61,7 +61,9 @@ class Bpf(_Known):
         """Raise AgentError if the agent is not installed, or may load no program."""
         super().check()
         if os.geteuid() != 0:
-            raise AgentError(f"only root may load the BPF programs of PCP's {self.name} agent")
+            raise AgentError(
+                f"only root may load the BPF programs of PCP's {self.name} agent"
+            )
 
     def write(self, folder: Path, text: str) -> None:
         """Write the modules that are switched on."""
@@ -73,13 +75,18 @@ class Bpf(_Known):
     def words(self, folder: Path, log: Path) -> list[str]:
         """The agent takes the place of its modules from the environment."""
         return [
-            *("/usr/bin/env", f"PCP_PMDAS_DIR={folder}", "/bin/sh", str(folder / "start")),
+            *(
+                "/usr/bin/env",
+                f"PCP_PMDAS_DIR={folder}",
+                "/bin/sh",
+                str(folder / "start"),
+            ),
             *(str(self.program), "-d", str(self.domain), "-l", str(log)),
         ]
 
 
 class Openmetrics(_Known):
-    """The agent of exporters: `exporter_fetch` reads them, the agent reads its files."""
+    """The agent of exporters: it reads the files that `exporter_fetch` writes."""
 
     reads_again = True
     protocol = "binary notready"
@@ -91,7 +98,7 @@ class Openmetrics(_Known):
     def write(self, folder: Path, text: str) -> None:
         """Write the exporters, and a file for each that names its values."""
         for name in READER:
-            source = READER_SOURCES.get(name) or _source(name)
+            source = READER_SOURCES.get(name) or source_of(name)
             (folder / "sampling/agents").mkdir(parents=True, exist_ok=True)
             write_whole(folder / f"sampling/agents/{name}.py", source)
         names = {line.split()[0] for line in text.splitlines() if line.strip()}
@@ -118,7 +125,8 @@ class Openmetrics(_Known):
         ]
 
 
-def _source(name: str) -> str:
+def source_of(name: str) -> str:
+    """The source of a program that reads exporters."""
     return Path(__file__).with_name(f"{name}.py").read_text("utf-8")
 
 

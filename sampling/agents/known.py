@@ -97,7 +97,12 @@ _BPF = (
         "some hundred nanoseconds for each request to a block device",
         _BUCKETS,
     ),
-    _events("execsnoop", "Programs that start", "comm pid ppid ret args uid lost", TRACEPOINT),
+    _events(
+        "execsnoop",
+        "Programs that start",
+        "comm pid ppid ret args uid lost",
+        TRACEPOINT,
+    ),
     _events(
         "exitsnoop",
         "Processes that end, their age and exit code",
@@ -149,7 +154,9 @@ _BPF = (
     AgentModule(
         "vfsstat",
         "Number of reads, writes, syncs, opens and creations of files",
-        tuple(f"vfsstat.{name}" for name in ("read", "write", "fsync", "open", "create")),
+        tuple(
+            f"vfsstat.{name}" for name in ("read", "write", "fsync", "open", "create")
+        ),
         KPROBE,
         "some hundred nanoseconds for each such call",
         1,
@@ -173,7 +180,12 @@ _ALL = (
         157,
         "root, or CAP_BPF and CAP_PERFMON; CAP_SYS_ADMIN for tracepoints",
         "a program in the kernel for each module that a plan needs",
-        (Need("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)", "/sys/kernel/btf/vmlinux"),),
+        (
+            Need(
+                "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)",
+                "/sys/kernel/btf/vmlinux",
+            ),
+        ),
         _BPF,
         runs=True,
     ),
@@ -186,7 +198,7 @@ _ALL = (
         "one request to each exporter per period",
         (
             Need(
-                "Python's requests is not installed: `apt-get install python3-requests`",
+                "Python lacks requests: `apt-get install python3-requests`",
                 "/usr/lib/python3*/*-packages/requests",
             ),
         ),
@@ -199,7 +211,12 @@ _ALL = (
         151,
         "root",
         "that of the scripts",
-        (Need("bpftrace is not installed: `apt-get install bpftrace`", program="bpftrace"),),
+        (
+            Need(
+                "bpftrace is not installed: `apt-get install bpftrace`",
+                program="bpftrace",
+            ),
+        ),
     ),
     KnownAgent(
         "denki",
@@ -241,9 +258,7 @@ _ALL = (
         "gpfs/pmdagpfs.pl",
         135,
         "root",
-        needs=(
-            Need("IBM Storage Scale is not installed", "/usr/lpp/mmfs/bin/mmpmon"),
-        ),
+        needs=(Need("IBM Storage Scale is not installed", "/usr/lpp/mmfs/bin/mmpmon"),),
     ),
     KnownAgent(
         "smart",
@@ -252,8 +267,14 @@ _ALL = (
         150,
         "root",
         needs=(
-            Need("smartctl is not installed: `apt-get install smartmontools`", program="smartctl"),
-            Need("this machine has no disk with S.M.A.R.T.", "/dev/sd[a-z]|/dev/nvme[0-9]"),
+            Need(
+                "smartctl is not installed: `apt-get install smartmontools`",
+                program="smartctl",
+            ),
+            Need(
+                "this machine has no disk with S.M.A.R.T.",
+                "/dev/sd[a-z]|/dev/nvme[0-9]",
+            ),
         ),
     ),
     KnownAgent(
@@ -263,7 +284,10 @@ _ALL = (
         74,
         "none",
         needs=(
-            Need("sensors is not installed: `apt-get install lm-sensors`", program="sensors"),
+            Need(
+                "sensors is not installed: `apt-get install lm-sensors`",
+                program="sensors",
+            ),
             Need("this kernel shows no sensors", "/sys/class/hwmon/hwmon*"),
         ),
     ),

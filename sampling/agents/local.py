@@ -28,7 +28,6 @@ from sampling.agents.kinds import KINDS
 from sampling.agents.private_pmcd import AgentError, socket_of
 from sampling.agents.setup import AgentSetup
 from sampling.errors import AgentRefusedError, PerfeventError, SourceDownError
-from sampling.events.live import absent_metrics
 
 _WITHIN = 20.0
 _LOOK = 0.02
@@ -99,9 +98,7 @@ def configured(
             raise
 
 
-def configure(
-    home: Path, agent: str, setup: AgentSetup | None, notify: Notify
-) -> None:
+def configure(home: Path, agent: str, setup: AgentSetup | None, notify: Notify) -> None:
     """Configure the agent of a folder; return when PCP has every metric.
 
     Raises the error of the setup for what the agent refuses.
@@ -171,7 +168,7 @@ def wait_until_runs(
 def absent(socket: Path, setup: AgentSetup) -> list[str]:
     """The metrics that PMCD does not have; all of them while it does not answer."""
     try:
-        return absent_metrics(f"unix://{socket}", setup.metrics)
+        return setup.absent(f"unix://{socket}")
     except PerfeventError:
         return list(setup.metrics)
 

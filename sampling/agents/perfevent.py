@@ -19,6 +19,7 @@ from sampling.agents.private_pmcd import (
     write_whole,
 )
 
+AGENT = "perfevent"
 _PROGRAM = AGENTS / "perfevent/pmdaperfevent"
 # The domain of PERFEVENT in PCP's stdpmid.
 _DOMAIN = 127
@@ -46,7 +47,7 @@ class Perfevent(AgentKind):
     has_own_numbers = False
 
     def __init__(self) -> None:
-        super().__init__("perfevent", _DOMAIN)
+        super().__init__(AGENT, _DOMAIN)
 
     def check(self) -> None:
         """Raise AgentError if the agent is missing, or if we may not count."""

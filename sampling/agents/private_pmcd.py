@@ -67,7 +67,7 @@ class AgentKind:
         raise NotImplementedError
 
     def name_space(self) -> tuple[str, str]:
-        """The agent's line in PCP's name space, and the subtree below, if it is fixed."""
+        """The agent's line in PCP's name space, and the names below, if fixed."""
         return f"{self.name}\t{self.domain}:*:*", ""
 
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from sampling.agents.checks import refusals
 from sampling.errors import AgentRefusedError
+from sampling.events.live import unknown_metrics
 
 
 class AgentSetup(Protocol):
@@ -23,6 +24,9 @@ class AgentSetup(Protocol):
     def metrics(self) -> Sequence[str]:
         """The metrics that it gives with this configuration."""
 
+    def absent(self, address: str) -> list[str]:
+        """The metrics that a PMCD does not have; raises PerfeventError."""
+
     def check(self, lacks: Sequence[str], log: str) -> None:
         """Raise an error if the agent's log says why a metric is absent."""
 
@@ -32,11 +36,15 @@ class AgentSetup(Protocol):
 
 @dataclass(frozen=True)
 class ModulesSetup:
-    """An agent with some of its modules, or some exporters, for the metrics of plans."""
+    """An agent with the modules or exporters that the plans of its host need."""
 
     agent: str
     text: str
     metrics: Sequence[str]
+
+    def absent(self, address: str) -> list[str]:
+        """The metrics that a PMCD does not name; some never have an instance."""
+        return unknown_metrics(address, self.metrics)
 
     def check(self, lacks: Sequence[str], log: str) -> None:
         """Raise AgentRefusedError if a module of the BPF agent failed."""

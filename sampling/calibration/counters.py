@@ -9,11 +9,12 @@ from collections.abc import Collection
 from core.settings.settings import Settings
 from core.settings.state import counting_home
 from sampling.agents.configuration import kept_configuration
+from sampling.agents.perfevent import AGENT
 from sampling.agents.private_pmcd import socket_of
 from sampling.cost.live import value_counts
 from sampling.cost.load import COUNTERS, FetchSize
 from sampling.counters.local import count
-from sampling.counters.perfevent import AGENT, CountingSetup
+from sampling.counters.perfevent import CountingSetup
 from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.conf import configuration
 from sampling.events.event import PmuEvent

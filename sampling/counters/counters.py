@@ -221,13 +221,16 @@ def _counted(
 ) -> Iterator[tuple[Path, str]]:
     """Configure the agent of a host; yields PMCD's socket here, and on the host."""
     # Imported late: plans without roles and events need nothing that starts a PMCD.
+    from sampling.agents.perfevent import AGENT
+    from sampling.agents.remote import running_remotely
     from sampling.counters.local import counting_locally
-    from sampling.counters.remote import counting_remotely
 
     with signals_as_interrupt():
         if host == settings.host:
             with counting_locally(settings, prepared, progress) as socket:
                 yield socket, str(socket)
         else:
-            with counting_remotely(settings, host, prepared, twin, progress) as sockets:
+            with running_remotely(
+                settings, host, AGENT, prepared, twin, progress
+            ) as sockets:
                 yield sockets

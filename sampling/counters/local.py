@@ -11,9 +11,9 @@ from core.settings.settings import Settings
 from core.settings.state import COUNTING, StackState, counting_home
 from core.stores.datasets import Progress
 from sampling.agents.local import configure, configured, notify_pmcd, wait_while
-from sampling.agents.perfevent import check_can_count
+from sampling.agents.perfevent import AGENT, check_can_count
 from sampling.agents.private_pmcd import AgentError, socket_of
-from sampling.counters.perfevent import AGENT, CountingSetup
+from sampling.counters.perfevent import CountingSetup
 from sampling.errors import NoPmcdError, PerfeventError, SourceDownError
 from sampling.events.live import has_agent
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from core.linux.ssh.reasons import printable
 from core.stores.endpoint import Endpoint
 from ingest.pmu.pfm import read_events
+from sampling.agents.perfevent import AGENT
 from sampling.errors import PerfeventError
 from sampling.events.choice import EventSelection, choose
 from sampling.events.conf import configuration
 from sampling.events.counters import check_counters
 from sampling.events.event import PmuEvent
 from sampling.events.host import HostPmus, read_host, read_role
-from sampling.events.live import is_counting
+from sampling.events.live import absent_metrics, is_counting
 
-AGENT = "perfevent"
 # The agent's message about an event that it cannot count.
 _REFUSAL = re.compile(r'failed on cpu(\d+) for "([^"]+)": (.*)')
 
@@ -49,8 +49,12 @@ class CountingSetup:
         """The agent that counts the events."""
         return AGENT
 
+    def absent(self, address: str) -> list[str]:
+        """The metrics that have no instance in PMCD; raises PerfeventError."""
+        return absent_metrics(address, self.metrics)
+
     def check(self, lacks: Sequence[str], log: str) -> None:
-        """Raise PerfeventError for an absent event if the agent's log has the reason."""
+        """Raise PerfeventError for an absent event if the log has the reason."""
         found = _REFUSAL.findall(log)
         refused = {name: f"{why} (cpu{cpu})" for cpu, name, why in found}
         for event in self.events:
@@ -59,7 +63,7 @@ class CountingSetup:
                 raise PerfeventError(f"{event}: {reason}")
 
     def works(self, address: str) -> bool:
-        """Whether the events are counted; if they never are, duty cycles of 0 show it."""
+        """Whether events are counted; if they never are, duty cycles of 0 show it."""
         return is_counting(address)
 
     def checked(self) -> "CountingSetup":
