@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any, Iterator  # noqa: UP035
+from typing import Any, Iterable  # noqa: UP035
 
 from sampling.agents.kinds import KINDS
 from sampling.agents.known import KNOWN, KPROBE, AgentModule, KnownAgent
@@ -104,7 +104,7 @@ def tried_modules(agent: KnownAgent) -> dict[str, str]:
     return {one.name: found.get(one.name, "it was not loaded") for one in agent.modules}
 
 
-def bpf_text(modules: Iterator[str]) -> str:
+def bpf_text(modules: Iterable[str]) -> str:
     """The configuration of the BPF agent with these modules switched on."""
     return "".join(f"[{name}.so]\nenabled = true\n" for name in modules)
 

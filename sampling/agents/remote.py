@@ -66,7 +66,7 @@ def running_remotely(
     """
     where = parse_address(address_of(twin, host))
     with connected(where, settings.ssh_config) as connection:
-        program = _RemoteProgram(connection, folder_there(settings, host, agent), agent)
+        program = RemoteProgram(connection, folder_there(settings, host, agent), agent)
         before = program.look().before
         try:
             answer = program.ask(setup.text if setup else None)
@@ -82,7 +82,7 @@ def running_remotely(
 
 
 def _undo(
-    program: "_RemoteProgram",
+    program: "RemoteProgram",
     before: str | None,
     config: Path | None,
     host: str,
@@ -94,7 +94,7 @@ def _undo(
             program.ask(before)
         except RemoteError:
             with connected(program.where, config) as connection:
-                _RemoteProgram(connection, program.folder, program.agent).ask(before)
+                RemoteProgram(connection, program.folder, program.agent).ask(before)
     except SuperTwinError as error:
         fix = "perfevent" if program.agent == perfevent.AGENT else "agent"
         progress(
@@ -130,7 +130,7 @@ def program() -> bytes:
     return "".join([_FUTURE, *parts, readers, main]).encode()
 
 
-class _RemoteProgram:
+class RemoteProgram:
     """The program on the remote host."""
 
     def __init__(self, connection: Connection, folder: str, agent: str) -> None:
