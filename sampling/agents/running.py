@@ -123,10 +123,9 @@ def foreseen(
 
     None is an unknown number. Raises AgentRefusedError for an impossible metric.
     """
-    known = {
-        str(row["metric"])
-        for row in saved_rows(twin, "why/metric-names", {"host": host})
-    }
+    wanted = on_demand(metrics, host, twin, iris)
+    rows = saved_rows(twin, "why/metric-names", {"host": host}) if wanted else []
+    known = {str(row["metric"]) for row in rows}
     found: dict[str, int | None] = {}
     for name in wanted:
         agent = agent_of(name)
