@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from core.settings.settings import Settings
 
+AGENTS_FOLDER = "agents"
 # The child that counts PMU events.
 COUNTING = "pmu"
 
@@ -103,7 +104,7 @@ def counting_home(settings: "Settings") -> Path:
 
 def agents_home(settings: "Settings") -> Path:
     """The folder of the folders of all agents that run on demand."""
-    return settings.home / "agents"
+    return settings.home / AGENTS_FOLDER
 
 
 def agent_home(settings: "Settings", agent: str) -> Path:
