@@ -76,7 +76,8 @@ def fetch(url: str, seconds: float = LONGEST_S) -> str:
 def _body(connection: http.client.HTTPConnection, path: str, seconds: float) -> str:
     connection.connect()
     # A timeout of a socket holds for each read: an answer can drip for ever.
-    timer = threading.Timer(seconds, _cut, [connection.sock])
+    is_cut = threading.Event()
+    timer = threading.Timer(seconds, _cut, [connection.sock, is_cut])
     timer.daemon = True
     timer.start()
     try:
@@ -89,12 +90,14 @@ def _body(connection: http.client.HTTPConnection, path: str, seconds: float) -> 
         timer.cancel()
     if len(data) > MOST_BYTES:
         raise FetchError("too long", f"its answer is longer than {MOST_BYTES} bytes")
-    if answer.length:
+    # An answer without a length ends with its connection, whoever ends that.
+    if is_cut.is_set() or answer.length:
         raise OSError("its answer ended early")
     return data.decode("utf-8", errors="replace")
 
 
-def _cut(sock: socket.socket) -> None:
+def _cut(sock: socket.socket, is_cut: threading.Event) -> None:
+    is_cut.set()
     with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)
 

@@ -81,14 +81,8 @@ async def _agent(clients: Clients, found: Evidence) -> AgentSeen | None:
         if url and running
         else ""
     )
-    return AgentSeen(
-        str(agent),
-        str(module),
-        str(reason or ""),
-        bool(running),
-        str(url or ""),
-        failure,
-    )
+    texts = (str(one or "") for one in (agent, module, reason, url))
+    return AgentSeen(*texts, running=bool(running), exporter=failure)
 
 
 async def _counters(clients: Clients, found: Evidence) -> tuple[Counter, ...]:
