@@ -82,16 +82,16 @@ def _body(connection: http.client.HTTPConnection, path: str, seconds: float) -> 
     timer.start()
     try:
         connection.request("GET", path, headers={"Accept": "text/plain"})
-        answer = connection.getresponse()
-        if answer.status != 200:
-            raise FetchError("status", f"it answered with status {answer.status}")
-        data = answer.read(MOST_BYTES + 1)
+        with connection.getresponse() as answer:
+            if answer.status != 200:
+                raise FetchError("status", f"it answered with status {answer.status}")
+            data, rest = answer.read(MOST_BYTES + 1), answer.length
     finally:
         timer.cancel()
     if len(data) > MOST_BYTES:
         raise FetchError("too long", f"its answer is longer than {MOST_BYTES} bytes")
     # An answer without a length ends with its connection, whoever ends that.
-    if is_cut.is_set() or answer.length:
+    if is_cut.is_set() or rest:
         raise OSError("its answer ended early")
     return data.decode("utf-8", errors="replace")
 

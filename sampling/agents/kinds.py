@@ -29,6 +29,7 @@ if [ ! -e /sys/kernel/tracing/events ] && unshare --mount true 2>/dev/null; then
 fi
 exec "$@"
 """
+# PCP's module for Python belongs to the distribution's.
 PYTHON = "/usr/bin/python3"
 # The programs that read exporters: on another host they are not files of ours.
 READER = ("exporter_text", "exporter_fetch")
@@ -120,7 +121,7 @@ class Openmetrics(_Known):
         write_whole(folder / "start.py", run.replace(";", "\n") + "\n")
         return [
             *(PYTHON, "-ISB", str(folder / "start.py"), str(folder), "--"),
-            *("/usr/bin/pmpython", str(self.program), "-d", str(self.domain)),
+            *(PYTHON, "-I", str(self.program), "-d", str(self.domain)),
             *("-l", str(log), "-c", str(folder / "config.d")),
         ]
 

@@ -55,10 +55,11 @@ def running_locally(
     def notify() -> None:
         notify_pmcd(_process(settings, agent))
 
-    with configured(settings, agent, home, setup, progress, notify) as socket:
-        if setup is None:
-            _wait_for_end(settings, agent)
-            shutil.rmtree(home, ignore_errors=True)
+    def clean() -> None:
+        _wait_for_end(settings, agent)
+        shutil.rmtree(home, ignore_errors=True)
+
+    with configured(settings, agent, home, setup, progress, notify, clean) as socket:
         yield socket
 
 
@@ -70,10 +71,12 @@ def configured(
     setup: AgentSetup | None,
     progress: Progress,
     notify: Notify,
+    clean: Notify = lambda: None,
 ) -> Iterator[Path]:
     """Give the agent in a folder a configuration; the previous one if the block fails.
 
-    ``notify`` lets its PMCD read the configuration again.
+    ``notify`` lets its PMCD read the configuration again; ``clean`` removes what an
+    agent without configuration leaves.
     """
     try:
         socket = socket_of(home)
@@ -87,6 +90,8 @@ def configured(
         try:
             if changes:
                 configure(home, agent, setup, notify)
+            if setup is None:
+                clean()
             yield socket
         except BaseException:
             if changes:
@@ -95,6 +100,8 @@ def configured(
                 # yet.
                 with suppress(SuperTwinError):
                     notify()
+                if before is None:
+                    clean()
             raise
 
 

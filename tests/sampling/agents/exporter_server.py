@@ -1,7 +1,6 @@
 """A real exporter on loopback that misbehaves as its path says."""
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,15 +18,14 @@ class _Page(BaseHTTPRequestHandler):
         self._answer(TEXT.encode())
 
     def _hang(self) -> None:
-        time.sleep(30)
+        self.server.ending.wait(60)  # type: ignore[attr-defined]
 
     def _drip(self) -> None:
         self.send_response(200)
         self.end_headers()
-        for _ in range(300):
+        while not self.server.ending.wait(0.1):  # type: ignore[attr-defined]
             self.wfile.write(b"a")
             self.wfile.flush()
-            time.sleep(0.1)
 
     def _huge(self) -> None:
         self.send_response(200)
@@ -60,8 +58,9 @@ class _Page(BaseHTTPRequestHandler):
 
 
 class _Quiet(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Page)
+        self.ending = threading.Event()
 
     def handle_error(self, *_: object) -> None:
         """A reader that has seen enough closes the connection."""
@@ -70,12 +69,13 @@ class _Quiet(ThreadingHTTPServer):
 @contextmanager
 def exporter() -> Iterator[str]:
     """Serve on a free port; yields the URL of the pages."""
-    server = _Quiet(("127.0.0.1", 0), _Page)
+    server = _Quiet()
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
+        server.ending.set()
         server.shutdown()
         thread.join()
         server.server_close()

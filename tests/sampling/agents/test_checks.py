@@ -29,7 +29,7 @@ LOG = f"""\
 {_BEGUN} runqlat.so
 {_DONE} (runqlat.so) initialised with cluster_id = 12
 {_BEGUN} tcpconnlat.so
-{_WARNING} prog 'fentry_tcp_v4_connect': BPF program load failed: Operation not permitted
+{_WARNING} prog 'fentry_tcp_v4_connect': BPF program load failed: Not permitted
 {_FAILED} tcpconnlat.so, 1, Operation not permitted
 {_BEGUN} odd.so
 [x] pmdabpf(1) Error: no such day
@@ -42,8 +42,8 @@ def test_log_of_the_agent_says_why_modules_fail() -> None:
         "opensnoop": "tracepoint syscalls/sys_enter_open cannot be read: mount "
         "tracefs, or run as root",
         "runqlat": "",
-        "tcpconnlat": "the kernel refuses its program fentry_tcp_v4_connect: Operation "
-        "not permitted",
+        "tcpconnlat": "the kernel refuses its program fentry_tcp_v4_connect: Not "
+        "permitted",
         "odd": "no such day",
     }
 
