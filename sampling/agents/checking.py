@@ -7,6 +7,7 @@ from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.errors import RemoteError
 from ontology.iris import Iris
+from queries.run import saved_rows
 from sampling.agents import checks
 from sampling.agents.graph import Checks, publish_checks
 from sampling.agents.known import KNOWN
@@ -17,14 +18,33 @@ def check_agents(
 ) -> Checks:
     """Ask a host which agents can run, and describe them; returns the answer.
 
-    With ``tries``, agents load their modules for a moment. Raises RemoteError.
+    With ``tries``, agents load their modules for a moment; else what earlier tries
+    found out is kept. Raises RemoteError.
     """
     if host == settings.host:
         found: Checks = checks.check_all(tries)
     else:
         found = _ask(settings, host, twin, tries)
+    if not tries:
+        found = _with_tried(found, host, twin)
     publish_checks(host, found, twin, Iris(settings.base))
     return found
+
+
+def _with_tried(found: Checks, host: str, twin: Endpoint) -> Checks:
+    """What earlier tries found out about modules, where nothing new is known."""
+    rows = saved_rows(twin, "telemetry/agents", {"host": host})
+    tried = {(row["agent"], row["module"]): str(row["reason"] or "") for row in rows}
+    return {
+        agent: {
+            **of,
+            "modules": {
+                module: why or tried.get((agent, module), "")
+                for module, why in of["modules"].items()
+            },
+        }
+        for agent, of in found.items()
+    }
 
 
 def _ask(settings: Settings, host: str, twin: Endpoint, tries: bool) -> Checks:
