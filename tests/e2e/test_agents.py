@@ -12,7 +12,7 @@ import pytest
 
 from core.linux import pmapi
 from tests.sampling.agents.exporter_server import exporter
-from tests.servers import wait_until
+from tests.servers import ENDS_WITH_US, wait_until
 from tests.sshd import Sshd
 from tests.stack import HOST, Stack
 
@@ -235,3 +235,36 @@ def test_remote_user_without_rights_is_refused(near: Stack) -> None:
     near.run("add", "ssh://twin-node", "--host", "node9")
     line = refused(near, RUNQ, "--host", "node9")
     assert "only root may load the BPF programs of PCP's bpf agent" in line
+
+
+SERVE = """
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Page(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'heat{room="cellar"} 12\\n')
+HTTPServer(("127.0.0.1", 9900), Page).serve_forever()
+"""
+
+
+def test_exporter_on_the_loopback_of_a_remote_host(near: Stack, there: Sshd) -> None:
+    near.run("add", "ssh://twin-node", "--host", "node9")
+    inside = ("nsenter", "--net", "--target", str(there.pid))
+    subprocess.run([*inside, "ip", "link", "set", "lo", "up"], check=True)
+    serve = [*ENDS_WITH_US, *inside, "/usr/bin/python3", "-c", SERVE]
+    at = ("--host", "node9")
+    with subprocess.Popen(serve, stderr=subprocess.DEVNULL) as process:
+        url = "http://127.0.0.1:9900/metrics"
+        near.run("agent", "exporter", "add", "cellar", url, *at)
+        heat = "openmetrics.cellar.heat"
+        near.run("sample", "add", heat, "--period", "1s", "--plan", "heat", *at)
+        wait_until(
+            lambda: values(near, heat, "node9") == {"room=cellar": 12.0},
+            what="the exporter",
+        )
+        socket = socket_of(near, "node9", "openmetrics")
+        assert socket.endswith("-openmetrics/run/pmcd.socket")
+        near.run("sample", "remove", "heat", *at)
+        assert not Path(socket).parents[1].exists()
+        process.terminate()
