@@ -90,7 +90,7 @@ def _body(connection: http.client.HTTPConnection, path: str, seconds: float) -> 
         timer.cancel()
     if len(data) > MOST_BYTES:
         raise FetchError("too long", f"its answer is longer than {MOST_BYTES} bytes")
-    # An answer without a length ends with its connection, whoever ends that.
+    # An answer without a length ends with its connection, so ours would look whole.
     if is_cut.is_set() or rest:
         raise OSError("its answer ended early")
     return data.decode("utf-8", errors="replace")
