@@ -34,7 +34,11 @@ def agent_group() -> None:
 def list_command(host: str | None, output: str) -> None:
     """List the agents, and why some cannot run."""
     settings = Settings()
-    rows = _described(settings, host or settings.host)
+    target = host or settings.host
+    rows = _described(settings, target)
+    if not rows:
+        fix = f"supertwin agent check --host {target}"
+        _progress(f"the agents of {target} were not checked: run `{fix}`")
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(str(row["agent"]), []).append(row)
