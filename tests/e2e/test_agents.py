@@ -254,16 +254,18 @@ def test_exporter_on_the_loopback_of_a_remote_host(near: Stack, there: Sshd) -> 
     serve = [*ENDS_WITH_US, *inside, "/usr/bin/python3", "-c", SERVE]
     at = ("--host", "node9")
     with subprocess.Popen(serve, stderr=subprocess.DEVNULL) as process:
-        url = "http://127.0.0.1:9900/metrics"
-        near.run("agent", "exporter", "add", "cellar", url, *at)
-        heat = "openmetrics.cellar.heat"
-        near.run("sample", "add", heat, "--period", "1s", "--plan", "heat", *at)
-        wait_until(
-            lambda: values(near, heat, "node9") == {"room=cellar": 12.0},
-            what="the exporter",
-        )
-        socket = socket_of(near, "node9", "openmetrics")
-        assert socket.endswith("-openmetrics/run/pmcd.socket")
-        near.run("sample", "remove", "heat", *at)
-        assert not Path(socket).parents[1].exists()
-        process.terminate()
+        try:
+            url = "http://127.0.0.1:9900/metrics"
+            near.run("agent", "exporter", "add", "cellar", url, *at)
+            heat = "openmetrics.cellar.heat"
+            near.run("sample", "add", heat, "--period", "1s", "--plan", "heat", *at)
+            wait_until(
+                lambda: values(near, heat, "node9") == {"room=cellar": 12.0},
+                what="the exporter",
+            )
+            socket = socket_of(near, "node9", "openmetrics")
+            assert socket.endswith("-openmetrics/run/pmcd.socket")
+            near.run("sample", "remove", "heat", *at)
+            assert not Path(socket).parents[1].exists()
+        finally:
+            process.terminate()

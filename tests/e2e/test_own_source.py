@@ -4,13 +4,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.ports import free_ports
 from tests.servers import ENDS_WITH_US, ROOT, wait_until
-from tests.stack import Stack
+from tests.stack import HOST, Stack
 
 pytestmark = pytest.mark.e2e
 
@@ -40,10 +41,14 @@ def program(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     yield path, str(port)
 
 
-def started(path: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [*ENDS_WITH_US, sys.executable, str(path)], stderr=subprocess.DEVNULL
-    )
+@contextmanager
+def started(path: Path) -> Iterator[None]:
+    words = [*ENDS_WITH_US, sys.executable, str(path)]
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
 
 
 def verdict(stack: Stack) -> str:
@@ -57,7 +62,7 @@ def test_guide_works_as_written(stack: Stack, program: tuple[Path, str]) -> None
     remove_plan, remove_exporter, add_waits = rest
     assert why == why_again == ["why", VISITS]
     assert len(path.read_text().splitlines()) <= 20
-    with started(path) as exporter:
+    with started(path):
         wait_until(lambda: stack.run(*add_exporter, check=False).returncode == 0)
         printed = stack.run(*add_exporter).stdout.splitlines()
         assert printed[1:] == [
@@ -66,13 +71,11 @@ def test_guide_works_as_written(stack: Stack, program: tuple[Path, str]) -> None
         ]
         stack.run(*add_plan)
         wait_until(lambda: verdict(stack) == "data", what="values")
-        page = stack.get("/dashboards/plan:room", accept="text/html", host="")
+        page = stack.get("/dashboards/plan:room", accept="text/html", host=HOST)
         assert page.status_code == 200
-        exporter.terminate()
     wait_until(lambda: verdict(stack) == "exporter down", what="its end")
-    with started(path) as exporter:
+    with started(path):
         wait_until(lambda: verdict(stack) == "data", what="values again")
-        exporter.terminate()
     stack.run(*remove_plan)
     stack.run(*remove_exporter)
     stack.run(*add_waits)

@@ -108,15 +108,17 @@ def test_catalogue_has_the_names_of_the_real_agent(tmp_path: Path) -> None:
         cwd=tmp_path / "log",
         env={**os.environ, **environment(tmp_path)},
     ) as pmcd:
-        log = log_of_agent(tmp_path, "bpf")
-        wait_until(lambda: log.exists() and "init complete" in log.read_text())
-        listed = subprocess.run(
-            ["pminfo", "-h", f"unix://{socket_of(tmp_path)}", "bpf"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        pmcd.terminate()
+        try:
+            log = log_of_agent(tmp_path, "bpf")
+            wait_until(lambda: log.exists() and "init complete" in log.read_text())
+            listed = subprocess.run(
+                ["pminfo", "-h", f"unix://{socket_of(tmp_path)}", "bpf"],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+        finally:
+            pmcd.terminate()
     modules = [one for one in agent.modules if one.name in usable]
     expected = {name for one in modules for name in agent.metrics_of(one)}
     assert set(listed.stdout.split()) == expected
