@@ -2,7 +2,7 @@
 
 It needs only Python 3.8 or newer, because it is sent to other hosts together with
 `daemon`. Names of metrics are those of PCP 6.0; rights and hooks are those that the
-agents' own programs use. Costs were measured (docs/reference/agents.md).
+agents' own programs use. Costs were measured (docs/reference/own-source.md).
 """
 
 from __future__ import annotations
