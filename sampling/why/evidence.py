@@ -81,8 +81,14 @@ async def _agent(clients: Clients, found: Evidence) -> AgentSeen | None:
         if url and running
         else ""
     )
-    texts = (str(one or "") for one in (agent, module, reason, url))
-    return AgentSeen(*texts, running=bool(running), exporter=failure)
+    return AgentSeen(
+        str(agent),
+        str(module),
+        reason=str(reason or ""),
+        url=str(url or ""),
+        running=bool(running),
+        exporter=failure,
+    )
 
 
 async def _counters(clients: Clients, found: Evidence) -> tuple[Counter, ...]:
