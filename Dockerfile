@@ -19,7 +19,7 @@ RUN apt-get update \
     && apt-get upgrade -y \
     && apt-get install -y --no-install-recommends \
         default-jre-headless hwloc-nox libpfm4 lshw \
-        openssh-client python3 python3-pcp \
+        openssh-client python3 python3-pcp python3-requests \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin supertwin \
     && install -d -m 700 -o supertwin -g supertwin /var/lib/supertwin \

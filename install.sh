@@ -123,6 +123,11 @@ has_pcp_binding() {
     "$PYTHON" -c 'import cpmapi, pcp' 2>/dev/null
 }
 
+# PCP's agent of exporters imports it.
+has_requests() {
+    "$PYTHON" -c 'import requests' 2>/dev/null
+}
+
 has_library() {
     compgen -G "/usr/lib/*/$1" >/dev/null || compgen -G "/usr/lib*/$1" >/dev/null
 }
@@ -151,6 +156,7 @@ missing_for_python() {
 missing_for_run() {
     pcp_is_whole || echo pcp
     has_pcp_binding || echo python3-pcp
+    has_requests || echo python3-requests
     command -v lstopo-no-graphics >/dev/null && command -v hwloc-calc >/dev/null || echo hwloc-nox
     [ -x /usr/bin/lshw ] || [ -x /usr/sbin/lshw ] || echo lshw
     has_library libpfm.so.4 || echo libpfm4

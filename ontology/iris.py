@@ -158,6 +158,14 @@ class Iris:
         """The counters of a host's perfevent agent for its plans."""
         return self._iri("graph", "counters", host)
 
+    def agents_graph(self, host: str) -> URIRef:
+        """The agents that may run on a host on demand, and its exporters."""
+        return self._iri("graph", "agents", host)
+
+    def agent_graph(self, host: str, agent: str) -> URIRef:
+        """What an agent gives that runs on a host for its plans."""
+        return self._iri("graph", "agents", host, agent)
+
     def processes_graph(self, host: str) -> URIRef:
         """The named processes of a host, and their bindings."""
         return self._iri("graph", "processes", host)

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from threading import Lock
@@ -99,7 +99,7 @@ class Fleet:
         for host, of in wanted.items():
             try:
                 address = self._address(host, of.address)
-                reachable[host] = WantedPlan(of.plan, address, of.counters)
+                reachable[host] = replace(of, address=address)
             except (AddressError, IdError) as error:
                 unreached[host] = str(error)
         with self._lock:
@@ -282,9 +282,9 @@ class Fleet:
             host = self._hosts[name] = self._new(name)
         except StateError:
             kept = load_plan(self._folder(name) / PLAN_FILE) or StoredPlan()
-            self._wanted[name] = WantedPlan(kept.plan, address, kept.counters)
+            self._wanted[name] = WantedPlan(kept.plan, address, *kept[1:])
             raise
-        self._wanted[name] = WantedPlan(host.kept.plan, address, host.kept.counters)
+        self._wanted[name] = WantedPlan(host.kept.plan, address, *host.kept[1:])
         self._open_sockets(address)
         host.sample(self._wanted[name])
 

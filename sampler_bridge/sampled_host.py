@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Condition
 from typing import Any
@@ -45,6 +46,7 @@ _LOG = logging.getLogger(__name__)
 PLAN_FILE, STATUS_FILE = "plan.json", "status.json"
 # Seconds. A store that is killed needs the points of this time again.
 _READ_AGAIN_WITHIN = 60.0
+_AGENT_ENDS_WITHIN = 1.0
 
 
 class SampledHost(Worker):
@@ -86,6 +88,10 @@ class SampledHost(Worker):
         )
         self._main = HostConnection(name, new_transport, recorder, self._cost)
         self._counters = HostConnection(name, new_transport, recorder, self._cost)
+        self._agents: dict[str, HostConnection] = {}
+        self._connection = partial(
+            HostConnection, name, new_transport, recorder, self._cost
+        )
         self._samplers = self._main.samplers
         self._own = Samplers(name, lambda _: self._local_source(), recorder)
         self._processes = (
@@ -145,12 +151,14 @@ class SampledHost(Worker):
     @property
     def _others(self) -> tuple[Samplers, ...]:
         processes = (self._processes,) if self._processes else ()
-        return self._counters.samplers, self._own, *processes
+        agents = (one.samplers for one in self._agents.values())
+        return self._counters.samplers, self._own, *processes, *agents
 
     @property
     def alive(self) -> bool:
         """Whether all its threads run, including those of its connections."""
-        routes = self._main.alive and self._counters.alive
+        agents = self._agents.values()
+        routes = all(one.alive for one in (self._main, self._counters, *agents))
         return super().alive and routes and all(one.alive for one in self._others)
 
     @property
@@ -239,6 +247,8 @@ class SampledHost(Worker):
             seconds = self._ending or 0.0
             self._main.stop(seconds)
             self._counters.stop(seconds)
+            for agent in self._agents.values():
+                agent.stop(seconds)
             self._own.stop(seconds)
             if self._processes:
                 self._processes.stop(seconds)
@@ -258,6 +268,7 @@ class SampledHost(Worker):
         counters, others = split_plan(
             others, lambda m: bool(wanted.counters) and is_counter(m)
         )
+        others = self._take_up_agents(wanted, others)
         processes, others = split_plan(others, self._access.serves)
         self._plan, self._address = wanted.plan, wanted.address
         if self._processes:
@@ -268,9 +279,22 @@ class SampledHost(Worker):
         self._own.apply(own)
         if self._processes:
             self._processes.apply(processes)
-        kept = StoredPlan(wanted.plan, wanted.counters)
+        kept = StoredPlan(wanted.plan, wanted.counters, wanted.agents)
         if kept != self.kept:
             self._keep(kept)
+
+    def _take_up_agents(self, wanted: WantedPlan, plan: SamplingPlan) -> SamplingPlan:
+        """Sample the metrics of agents from their own PMCDs; return the others."""
+        before = self._agents
+        self._agents = {
+            name: before.get(name) or self._connection() for name in wanted.agents
+        }
+        for name in before.keys() - wanted.agents.keys():
+            before[name].stop(_AGENT_ENDS_WITHIN)
+        for name, connection in self._agents.items():
+            own, plan = split_plan(plan, partial(_is_below, f"{name}."))
+            connection.take(own, wanted.address, wanted.agents[name])
+        return plan
 
     def _local_source(self) -> Source:
         own = OwnSource(self.figures)
@@ -287,3 +311,7 @@ class SampledHost(Worker):
             self.kept = kept
         except OSError as error:
             _LOG.warning("%s cannot be written: %s", path, error.strerror)
+
+
+def _is_below(start: str, metric: str) -> bool:
+    return metric.startswith(start)

@@ -6,6 +6,8 @@ BridgeError               its other subclasses are in sampler_bridge.errors
 ├── PlanError             the plan cannot be read
 └── SourceDownError       a source does not answer now; another try may succeed
 UserError
+├── AgentRefusedError     an agent cannot give a metric on this host
+├── ExporterError         an exporter cannot be added, or gives nothing
 └── NoPmcdError           no PMCD runs where one is needed
 """
 
@@ -33,6 +35,18 @@ class PerfeventError(BridgeError):
     code = "not-countable"
     exit_code = USER_CAN_FIX
     status = 400
+
+
+class AgentRefusedError(UserError):
+    """An agent of PCP cannot give a metric on this host."""
+
+    code = "agent-refused"
+
+
+class ExporterError(UserError):
+    """An exporter cannot be added, or gives nothing."""
+
+    code = "bad-exporter"
 
 
 class NoPmcdError(UserError):

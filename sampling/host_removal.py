@@ -10,6 +10,7 @@ from ingest.load.publish import TwinStores
 from ingest.load.register import registration_delete
 from ingest.loading import open_store
 from ontology.iris import Iris
+from sampling.agents import running
 from sampling.counters.counters import end
 from sampling.plan_file.notify import notify
 
@@ -36,8 +37,12 @@ def remove(settings: Settings, name: str, history: bool, progress: Progress) -> 
 def _end_counting(
     settings: Settings, host: str, store: TwinStores, progress: Progress
 ) -> None:
-    """End our PMCD on the host; an unreachable host is removed anyway."""
+    """End our PMCDs on the host; an unreachable host is removed anyway."""
     try:
         end(settings, host, store.twin, progress)
     except SuperTwinError as error:
         progress(f"PMU events may still be counted on {host}: {error}")
+    try:
+        running.end(settings, host, store.twin, progress)
+    except SuperTwinError as error:
+        progress(f"agents may still run on {host}: {error}")

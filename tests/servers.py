@@ -20,7 +20,7 @@ from core.linux.signals import ends_with_us
 from core.settings import tools
 from core.settings.accounts import jetty_line, write_secret
 from core.stores.endpoint import Endpoint
-from sampling.counters import private_pmcd
+from sampling.agents import private_pmcd
 from supertwin.stack.children import fuseki_config, fuseki_main
 from tests.ports import LOOPBACK, free_port
 from tests.sample_agent import AGENTS, name_space

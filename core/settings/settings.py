@@ -241,6 +241,12 @@ class Settings(SettingsBase):
         description="What reads the processes of this machine (`proc.*`): `kernel`, by "
         "BPF, for the metrics that it gives and where it can; `pcp`, PCP's agent.",
     )
+    exporter_hosts: str = setting(
+        host_names,
+        default="",
+        description="Names of hosts, separated by commas, whose exporters may be read. "
+        "Those on loopback always may.",
+    )
     sample_max_cpu: float = setting(
         number(0),
         default=25.0,
@@ -361,6 +367,11 @@ class Settings(SettingsBase):
     def hosts(self) -> tuple[str, ...]:
         """Host names that the API accepts in addition to those of this machine."""
         return listed(self.allowed_hosts)
+
+    @property
+    def exporters_from(self) -> tuple[str, ...]:
+        """Hosts in addition to loopback whose exporters may be read."""
+        return listed(self.exporter_hosts)
 
     @property
     def proxies(self) -> tuple[str, ...]:

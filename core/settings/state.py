@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from core.settings.settings import Settings
 
+AGENTS_FOLDER = "agents"
 # The child that counts PMU events.
 COUNTING = "pmu"
 
@@ -99,3 +100,18 @@ def read_json(path: Path) -> dict[str, Any] | None:
 def counting_home(settings: "Settings") -> Path:
     """The folder of the PMCD that counts PMU events."""
     return settings.home / "pmu"
+
+
+def agents_home(settings: "Settings") -> Path:
+    """The folder of the folders of all agents that run on demand."""
+    return settings.home / AGENTS_FOLDER
+
+
+def agent_home(settings: "Settings", agent: str) -> Path:
+    """The folder of the PMCD of an agent that runs on demand."""
+    return agents_home(settings) / agent
+
+
+def child_of_agent(agent: str) -> str:
+    """The name of the child that runs an agent's PMCD."""
+    return f"agent-{agent}"

@@ -156,7 +156,7 @@ def registration_delete(iris: Iris, host: str) -> str:
     """The SPARQL Update that removes a host from the twin."""
     kinds = (
         *(iris.twin_graph, iris.plans_graph, iris.register_graph),
-        *(iris.cgroups_graph, iris.counters_graph),
+        *(iris.cgroups_graph, iris.counters_graph, iris.agents_graph),
     )
     drops = drop(iris, *(graph(host) for graph in kinds))
     # Added plans have their own graphs, below that of the host's plans.

@@ -42,13 +42,19 @@ _SEMANTICS = {1: "counter", 3: "instant", 4: "discrete"}
 # Instances of processes, cgroups and PMCD's own connections come and go: they are
 # resolved at each fetch.
 _FLEETING_PMDA = "proc"
-_FLEETING_ROOTS = ("proc.", "hotproc.", "cgroup.", "acct.", "pmcd.client.")
+_FLEETING_ROOTS = (
+    *("proc.", "hotproc.", "cgroup.", "acct.", "pmcd.client.", "bpf.bashreadline."),
+    *(f"bpf.{what}snoop." for what in ("exec", "exit", "open", "stat", "mount", "bio")),
+    *("bpf.tcpconnect.", "bpf.tcpconnlat.", "bpf.fsslower.", "bpf.oomkill."),
+)
 # A line of /proc/interrupts combined with a CPU, such as "NMI::cpu3".
 _LINE_AND_CPU = re.compile(r".+::cpu[0-9]+")
 _AGENTS = "pmcd.agent.status"
 # perfevent numbers a domain by the position of its event in a configuration. Another
 # configuration would put the event in another domain, making it another metric.
 _PMU_EVENTS = "perfevent.hwcounters."
+# These agents number their domains in the order in which they find modules and metrics.
+_MODULES, _EXPORTERS = "bpf.", "openmetrics."
 
 
 @dataclass(frozen=True)
@@ -162,11 +168,14 @@ def _is_there(metric: PcpMetric, answers: Answers) -> bool:
 
 
 def domain_id(metric: PcpMetric) -> str:
-    """The number of a metric's instance domain; stable for a PMU event."""
-    if not metric.name.startswith(_PMU_EVENTS):
+    """The number of a metric's instance domain; stable if its agent renumbers."""
+    if metric.name.startswith(_EXPORTERS):
+        named = metric.name
+    elif metric.name.startswith((_PMU_EVENTS, _MODULES)):
+        named = metric.name.rpartition(".")[0]
+    else:
         return indom_id(metric.indom)
-    event = metric.name.rpartition(".")[0]
-    return f"{metric.indom >> 22 & 0x1FF}.{crc32(event.encode()) & 0x3FFFFF}"
+    return f"{metric.indom >> 22 & 0x1FF}.{crc32(named.encode()) & 0x3FFFFF}"
 
 
 def _ask(

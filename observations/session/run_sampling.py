@@ -27,7 +27,7 @@ from observations.session.run_figures import RunFigures
 from observations.statistics import Statistics, of_counter, of_gauge
 from ontology.limits import PER_CPU, greatest_rate, is_of_all_cpus
 from queries.run import saved_rows
-from sampling.counters.private_pmcd import socket_of
+from sampling.agents.private_pmcd import socket_of
 from sampling.events.event import is_counter, is_dutycycle
 from sampling.plans import changes
 from sampling.plans.request import PlanRequest

@@ -8,11 +8,13 @@ from collections.abc import Collection
 
 from core.settings.settings import Settings
 from core.settings.state import counting_home
+from sampling.agents.configuration import kept_configuration
+from sampling.agents.perfevent import AGENT
+from sampling.agents.private_pmcd import socket_of
 from sampling.cost.live import value_counts
 from sampling.cost.load import COUNTERS, FetchSize
 from sampling.counters.local import count
 from sampling.counters.perfevent import CountingSetup
-from sampling.counters.private_pmcd import kept_configuration, socket_of
 from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.conf import configuration
 from sampling.events.event import PmuEvent
@@ -39,7 +41,7 @@ class CounterPmcd:
         """
         chosen = [event for event in EVENTS if event.value in metrics]
         prepared = _prepared(self._host, chosen)
-        if kept_configuration(self._home) != prepared.text:
+        if kept_configuration(self._home, AGENT) != prepared.text:
             count(self._home, prepared, self._pid)
 
     def sizes(self) -> dict[str, FetchSize]:

@@ -7,7 +7,7 @@ from typing import Any
 from core.stores.endpoint import Endpoint
 from ontology.selectors import series_name
 from queries.run import saved_rows
-from sampling.cost.load import COUNTERS, UNKNOWN_AGENT, FetchSize, SamplingLoad, load_of
+from sampling.cost.load import UNKNOWN_AGENT, FetchSize, SamplingLoad, load_of
 from sampling.plan_file.plan import make_plan
 from sampling.plans.instances import PlanMetric
 from sampling.plans.request import PlanRequest
@@ -43,13 +43,13 @@ def loads_with(
     twin: Endpoint,
     request: PlanRequest,
     metrics: Sequence[PlanMetric],
-    counters: Mapping[str, int],
+    counters: Mapping[str, int | None],
     count: Count,
 ) -> tuple[SamplingLoad, SamplingLoad]:
     """The load of the plans of a host, without a requested plan and with it.
 
-    ``counters`` gives the number of values of those ``metrics`` that are PMU events:
-    the graph does not know events that are not counted yet.
+    ``counters`` gives the number of values of those ``metrics`` that agents do not give
+    yet, such as PMU events: the graph does not know them. None is unknown.
     """
     bound = {"host": request.host}
     plans = saved_rows(twin, "telemetry/sampling", bound)
@@ -61,8 +61,13 @@ def loads_with(
     return load_of(make_plan(plans), sizes), load_of(both, sizes)
 
 
-def _counters(counters: Mapping[str, int]) -> dict[str, FetchSize]:
-    return {name: FetchSize(COUNTERS, values) for name, values in counters.items()}
+def _counters(counters: Mapping[str, int | None]) -> dict[str, FetchSize]:
+    """Sizes by metric; the name of a metric begins with that of its agent."""
+    return {
+        name: FetchSize(name.partition(".")[0], values)
+        for name, values in counters.items()
+        if values is not None
+    }
 
 
 def _by_host(found: Iterable[Row]) -> dict[str, list[Row]]:

@@ -12,6 +12,7 @@ from ingest.errors import NoSuchPlanError
 from ontology.figures import figures
 from ontology.iris import Iris
 from queries.run import saved_rows
+from sampling.agents.running import foreseen
 from sampling.cgroup_list import read_groups
 from sampling.cost.errors import CostlyPlanError
 from sampling.cost.estimate import CostEstimate, estimate_added, estimate_all
@@ -23,7 +24,7 @@ from sampling.cost.saved_model import current_model
 from sampling.cost.wording import FIX
 from sampling.counters.counters import PlannedCounters, planned, sampled_of
 from sampling.errors import BridgeError
-from sampling.plans.instances import PlanMetric, sampled
+from sampling.plans.instances import GraphMetric, PlanMetric, sampled
 from sampling.plans.request import PlanRequest
 from sampling.plans.store import check_host, check_new, free_name, plan_names
 from sampling.sources.local_metrics import is_local
@@ -60,7 +61,8 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
             name = free_name(plan_names(request.host, twin))
             request = replace(request, name=name)
         check_new(request, twin, iris)
-        metrics, counters = _metrics_and_counters(request, twin, iris)
+        later = foreseen(request.metrics, request.host, twin, iris)
+        metrics, counters = _metrics_and_counters(request, later, twin, iris)
         count = _counter(settings, request.host)
         before, after = loads_with(twin, request, metrics, counters, count)
     model = current_model(settings)
@@ -75,13 +77,27 @@ def plan_cost(settings: Settings, request: PlanRequest) -> PlanCost:
 
 
 def _metrics_and_counters(
-    request: PlanRequest, twin: Endpoint, iris: Iris
-) -> tuple[list[PlanMetric], dict[str, int]]:
-    """What a plan samples, and the number of values of each metric of PMU events."""
+    request: PlanRequest,
+    later: Mapping[str, int | None],
+    twin: Endpoint,
+    iris: Iris,
+) -> tuple[list[PlanMetric], Mapping[str, int | None]]:
+    """What a plan samples, and the number of values of each metric of PMU events.
+
+    So for the metrics of agents that give them ``later``, when the plan is added.
+    """
+    known = tuple(name for name in request.metrics if name not in later)
+    request = replace(request, metrics=known)
+    new = [_foreseen(name, iris) for name in later]
     if not (request.roles or request.events):
-        return sampled(request, iris.host(request.host), twin), {}
+        return sampled(request, iris.host(request.host), twin, foreseen=new), later
     found = planned(request, twin)
-    return sampled_of(request, found, twin, iris), _counters(request, found, twin)
+    metrics = sampled_of(request, found, twin, iris, new)
+    return metrics, {**_counters(request, found, twin), **later}
+
+
+def _foreseen(name: str, iris: Iris) -> GraphMetric:
+    return GraphMetric(name, iris.metric(name), True, True, {})
 
 
 def _counters(

@@ -13,18 +13,17 @@ from core.stores.endpoint import Endpoint
 from ingest.sources.pcp import read_pcp
 from ontology.iris import Iris
 from queries.catalogue import saved_query
+from sampling.agents.graph import only_agent, read_graph, restore_graph
+from sampling.agents.perfevent import AGENT
 from sampling.counters.perfevent import CountingSetup, prepare
 from sampling.errors import PerfeventError
 from sampling.events.event import PmuEvent
 from sampling.plans.counters import (
     CounterPurpose,
-    only_counters,
     publish_counters,
-    read_counters,
-    restore_counters,
     uncounted_metrics,
 )
-from sampling.plans.instances import PlanMetric, sampled
+from sampling.plans.instances import GraphMetric, PlanMetric, sampled
 from sampling.plans.request import PlanRequest
 
 if TYPE_CHECKING:
@@ -94,16 +93,23 @@ def planned(request: PlanRequest, twin: Endpoint) -> PlannedCounters:
 
 
 def sampled_of(
-    request: PlanRequest, found: PlannedCounters, twin: Endpoint, iris: Iris
+    request: PlanRequest,
+    found: PlannedCounters,
+    twin: Endpoint,
+    iris: Iris,
+    foreseen: Sequence[GraphMetric] = (),
 ) -> list[PlanMetric]:
-    """What a plan will sample, before its events count; raises PlanRequestError."""
-    new = uncounted_metrics(found.counts, request.host, twin, iris)
+    """What a plan will sample, before its events count; raises PlanRequestError.
+
+    ``foreseen`` are metrics that agents will give.
+    """
+    new = uncounted_metrics(found.counts, request.host, twin, iris) + [*foreseen]
     return sampled(request, iris.host(request.host), twin, foreseen=new)
 
 
 def settle(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
     """Count the events of the remaining plans, after a plan was removed."""
-    if read_counters(host, twin, Iris(settings.base)):
+    if read_graph(Iris(settings.base).counters_graph(host), twin):
         resume(settings, host, twin, progress)
 
 
@@ -119,7 +125,7 @@ def resume(settings: Settings, host: str, twin: Endpoint, progress: Progress) ->
 
 def end(settings: Settings, host: str, twin: Endpoint, progress: Progress) -> None:
     """Stop counting on a host that leaves the twin, regardless of its plans."""
-    if read_counters(host, twin, Iris(settings.base)):
+    if read_graph(Iris(settings.base).counters_graph(host), twin):
         with _published(settings, host, None, twin, progress):
             pass
 
@@ -195,12 +201,13 @@ def _published(
     with _counted(settings, host, prepared, twin, progress) as (socket, socket_path):
         names = prepared.metrics if prepared else []
         pcp = _read_facts(socket, names) if names else None
-        before = read_counters(host, twin, iris)
-        publish_counters(host, pcp and only_counters(pcp), socket_path, twin, iris)
+        graph = iris.counters_graph(host)
+        before = read_graph(graph, twin)
+        publish_counters(host, pcp and only_agent(pcp, AGENT), socket_path, twin, iris)
         try:
             yield
         except BaseException:
-            restore_counters(host, before, twin, iris)
+            restore_graph(graph, before, twin)
             raise
 
 
@@ -221,13 +228,15 @@ def _counted(
 ) -> Iterator[tuple[Path, str]]:
     """Configure the agent of a host; yields PMCD's socket here, and on the host."""
     # Imported late: plans without roles and events need nothing that starts a PMCD.
+    from sampling.agents.remote import running_remotely
     from sampling.counters.local import counting_locally
-    from sampling.counters.remote import counting_remotely
 
     with signals_as_interrupt():
         if host == settings.host:
             with counting_locally(settings, prepared, progress) as socket:
                 yield socket, str(socket)
         else:
-            with counting_remotely(settings, host, prepared, twin, progress) as sockets:
+            with running_remotely(
+                settings, host, AGENT, prepared, twin, progress
+            ) as sockets:
                 yield sockets

@@ -1,29 +1,21 @@
 """Configures the perfevent agent of this machine, which has a PMCD of its own."""
 
-import os
-import re
-import signal
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from core.errors import NotRunningError, SuperTwinError
-from core.linux.lock import turn
-from core.linux.ssh.reasons import printable
+from core.errors import NotRunningError
 from core.settings.running import status
 from core.settings.settings import Settings
 from core.settings.state import COUNTING, StackState, counting_home
 from core.stores.datasets import Progress
-from sampling.counters import private_pmcd
+from sampling.agents.local import configure, configured, notify_pmcd, wait_while
+from sampling.agents.perfevent import AGENT, check_can_count
+from sampling.agents.private_pmcd import AgentError, socket_of
 from sampling.counters.perfevent import CountingSetup
 from sampling.errors import NoPmcdError, PerfeventError, SourceDownError
-from sampling.events.live import absent_metrics, has_agent, is_counting
-
-_WITHIN = 20.0
-_LOOK = 0.02
-# The agent's message about an event that it cannot count.
-_REFUSAL = re.compile(r'failed on cpu(\d+) for "([^"]+)": (.*)')
+from sampling.events.live import has_agent
 
 
 @contextmanager
@@ -38,23 +30,14 @@ def counting_locally(
     """
     home = counting_home(settings)
     counting_process(status(settings))  # fail before waiting
-    socket, text = private_pmcd.socket_of(home), prepared.text if prepared else None
-    wait = "another command configures perfevent: waiting until it is done"
-    with turn(settings.home / "turns", lambda: progress(wait), "perfevent"):
-        before = private_pmcd.kept_configuration(home)
-        changes = before != text or (prepared and absent(socket, prepared))
-        try:
-            if changes:
-                count(home, prepared, counting_process(status(settings)))
-            yield socket
-        except BaseException:
-            if changes:
-                private_pmcd.keep_configuration(home, before)
-                # It may be another process by now, or one that has not read anything
-                # yet.
-                with suppress(SuperTwinError):
-                    _notify_pmcd(counting_process(status(settings)))
-            raise
+
+    def notify() -> None:
+        notify_pmcd(counting_process(status(settings)))
+
+    with configured(settings, AGENT, home, prepared, progress, notify) as socket:
+        if prepared is None:
+            _wait_until_gone(socket)
+        yield socket
 
 
 def count(home: Path, prepared: CountingSetup | None, pid: int) -> None:
@@ -63,14 +46,9 @@ def count(home: Path, prepared: CountingSetup | None, pid: int) -> None:
     Returns when PCP has every metric; with None, the agent ends. Raises PerfeventError,
     with the kernel's reason, for what cannot be counted.
     """
-    socket = private_pmcd.socket_of(home)
-    private_pmcd.keep_configuration(home, prepared.text if prepared else None)
-    _notify_pmcd(pid)
+    configure(home, AGENT, prepared, partial(notify_pmcd, pid))
     if prepared is None:
-        _wait_until_gone(socket)
-        return
-    log = private_pmcd.log_of_agent(home)
-    wait_until_counted(prepared, socket, lambda: _read(log))
+        _wait_until_gone(socket_of(home))
 
 
 def counting_process(state: StackState | None) -> int:
@@ -83,8 +61,8 @@ def counting_process(state: StackState | None) -> int:
     child = state.children.get(COUNTING)
     if child is None:
         try:
-            private_pmcd.check_can_count()
-        except private_pmcd.CountingError as error:
+            check_can_count()
+        except AgentError as error:
             fix = "then run `make down` and `make up`"
             raise PerfeventError(f"{error}; {fix}") from error
         raise NoPmcdError(
@@ -98,73 +76,9 @@ def counting_process(state: StackState | None) -> int:
     return child.pid
 
 
-def _notify_pmcd(pid: int) -> None:
-    """Make PMCD read its configuration again."""
-    # If it died meanwhile, it is restarted and reads the configuration then.
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGHUP)
-
-
 def _wait_until_gone(socket: Path) -> None:
     """Wait until PMCD has ended its agent.
 
     If PMCD were notified again before that, it would do neither.
     """
-    _wait_while(lambda: has_agent(f"unix://{socket}"))
-
-
-def _wait_while(holds: Callable[[], bool]) -> None:
-    """Wait for a limited time while a condition holds of a PMCD that answers."""
-    deadline = time.monotonic() + _WITHIN
-    with suppress(PerfeventError):
-        while holds() and time.monotonic() < deadline:
-            time.sleep(_LOOK)
-
-
-def wait_until_counted(
-    prepared: CountingSetup, socket: Path, read_log: Callable[[], str]
-) -> None:
-    """Wait until a new agent counts and PCP has its metrics.
-
-    Raises PerfeventError with the reason of an event that the agent refuses. The log
-    does not exist before the new agent runs.
-    """
-    deadline = time.monotonic() + _WITHIN
-    while True:
-        lacks, log = absent(socket, prepared), read_log()
-        if log and not lacks:
-            # If it never counts, duty cycles of 0 show that.
-            _wait_while(lambda: not is_counting(f"unix://{socket}"))
-            return
-        _check_refusals(prepared, lacks, log)
-        if time.monotonic() > deadline:
-            what = lacks[0] if lacks else "new perfevent agent"
-            last_line = printable(log.strip().rpartition("\n")[2])
-            raise SourceDownError(
-                f"PMCD has no {what} after {_WITHIN:.0f} s ({last_line}): see its log"
-            )
-        time.sleep(_LOOK)
-
-
-def absent(socket: Path, prepared: CountingSetup) -> list[str]:
-    """The metrics that PMCD does not have; all of them while it does not answer."""
-    try:
-        return absent_metrics(f"unix://{socket}", prepared.metrics)
-    except PerfeventError:
-        return prepared.metrics
-
-
-def _check_refusals(prepared: CountingSetup, lacks: list[str], log: str) -> None:
-    """Raise PerfeventError for an absent event if the agent's log has the reason."""
-    found = _REFUSAL.findall(log)
-    refused = {name: f"{why} (cpu{cpu})" for cpu, name, why in found}
-    for event in prepared.events:
-        if event.value in lacks and event.configured in refused:
-            raise PerfeventError(f"{event}: {printable(refused[event.configured])}")
-
-
-def _read(log: Path) -> str:
-    try:
-        return log.read_text("utf-8", errors="replace")
-    except OSError:
-        return ""
+    wait_while(lambda: has_agent(f"unix://{socket}"))

@@ -1,6 +1,6 @@
 """Writes perfevent.conf, as perfevent.conf(5) and the agent's own parser define it."""
 
-from sampling.counters.private_pmcd import NEW_EVENT
+from sampling.agents.perfevent import NEW_EVENT
 from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.host import HostPmus
 

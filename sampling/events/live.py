@@ -1,4 +1,4 @@
-"""What a running PMCD provides of the perfevent agent."""
+"""What a running PMCD provides of its agent."""
 
 from collections.abc import Iterable
 
@@ -24,6 +24,21 @@ def absent_metrics(address: str, metrics: Iterable[str]) -> list[str]:
         raise PerfeventError(
             f"PMCD at {address} does not answer ({error}): check that it runs"
         ) from error
+
+
+def unknown_metrics(address: str, metrics: Iterable[str]) -> list[str]:
+    """The metrics that PMCD does not name; raises PerfeventError."""
+    names = list(metrics)
+    try:
+        with pmapi.Context(address) as context:
+            pmids = context.identifiers(names)
+    except pmapi.PmapiError as error:
+        raise PerfeventError(
+            f"PMCD at {address} does not answer ({error}): check that it runs"
+        ) from error
+    return [
+        name for name, pmid in zip(names, pmids, strict=True) if pmid == pmapi.NO_METRIC
+    ]
 
 
 def has_agent(address: str) -> bool:

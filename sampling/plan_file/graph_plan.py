@@ -1,6 +1,6 @@
 """Reads the plans and addresses of hosts from the graph."""
 
-from collections.abc import Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
@@ -12,13 +12,14 @@ from core.stores.results import read_table
 from core.stores.sparql_dataset import JSON_RESULTS
 from queries.catalogue import saved_query
 from queries.run import saved_rows
+from sampling.agents.known import agent_of
 from sampling.errors import PlanError
 from sampling.events.event import is_counter
 from sampling.plan_file.notify import PlanName
 from sampling.plan_file.plan import SamplingPlan, make_plan
 
 _PLANS, _HOSTS = "telemetry/sampling", "telemetry/sampled-hosts"
-_ONE_PLAN = "telemetry/one-plan"
+_ONE_PLAN, _AGENTS = "telemetry/one-plan", "telemetry/agent-sockets"
 
 Row = dict[str, Any]
 
@@ -27,12 +28,14 @@ Row = dict[str, Any]
 class WantedPlan:
     """What the graph has for one host: its plan, and its address.
 
-    ``counters`` is the socket, on the host, of the PMCD that counts PMU events.
+    ``counters`` is the socket, on the host, of the PMCD that counts PMU events;
+    ``agents`` are those of the PMCDs of agents that run on demand, by agent.
     """
 
     plan: SamplingPlan = field(default_factory=SamplingPlan)
     address: str = ""
     counters: str = ""
+    agents: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_plan(endpoint: Endpoint, host: str) -> SamplingPlan:
@@ -75,11 +78,13 @@ class Plans:
             return self._wanted
         self._read = listed, rows
         hosts = {row["host"]: row for row in listed}
+        agents = self._agents(rows)
         by_host = groupby(rows, itemgetter("host"))
         plans = {host: self._plan(host, list(of)) for host, of in by_host}
         self._made = {host: self._made[host] for host in plans}
         self._wanted = {
-            host: _wanted(plan, hosts.get(host)) for host, plan in plans.items()
+            host: _wanted(plan, hosts.get(host), agents.get(host, {}))
+            for host, plan in plans.items()
         }
         return self._wanted
 
@@ -99,7 +104,8 @@ class Plans:
         old = [row for row in before if row["plan"] == named.plan]
         rows = [row for row in before if row["plan"] != named.plan]
         rows += [{name: row[name] for name in before[0]} for row in new]
-        if not rows or any(is_counter(row["samplerName"]) for row in (*old, *new)):
+        changed = [row["samplerName"] for row in (*old, *new)]
+        if not rows or any(is_counter(name) or agent_of(name) for name in changed):
             return False
         rows.sort(key=itemgetter("plan"))
         plan = self._plan(named.host, rows)
@@ -107,6 +113,21 @@ class Plans:
         known = replace(self._wanted[named.host], plan=plan)
         self._wanted = {**self._wanted, named.host: known}
         return True
+
+    def _agents(self, rows: list[Row]) -> dict[str, dict[str, str]]:
+        """The sockets of agents by host; read only if a plan has such a metric."""
+        found: dict[str, dict[str, str]] = {}
+        if any(agent_of(row["samplerName"]) for row in rows):
+            try:
+                for host, agent, socket in self._sockets():
+                    found.setdefault(host, {})[agent] = socket
+            except QueriesError as error:
+                raise PlanError(f"the plans cannot be read: {error}") from error
+        return found
+
+    def _sockets(self) -> Iterator[tuple[str, str, str]]:
+        for row in self._rows(_AGENTS):
+            yield row["host"], row["agent"], row["socket"]
 
     def _rows(self, name: str) -> list[Row]:
         """The rows of a saved query, parsed again only if its answer has changed."""
@@ -123,6 +144,8 @@ class Plans:
         return made[1]
 
 
-def _wanted(plan: SamplingPlan, row: Row | None) -> WantedPlan:
+def _wanted(
+    plan: SamplingPlan, row: Row | None, agents: Mapping[str, str]
+) -> WantedPlan:
     known = row or {"address": None, "counters": None}
-    return WantedPlan(plan, known["address"] or "", known["counters"] or "")
+    return WantedPlan(plan, known["address"] or "", known["counters"] or "", agents)

@@ -68,10 +68,11 @@ class SamplingPlan:
 
 
 class StoredPlan(NamedTuple):
-    """The saved state of a host: its plan, and its socket of the counters' PMCD."""
+    """The saved state of a host: its plan, and the sockets of its agents' PMCDs."""
 
     plan: SamplingPlan = SamplingPlan()
     counters: str = ""
+    agents: Mapping[str, str] = {}
 
 
 def make_plan(rows: Iterable[Mapping[str, Any]]) -> SamplingPlan:
@@ -149,14 +150,20 @@ def split_plan(
     return SamplingPlan(first), SamplingPlan(others, plan.refused)
 
 
-def save_plan(path: Path, plan: SamplingPlan, counters: str = "") -> None:
-    """Save a plan and the counters' socket for the next start; raises OSError."""
+def save_plan(
+    path: Path,
+    plan: SamplingPlan,
+    counters: str = "",
+    agents: Mapping[str, str] | None = None,
+) -> None:
+    """Save a plan and the agents' sockets for the next start; raises OSError."""
     rows = [_row(planned) for planned in plan.metrics]
     document = {
         "format": CACHE_FORMAT,
         "metrics": rows,
         "refused": dict(plan.refused),
         "counters": counters,
+        "agents": dict(agents or {}),
     }
     write_whole(path, json.dumps(document, indent=1))
 
@@ -192,11 +199,24 @@ def _read(document: object) -> StoredPlan:
             "metrics": [*rows],
             "refused": dict(refused),
             "counters": str(counters),
+            **rest,
         } if form == CACHE_FORMAT and not _NO_NAME.search(counters):
             plan = SamplingPlan(tuple(map(_read_planned, rows)), refused)
             if _is_sound(plan):
-                return StoredPlan(plan, counters)
+                return StoredPlan(plan, counters, _read_sockets(rest))
     raise ValueError("unexpected format")
+
+
+def _read_sockets(rest: Mapping[Any, Any]) -> Mapping[str, str]:
+    """The sockets of agents; earlier releases saved none."""
+    found = rest.get("agents", {})
+    if not isinstance(found, dict) or not all(
+        isinstance(text, str) and not _NO_NAME.search(text)
+        for pair in found.items()
+        for text in pair
+    ):
+        raise ValueError("the agents have an unexpected format")
+    return found
 
 
 def _read_planned(row: object) -> PlannedMetric:

@@ -1,6 +1,6 @@
 """Adds and removes plans of a host while the bridge samples, for CLI and API."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,8 @@ from core.stores.endpoint import Endpoint
 from core.stores.results import TermRows
 from ontology.iris import Iris
 from queries.catalogue import saved_query
+from sampling.agents import running
+from sampling.agents.known import agent_of
 from sampling.counters import counters
 from sampling.plan_file.notify import PlanName, notify
 from sampling.plans.instances import PlanMetric
@@ -61,9 +63,20 @@ def add(
             if not request.name:
                 name = free_name(plan_names(request.host, twin))
                 request = replace(request, name=name)
-            if request.roles or request.events:  # check before anything is counted
+            if request.roles or request.events or any(map(agent_of, request.metrics)):
+                # Check before anything is started.
                 check_new(request, twin, iris)
-            with counters.counting(settings, request, twin, progress) as counts:
+            with (
+                running.agents_for(
+                    settings,
+                    request.host,
+                    request.metrics,
+                    request.period_ms,
+                    twin,
+                    progress,
+                ),
+                counters.counting(settings, request, twin, progress) as counts,
+            ):
                 metrics = add_plan(request, twin, iris, counts)
         noticed = _notify(settings, request.host, request.name)
         slower = slower_sources(settings, twin, request.host, request.name)
@@ -105,12 +118,14 @@ def freeing(
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[None]:
-    """Free the counters of plans that end in the block.
+    """Free the counters and agents of plans that end in the block.
 
     The plans end even if that fails; ``progress`` then gets the reason.
     """
     counted = counters.counter_requests(host, twin)
+    agents = running.running(host, twin)
     yield
+    _settle_agents(settings, host, agents, twin, progress)
     if counted.keys().isdisjoint(plans):
         return
     try:
@@ -120,6 +135,33 @@ def freeing(
             f"the perfevent agent of {host} still counts the events of removed plans "
             f"({error}): run `supertwin perfevent resume --host {host}`"
         )
+
+
+def _settle_agents(
+    settings: Settings,
+    host: str,
+    agents: Iterable[str],
+    twin: Endpoint,
+    progress: Progress,
+) -> None:
+    try:
+        running.settle(settings, host, sorted(agents), twin, progress)
+    except SuperTwinError as error:
+        progress(
+            f"agents of {host} still run for removed plans ({error}): run `supertwin "
+            f"agent resume --host {host}`"
+        )
+
+
+def resume_agents(settings: Settings, host: str, progress: Progress) -> Collection[str]:
+    """Run the agents of a host's plans again; return their names.
+
+    Raises PlanRequestError, AgentRefusedError and RemoteError.
+    """
+    with dataset(settings, "twin") as twin:
+        check_host(host, twin, Iris(settings.base))
+        with writing(settings, host, progress):
+            return running.resume(settings, host, twin, progress)
 
 
 def resume(settings: Settings, host: str, progress: Progress) -> int:

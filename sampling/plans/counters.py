@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rdflib import Literal, URIRef
 
 from core.stores.endpoint import Endpoint
-from core.stores.sparql_dataset import N_TRIPLES
 from ingest.describe.metrics import describe_instances, describe_metrics
 from ingest.entailed import with_entailed
 from ingest.load.catalogues import read_catalogues
@@ -41,28 +40,6 @@ class CounterPurpose:
     is_kernel: bool = False
     roles: tuple[str, ...] = ()
     event: str = ""
-
-
-def only_counters(pcp: "Pcp") -> "Pcp":
-    """PCP's facts, limited to those of its perfevent agent."""
-    metrics = [one for one in pcp.metrics if one.name.startswith(COUNTERS)]
-    held = {metric.indom for metric in metrics}
-    indoms = {name: entry for name, entry in pcp.indoms.items() if name in held}
-    return pcp.model_copy(update={"metrics": metrics, "indoms": indoms})
-
-
-def read_counters(host: str, twin: Endpoint, iris: Iris) -> str:
-    """The graph of a host's counters as N-Triples, for `restore_counters`."""
-    graph = iris.counters_graph(host)
-    every = f"CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}"
-    return twin.answer(every, N_TRIPLES).decode()
-
-
-def restore_counters(host: str, before: str, twin: Endpoint, iris: Iris) -> None:
-    """Set the graph of a host's counters to what `read_counters` gave."""
-    graph = iris.counters_graph(host)
-    insert = f" ;\nINSERT DATA {{ GRAPH <{graph}> {{ {before} }} }}" if before else ""
-    twin.update(f"DROP SILENT GRAPH <{graph}>{insert}")
 
 
 def counted_among(

@@ -6,14 +6,17 @@ from typing import Any
 
 from anyio import to_thread
 
+from core.settings.state import AGENTS_FOLDER
 from core.stores.clients import Clients
 from core.stores.errors import StoreError
 from ingest.describe.process import time_literal
 from ontology.selectors import selector, series_labels, series_name
 from queries.catalogue import saved_query
 from queries.errors import ParameterError
+from sampling.agents.exporter_status import last_failure
+from sampling.agents.known import agent_of
 from sampling.sources.cgroup_metrics import PREFIX as CGROUP_METRICS
-from sampling.why.verdict import CgroupSeen, Counter, Evidence
+from sampling.why.verdict import AgentSeen, CgroupSeen, Counter, Evidence
 
 # Names that merely share letters do not help (`disk.all.write`, `denki.rapl.rate`:
 # 0.62).
@@ -29,6 +32,8 @@ async def with_details(clients: Clients, found: Evidence) -> Evidence:
         found = replace(found, duty=await _duty(clients, found))
     if found.instance and found.metric.startswith(_CGROUPS):
         found = replace(found, group=await _group(clients, found))
+    if found.known.host and agent_of(found.metric):
+        found = replace(found, agent=await _agent(clients, found))
     if not found.known.host or found.known.exposed:
         return found
     counters = await _counters(clients, found)
@@ -59,6 +64,31 @@ async def _group(clients: Clients, found: Evidence) -> CgroupSeen | None:
     _host, _path, _noticed, ended, gives, _iri = rows[0]
     own = found.metric.startswith(CGROUP_METRICS)
     return CgroupSeen(str(time_literal(ended)) if ended else "", bool(gives) or not own)
+
+
+async def _agent(clients: Clients, found: Evidence) -> AgentSeen | None:
+    """The module that gives the metric, and what its exporter answered last.
+
+    Only this machine's exporters report where it can be read.
+    """
+    rows = await _rows(clients, "why/agent", host=found.host, metric=found.metric)
+    if not rows:
+        return None
+    _host, agent, module, reason, running, url = rows[0]
+    home = clients.bridge_state.parent / AGENTS_FOLDER / str(agent)
+    failure = (
+        await to_thread.run_sync(last_failure, home, str(module), str(url))
+        if url and running
+        else ""
+    )
+    return AgentSeen(
+        str(agent),
+        str(module),
+        reason=str(reason or ""),
+        url=str(url or ""),
+        running=bool(running),
+        exporter=failure,
+    )
 
 
 async def _counters(clients: Clients, found: Evidence) -> tuple[Counter, ...]:

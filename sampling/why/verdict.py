@@ -43,12 +43,34 @@ class CgroupSeen:
 
 
 @dataclass(frozen=True)
+class AgentSeen:
+    """The module of an agent that gives a metric on demand: why it cannot, if so.
+
+    ``exporter`` is why an exporter was not read the last time.
+    """
+
+    agent: str
+    module: str
+    reason: str = ""
+    url: str = ""
+    running: bool = False
+    exporter: str = ""
+
+    @property
+    def name(self) -> str:
+        """The module in a sentence: ``oomkill of PCP's agent bpf``."""
+        whole = self.module == self.agent
+        of = f"PCP's agent {self.agent}"
+        return of if whole else f"{self.module} of {of}"
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Everything that a verdict is based on.
 
     ``near`` are names similar to an unknown one; ``counters`` are the events that a
     metric may be named after; ``duty`` is the share of time in which a counter counted;
-    ``group`` is the control group of an instance.
+    ``group`` is the control group of an instance; ``agent`` gives the metric on demand.
     """
 
     host: str
@@ -62,6 +84,7 @@ class Evidence:
     counters: tuple[Counter, ...] = ()
     duty: float | None = None
     group: CgroupSeen | None = None
+    agent: AgentSeen | None = None
 
     @property
     def covers_several(self) -> bool:
@@ -80,6 +103,7 @@ def judge(evidence: Evidence) -> Finding:
         or _of_data(evidence)
         or _of_counters(evidence)
         or _of_group(evidence)
+        or _of_agent(evidence)
         or _of_graph(evidence)
         or _of_bridge(evidence)
         or _of_store(evidence)
@@ -137,6 +161,26 @@ def _of_group(evidence: Evidence) -> Finding | None:
             "controller, or nothing was counted yet"
         )
         return Finding("no value", reason)
+    return None
+
+
+def _of_agent(evidence: Evidence) -> Finding | None:
+    """An agent that cannot run, is not asked for, or cannot read its exporter."""
+    seen, metric, host = evidence.agent, evidence.metric, evidence.host
+    if seen is None:
+        return None
+    if seen.reason and not evidence.known.exposed:
+        reason = f"{seen.name} cannot run on {host!r}: {seen.reason}"
+        return Finding("agent cannot run", reason)
+    if seen.exporter and evidence.known.plans:
+        reason = f"exporter {seen.module} at {seen.url}: {seen.exporter}"
+        return Finding("exporter down", reason)
+    if not evidence.known.exposed and not seen.running:
+        fix = f"`supertwin sample add --host {host} {metric} --period 1s` starts it"
+        reason = (
+            f"{seen.name} gives {metric!r} on {host!r} while a plan needs it: {fix}"
+        )
+        return Finding("not planned", reason)
     return None
 
 

@@ -34,7 +34,8 @@ class Why(BaseModel):
     verdict: str = Field(
         description="data, stale, unknown host, unknown metric, not exposed by host, "
         "counter not on this PMU, unknown instance, not planned, plan removed, "
-        "host not sampled, bridge down, PMCD down, agent down, no permission, "
+        "host not sampled, bridge down, PMCD down, agent down, agent cannot run, "
+        "exporter down, no permission, "
         "PCP error, too many texts, multiplexed, cgroup ended, no value, log down, "
         "bridge behind, store down or not yet sampled"
     )

@@ -46,6 +46,7 @@ _COMMANDS = {
     "mcp": "supertwin.cli.mcp:mcp_command",
     "mix": "supertwin.cli.mix:mix_command",
     "ontology": "supertwin.cli.ontology:ontology_group",
+    "agent": "supertwin.cli.agent:agent_group",
     "perfevent": "supertwin.cli.perfevent:perfevent_command",
     "remove": "supertwin.cli.fleet:remove_command",
     "roofline": "supertwin.cli.roofline:roofline_command",

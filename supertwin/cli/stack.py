@@ -52,6 +52,7 @@ def _up(settings: Settings) -> None:
     with stack.started(settings, _progress) as state:
         _publish_ontology(settings)
         twin = _load(settings, state)
+        _describe_agents(settings)
         if twin.monitored:
             _wait_for_samples(settings)
             _open_once(settings)
@@ -115,6 +116,14 @@ def _publish_ontology(settings: Settings) -> None:
 
     with dataset(settings, "twin") as twin:
         publish_ontology(twin, Iris(settings.base))
+
+
+def _describe_agents(settings: Settings) -> None:
+    """Describe the agents that this machine may run on demand; starts none."""
+    from sampling.agents.checking import check_agents
+
+    with dataset(settings, "twin") as twin:
+        check_agents(settings, settings.host, twin, tries=False)
 
 
 def _load(settings: Settings, state: StackState) -> "Twin":

@@ -25,8 +25,10 @@ from core.settings.accounts import (
 from core.settings.home import CHECKOUT
 from core.settings.pmcd import own_socket, write_config
 from core.settings.settings import LOOPBACK, Settings
-from core.settings.state import COUNTING, counting_home
-from sampling.counters import private_pmcd
+from core.settings.state import COUNTING, agent_home, child_of_agent, counting_home
+from sampling.agents import private_pmcd
+from sampling.agents.configuration import keep_configuration, kept_configuration
+from sampling.agents.perfevent import AGENT, check_can_count
 from supertwin.stack.compaction import drop_old
 from supertwin.stack.health import Check, answers_http, greets, is_fresh
 from supertwin.stack.priority import raised
@@ -219,14 +221,27 @@ def counting(settings: Settings) -> ChildSpec | None:
     home = counting_home(settings)
     try:
         socket = private_pmcd.socket_of(home)
-        private_pmcd.check_can_count()
-    except private_pmcd.CountingError:
+        check_can_count()
+    except private_pmcd.AgentError:
         return None
-    private_pmcd.keep_configuration(home, private_pmcd.kept_configuration(home))
+    keep_configuration(home, AGENT, kept_configuration(home, AGENT))
     words = private_pmcd.command(home, str(tools.pmcd()), free_port(LOOPBACK))
     words = raised(words, settings.sampling_priority)
     env = private_pmcd.environment(home)
     return ChildSpec(COUNTING, words, greets(socket), home / "log", env, (socket,))
+
+
+def agent(settings: Settings, name: str) -> ChildSpec:
+    """The PMCD of an agent that has a configuration; raises AgentError."""
+    home = agent_home(settings, name)
+    socket = private_pmcd.socket_of(home)
+    # Old agents must find the paths of this version.
+    keep_configuration(home, name, kept_configuration(home, name))
+    words = private_pmcd.command(home, str(tools.pmcd()), free_port(LOOPBACK))
+    words = raised(words, settings.sampling_priority)
+    env = private_pmcd.environment(home)
+    place = home / "log"
+    return ChildSpec(child_of_agent(name), words, greets(socket), place, env, (socket,))
 
 
 def api(settings: Settings, pmcd_address: str) -> ChildSpec:

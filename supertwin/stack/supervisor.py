@@ -22,6 +22,7 @@ from core.settings import audit, pmcd
 from core.settings.settings import Settings
 from core.settings.state import StackState, write_state
 from supertwin.stack import children
+from supertwin.stack.agents import follow_agents
 from supertwin.stack.background_calibration import keep_calibrated
 from supertwin.stack.child import Child
 from supertwin.stack.childlog import ChildLog
@@ -92,6 +93,20 @@ class Supervisor:
             self._state.calibration = line
             self._publish()
 
+    def start_child(self, spec: ChildSpec) -> None:
+        """Start a child in addition, while the stack runs."""
+        # Its errors are in its state: the stack is up without it.
+        self._add(spec).ready.add_done_callback(_ignore_outcome)
+
+    async def end_child(self, name: str) -> None:
+        """End a child for good."""
+        for child, task in [one for one in self._running if one[0].spec.name == name]:
+            await _end(task)
+            await child.stop()
+            self._running.remove((child, task))
+        self._state.children.pop(name, None)
+        self._publish()
+
     async def _start(self, groups: Sequence[Sequence[ChildSpec]]) -> None:
         for group in groups:
             ready = [self._add(spec).ready for spec in group]
@@ -138,6 +153,11 @@ class Supervisor:
             _log.error("state not written: %s", error)
             loop = asyncio.get_running_loop()
             self._again = loop.call_later(_PUBLISH_AGAIN, self._publish)
+
+
+def _ignore_outcome(ready: asyncio.Future[None]) -> None:
+    if not ready.cancelled():
+        ready.exception()
 
 
 async def _end(task: asyncio.Task[None]) -> None:
@@ -190,7 +210,7 @@ async def _supervised(
     settings: Settings, address: str, groups: Sequence[Sequence[ChildSpec]]
 ) -> None:
     supervisor = Supervisor(settings, address)
-    chores: list[Chore] = []
+    chores: list[Chore] = [partial(follow_agents, settings, supervisor)]
     if not settings.fuseki_url:
         chores.append(partial(keep_small, settings))
     if settings.calibrate == "when-idle":

@@ -39,7 +39,8 @@ from tests.test_layout import SOURCES
 # program of the standard library alone, subclasses of the system's errors, and what
 # never leaves its folder.
 OTHER_ROOTS = {
-    "CountingError",
+    "AgentError",
+    "FetchError",
     "IdError",
     "ApiResponseError",
     "MissingError",

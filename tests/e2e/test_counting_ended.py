@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sampling.counters.private_pmcd import kept_configuration, socket_of
+from sampling.agents.configuration import kept_configuration
+from sampling.agents.private_pmcd import socket_of
 from sampling.events.live import has_agent
 from tests.servers import ROOT, wait_until
 from tests.stack import Stack
@@ -34,9 +35,11 @@ def command(stack: Stack) -> subprocess.Popen[str]:
 
 def interrupted(stack: Stack, number: int, home: Path) -> int:
     """Send a signal while the agent starts to count; return the exit status."""
-    before = kept_configuration(home)
+    before = kept_configuration(home, "perfevent")
     with command(stack) as process:
-        while kept_configuration(home) == before and process.poll() is None:
+        while (
+            kept_configuration(home, "perfevent") == before and process.poll() is None
+        ):
             time.sleep(0.001)
         process.send_signal(number)
         _, output = process.communicate(timeout=120)
@@ -47,12 +50,12 @@ def interrupted(stack: Stack, number: int, home: Path) -> int:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_add_keeps_the_configuration(stack: Stack, number: int) -> None:
     home = stack.home / "pmu"
-    before = kept_configuration(home)
+    before = kept_configuration(home, "perfevent")
     # A signal that arrives after the plan was added is too late: try again.
     while interrupted(stack, number, home) == 0:
         stack.run("sample", "remove", "ended")
-        wait_until(lambda: kept_configuration(home) == before)
-    assert kept_configuration(home) == before
+        wait_until(lambda: kept_configuration(home, "perfevent") == before)
+    assert kept_configuration(home, "perfevent") == before
     wait_until(lambda: not has_agent(f"unix://{socket_of(home)}"), what="its end")
     plans = json.loads(stack.run("sample", "list", "--format", "json").stdout)
     assert "ended" not in {row["plan"] for row in plans}

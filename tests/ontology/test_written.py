@@ -16,6 +16,7 @@ WRITERS = (
     "observations",
     "benchmarks",
     "api/processes",
+    "sampling/agents",
     "sampling/plans",
     "sampling/cgroup_twins.py",
     "virtual_telemetry",

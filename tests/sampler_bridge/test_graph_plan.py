@@ -122,6 +122,24 @@ def test_larger_change_reads_everything(
         assert plans.reread({PlanName(host, plan)}) == Plans(endpoint).read()
 
 
+def test_agent_of_a_plan_has_its_socket(graph: Fuseki) -> None:
+    put(graph, "f", ("kernel.all.load", 2.0))
+    node, pmda = f"<{BASE}/twin/f>", f"<{BASE}/twin/f/pmda/bpf>"
+    runs = f'{node} st:runsAgent {pmda} . {pmda} st:pmdaName "bpf" ; '
+    runs += 'st:agentSocket "/run/bpf"'
+    with Endpoint(f"{graph.url}/twin") as endpoint:
+        plans = Plans(endpoint)
+        assert plans.read()["f"].agents == {}
+        send(graph, f"INSERT DATA {{ GRAPH <{BASE}/graph/agents> {{ {runs} }} }}")
+        add(graph, "f", "waits", "bpf.runq.latency", 1.0)
+        found = plans.reread({PlanName("f", "waits")})
+        assert found["f"].agents == {"bpf": "/run/bpf"}
+        assert "bpf.runq.latency" in found["f"].plan.names
+        drop(graph, "f", "waits")
+        send(graph, f"DROP GRAPH <{BASE}/graph/agents>")
+        assert plans.reread({PlanName("f", "waits")})["f"].agents == {}
+
+
 def test_unreachable_graph_store_is_a_plan_error() -> None:
     with (
         Endpoint(f"{NOWHERE}/twin") as endpoint,

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.settings import tools
-from sampling.counters import private_pmcd
+from sampling.agents import private_pmcd
+from sampling.agents.configuration import keep_configuration
 from sampling.sources.pcp_source import PcpSource
 from sampling.sources.source import Sample
 from tests.ports import free_port
@@ -35,13 +36,13 @@ class Counting(Server):
 
     def count(self, text: str) -> None:
         """Give the agent another configuration."""
-        private_pmcd.keep_configuration(self.folder, text)
+        keep_configuration(self.folder, "perfevent", text)
         os.kill(self.pid, signal.SIGHUP)
 
 
 @pytest.fixture
 def pmcd(tmp_path: Path) -> Iterator[Counting]:
-    private_pmcd.keep_configuration(tmp_path, FIRST)
+    keep_configuration(tmp_path, "perfevent", FIRST)
     with Counting(tmp_path) as server:
         yield server
 

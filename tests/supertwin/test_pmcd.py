@@ -13,7 +13,7 @@ import pytest
 from core.settings.pmcd import choose, running_address, without_root
 from core.settings.setting import SettingsError
 from core.settings.settings import Settings
-from sampling.counters import private_pmcd
+from sampling.agents.configuration import keep_configuration
 from sampling.events.choice import EventSelection, SelectedEvent
 from sampling.events.conf import configuration
 from sampling.events.event import PmuEvent
@@ -100,7 +100,7 @@ def counting(settings: Settings) -> children.ChildSpec | None:
         "node9", (SelectedEvent(PmuEvent("software", "page-faults"), "device"),)
     )
     text = configuration(HostPmus("node9", {}), choice)
-    private_pmcd.keep_configuration(children.counting_home(settings), text)
+    keep_configuration(children.counting_home(settings), "perfevent", text)
     return children.counting(settings)
 
 

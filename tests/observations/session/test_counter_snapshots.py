@@ -18,7 +18,9 @@ from observations.session.counter_snapshots import (
     RunSnapshots,
     read_snapshot,
 )
-from sampling.counters import local, private_pmcd
+from sampling.agents import private_pmcd
+from sampling.agents.configuration import keep_configuration
+from sampling.counters import local
 from sampling.counters.perfevent import CountingSetup
 from sampling.errors import PerfeventError
 from sampling.events.choice import EventSelection, SelectedEvent
@@ -43,7 +45,7 @@ class Counting(Server):
 
     def start(self) -> None:
         text = configuration(PMUS, CHOICE)
-        private_pmcd.keep_configuration(self.folder, text)
+        keep_configuration(self.folder, "perfevent", text)
         command = private_pmcd.command(self.folder, tools.pmcd(), free_port())
         place = self.folder / "log"
         self.launch([*command], place, **private_pmcd.environment(self.folder))

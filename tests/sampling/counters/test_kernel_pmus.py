@@ -11,7 +11,9 @@ import pytest
 
 from core.stores.endpoint import Endpoint
 from ingest.pmu.store import publish_roles
-from sampling.counters import private_pmcd
+from sampling.agents import private_pmcd
+from sampling.agents.configuration import keep_configuration
+from sampling.agents.perfevent import NEW_EVENT
 from sampling.counters.perfevent import CountingSetup, prepare
 from sampling.errors import PerfeventError
 from sampling.events.choice import choose
@@ -148,9 +150,9 @@ def agent(tmp_path: Path) -> Iterator[Path]:
     """An agent that counts an event of msr that the kernel does not name."""
     home = tmp_path / "p"
     home.mkdir()
-    added = f"{private_pmcd.NEW_EVENT}msr again.tsc config=0x0"
+    added = f"{NEW_EVENT}msr again.tsc config=0x0"
     text = f"{added}\n[perf]\n\n[dynamic]\nmsr.tsc\nmsr.again.tsc\n"
-    private_pmcd.keep_configuration(home, text)
+    keep_configuration(home, "perfevent", text)
     command = private_pmcd.command(home, "/usr/lib/pcp/bin/pmcd", free_port())
     process = subprocess.Popen(
         [*ENDS_WITH_US, *command],
@@ -184,6 +186,6 @@ def test_agent_counts_an_event_that_the_kernel_does_not_name(agent: Path) -> Non
 
 
 def test_device_that_the_kernel_lacks_is_refused(tmp_path: Path) -> None:
-    text = f"{private_pmcd.NEW_EVENT}amd_odd x config=0x0\n[perf]\n"
-    with pytest.raises(private_pmcd.CountingError, match="has no device .*amd_odd"):
-        private_pmcd.keep_configuration(tmp_path, text)
+    text = f"{NEW_EVENT}amd_odd x config=0x0\n[perf]\n"
+    with pytest.raises(private_pmcd.AgentError, match="has no device .*amd_odd"):
+        keep_configuration(tmp_path, "perfevent", text)

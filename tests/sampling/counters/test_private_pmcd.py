@@ -10,18 +10,16 @@ from typing import Any
 
 import pytest
 
-from sampling.counters import private_pmcd, remote_daemon
-from sampling.counters.private_pmcd import (
-    CountingError,
-    check_can_count,
-    check_permission,
+from sampling.agents import daemon, perfevent
+from sampling.agents.configuration import (
     keep_configuration,
     kept_configuration,
     log_of_agent,
-    socket_of,
 )
-from sampling.counters.remote import program
-from sampling.counters.remote_daemon import ANSWER
+from sampling.agents.daemon import ANSWER
+from sampling.agents.perfevent import AGENT, check_can_count, check_permission
+from sampling.agents.private_pmcd import AgentError, socket_of
+from sampling.agents.remote import program
 
 
 def line_of(home: Path) -> str:
@@ -31,24 +29,24 @@ def line_of(home: Path) -> str:
 
 
 def test_no_agent_without_configuration(tmp_path: Path) -> None:
-    assert kept_configuration(tmp_path) is None
-    keep_configuration(tmp_path, None)
-    assert kept_configuration(tmp_path) is None
+    assert kept_configuration(tmp_path, AGENT) is None
+    keep_configuration(tmp_path, AGENT, None)
+    assert kept_configuration(tmp_path, AGENT) is None
     assert not line_of(tmp_path)
     assert "perfevent" not in (tmp_path / "pmns").read_text()
 
 
 def test_different_configurations_give_different_lines(tmp_path: Path) -> None:
-    keep_configuration(tmp_path, "[perf]\n")
+    keep_configuration(tmp_path, AGENT, "[perf]\n")
     first = line_of(tmp_path)
-    log_of_agent(tmp_path).write_text("what it said")
-    keep_configuration(tmp_path, "[perf]\n")
+    log_of_agent(tmp_path, AGENT).write_text("what it said")
+    keep_configuration(tmp_path, AGENT, "[perf]\n")
     assert line_of(tmp_path) == first
-    assert not log_of_agent(tmp_path).exists()
-    keep_configuration(tmp_path, "[perf]\nperf::X\n")
-    assert kept_configuration(tmp_path) == "[perf]\nperf::X\n"
+    assert not log_of_agent(tmp_path, AGENT).exists()
+    keep_configuration(tmp_path, AGENT, "[perf]\nperf::X\n")
+    assert kept_configuration(tmp_path, AGENT) == "[perf]\nperf::X\n"
     assert line_of(tmp_path) != first
-    assert f"/pmdaperfevent -d 127 -l {log_of_agent(tmp_path)} -U " in first
+    assert f"/pmdaperfevent -d 127 -l {log_of_agent(tmp_path, AGENT)} -U " in first
     # The old folder is gone, and the folder that the line names has the new file.
     (folder,) = (tmp_path / "agent").glob("*/")
     assert f"PCP_PMDAS_DIR={folder} " in line_of(tmp_path)
@@ -56,14 +54,14 @@ def test_different_configurations_give_different_lines(tmp_path: Path) -> None:
 
 
 def test_only_the_socket_accepts_clients(tmp_path: Path) -> None:
-    keep_configuration(tmp_path, "[perf]\n")
+    keep_configuration(tmp_path, AGENT, "[perf]\n")
     text = (tmp_path / "pmcd.conf").read_text()
     assert text.index("perfevent 127") < text.index("[access]")
     assert 'disallow ".*" : all;' in text and 'allow "unix:" : fetch;' in text
 
 
 def test_metric_names_are_below_the_root(tmp_path: Path) -> None:
-    keep_configuration(tmp_path, "[perf]\n")
+    keep_configuration(tmp_path, AGENT, "[perf]\n")
     text = (tmp_path / "pmns").read_text()
     assert text.startswith("root {\n\tperfevent\n")
     assert "hwcounters 127:*:*" in text
@@ -71,22 +69,22 @@ def test_metric_names_are_below_the_root(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a b", "x" * 100])
 def test_unusable_folder_is_reported(tmp_path: Path, name: str) -> None:
-    with pytest.raises(CountingError, match="needs a shorter name, without spaces"):
+    with pytest.raises(AgentError, match="needs a shorter name, without spaces"):
         socket_of(tmp_path / name)
 
 
 def test_counting_cpus_needs_root_or_permission() -> None:
     for level, user in ((2, 0), (0, 1000), (-1, 1000)):
         check_permission(level, user)
-    with pytest.raises(CountingError, match="sysctl kernel.perf_event_paranoid=0"):
+    with pytest.raises(AgentError, match="sysctl kernel.perf_event_paranoid=0"):
         check_permission(1, 1000)
 
 
 def test_missing_agent_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(private_pmcd, "AGENTS", tmp_path)
-    with pytest.raises(CountingError, match="apt-get install pcp"):
+    monkeypatch.setattr(perfevent, "_PROGRAM", tmp_path / "none")
+    with pytest.raises(AgentError, match="apt-get install pcp"):
         check_can_count()
 
 
@@ -109,27 +107,25 @@ def asked(**request: Any) -> dict[str, Any]:
 def test_request_that_is_refused_leaves_nothing() -> None:
     name = "supertwin-test-of-a-folder"
     nothing = {"before": None, "socket": "", "listens": False, "log": ""}
-    assert asked(name=name, text=None, change=True) == nothing
-    assert asked(name=name, text="", change=False) == nothing
+    assert asked(agent=AGENT, name=name, text=None, change=True) == nothing
+    assert asked(agent=AGENT, name=name, text="", change=False) == nothing
     assert not (Path.home() / ".supertwin" / name).exists()
-    answer = asked(name="../x", text="[perf]\n", change=True)
+    answer = asked(agent=AGENT, name="../x", text="[perf]\n", change=True)
     assert "is not a folder name" in answer["refused"]
-    answer = asked(name="x" * 80, text="[perf]\n", change=True)
+    answer = asked(agent=AGENT, name="x" * 80, text="[perf]\n", change=True)
     assert answer["refused"] if "refused" in answer else answer["socket"]
-    asked(name="x" * 80, text=None, change=True)
+    asked(agent=AGENT, name="x" * 80, text=None, change=True)
     assert not list((Path.home() / ".supertwin").glob("x*"))
 
 
 def test_request_that_never_gets_the_lock_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_daemon, "_WAITS", 0.1)
+    monkeypatch.setattr(daemon, "_WAITS", 0.1)
     with (tmp_path / "lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with (
-            pytest.raises(
-                CountingError, match="another command has locked .*: try again"
-            ),
-            remote_daemon._locked(tmp_path),
+            pytest.raises(AgentError, match="another command has locked .*: try again"),
+            daemon._locked(tmp_path),
         ):
             raise AssertionError

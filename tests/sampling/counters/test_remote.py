@@ -20,10 +20,10 @@ from core.linux.ssh.errors import SocketNameError
 from core.settings.settings import Settings
 from core.stores.endpoint import Endpoint
 from ingest.errors import RemoteError, RemoteSetupError
+from sampling.agents.daemon import ANSWER
+from sampling.agents.remote import folder_there, running_remotely
 from sampling.counters.counters import resume
 from sampling.counters.perfevent import CountingSetup
-from sampling.counters.remote import counting_remotely, folder_there
-from sampling.counters.remote_daemon import ANSWER
 from sampling.errors import PerfeventError
 from sampling.events.choice import EventSelection
 from sampling.events.host import HostPmus
@@ -77,7 +77,7 @@ def refusal(settings: Settings, twin: Endpoint) -> Exception:
     """The error that prevents counting there: one line, safe to print."""
     with (
         pytest.raises((SuperTwinError, SocketNameError, RemoteError)) as caught,
-        counting_remotely(settings, HOST, NOTHING, twin, print),
+        running_remotely(settings, HOST, "perfevent", NOTHING, twin, print),
     ):
         pass
     assert str(caught.value).isprintable()
@@ -159,7 +159,7 @@ def begin(
         meanwhile(interrupt),
         pytest.raises(ended),
         signals_as_interrupt(),
-        counting_remotely(settings, HOST, NOTHING, roots, print),
+        running_remotely(settings, HOST, "perfevent", NOTHING, roots, print),
     ):
         raise AssertionError
 

@@ -75,8 +75,15 @@ def test_plan_round_trips(tmp_path: Path) -> None:
     fine = {**row("c"), "some": True, "instname": "z"}
     plan = make_plan([row("a"), row("b", 0), some, fine, row("c", 9)])
     assert len(plan.metrics) == 4
-    save_plan(tmp_path / "plan.json", plan, "/run/counts")
-    assert load_plan(tmp_path / "plan.json") == StoredPlan(plan, "/run/counts")
+    stored = StoredPlan(plan, "/run/counts", {"bpf": "/run/bpf"})
+    save_plan(tmp_path / "plan.json", *stored)
+    assert load_plan(tmp_path / "plan.json") == stored
+
+
+def test_plan_of_an_earlier_release_has_no_agents(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(whole(ROW))
+    found = load_plan(tmp_path / "plan.json")
+    assert found and (found.plan.names, found.agents) == ({"a.b"}, {})
 
 
 ROW = {"metric": "a.b", "series": "a_b", "period_ms": 1000}
@@ -103,6 +110,9 @@ def whole(*rows: object, **changed: object) -> str:
         whole(ROW, metrics={}),
         whole(ROW, counters=None),
         whole(ROW, counters="/run\0"),
+        whole(ROW, agents=[]),
+        whole(ROW, agents={"bpf": None}),
+        whole(ROW, agents={"bpf": "/run\0"}),
         whole(ROW, ROW),
         whole(7),
         whole({"metric": "a.b"}),

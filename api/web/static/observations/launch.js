@@ -74,12 +74,24 @@ function policy() {
 async function offerMetrics() {
   const written = at("metrics").value.split(SEPARATED).at(-1);
   if (written.length < 2) return;
-  const query = { host: at("host").value, pattern: `${written}*` };
-  const found = await ask("/queries/telemetry/names.json", query).catch(() => null);
-  const rows = found?.results.bindings.filter((row) => row.exposed?.value === "true") ?? [];
+  const host = at("host").value;
+  const [exposed, ready] = await Promise.all([
+    rowsOf("names", { host, pattern: `${written}*` }),
+    rowsOf("agents", { host }),
+  ]);
+  const names = [
+    ...exposed.filter((row) => row.exposed?.value === "true"),
+    // An agent starts when its metric is sampled; a dot stands for all names below.
+    ...ready.filter((row) => !row.reason && !row.metric.value.endsWith(".")),
+  ].map((row) => row.metric.value).filter((name) => name.startsWith(written));
   at("known-metrics").replaceChildren(
-    ...rows.slice(0, NAMES_SHOWN).map((row) => new Option(row.metric.value)),
+    ...[...new Set(names)].slice(0, NAMES_SHOWN).map((name) => new Option(name)),
   );
+}
+
+async function rowsOf(query, parameters) {
+  const found = await ask(`/queries/telemetry/${query}.json`, parameters).catch(() => null);
+  return found?.results.bindings ?? [];
 }
 
 function later(act) {

@@ -22,7 +22,7 @@ final class Rules {
 
     private static final Set<String> CATALOGUES = Set.of("metrics", "roles", "ontology");
     private static final Set<String> OF_HOSTS = Set.of("twin", "register", "plans", "cgroups",
-            "processes", "accuracy", "counters", "history");
+            "processes", "accuracy", "counters", "agents", "history");
     private static final Set<String> OF_JOBS = Set.of("cgroups/of-job", "cgroups/job-threads");
     private static final String GRAPH = "graph/", ENTAILED = "entailed/", NO_ID = "/~";
     private static final String CGROUP_SERIES = "supertwin_cgroup_", CGROUP_DOMAIN = "513.0";

@@ -1,8 +1,8 @@
 """Runs a private PMCD on another host, where no supervisor runs.
 
-The program is sent over ssh together with `private_pmcd` and reads a request from its
-standard input. It needs only Python 3.8 or newer. It leaves a process there that starts
-PMCD and restarts it when it ends.
+The program is sent over ssh together with the modules of this folder that it imports,
+and reads a request from its standard input. It needs only Python 3.8 or newer. It
+leaves a process there that starts PMCD and restarts it when it ends.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Iterator  # noqa: UP035
 
-from sampling.counters.private_pmcd import (
-    LOOPBACK,
-    CountingError,
-    check_can_count,
-    command,
-    environment,
+from sampling.agents.checks import check_all
+from sampling.agents.configuration import (
     keep_configuration,
     kept_configuration,
     log_of_agent,
+)
+from sampling.agents.kinds import KINDS
+from sampling.agents.private_pmcd import (
+    LOOPBACK,
+    AgentError,
+    command,
+    environment,
     remove,
     socket_of,
     write_whole,
@@ -50,25 +53,28 @@ ANSWER = "supertwin-counting-1 "
 
 
 def serve(request: dict[str, Any]) -> dict[str, Any]:
-    """Count the requested events, or none; return what was counted before.
+    """Run the requested agent, or end it; return what its configuration was before.
 
     ``name`` is that of the folder below ~/.supertwin; ``text`` is the configuration,
     None for the end, which leaves nothing behind. Without ``change``, nothing is
-    changed or created. Raises CountingError, OSError.
+    changed or created. ``agent`` is its name in PCP. ``checks`` asks only which agents
+    can run, and ``tries`` what they do not say before. Raises AgentError, OSError.
     """
+    if "checks" in request:
+        return {"agents": check_all(tries=request["tries"])}
     if not _NAME.fullmatch(request["name"]):
-        raise CountingError(f"{request['name']!r} is not a folder name")
+        raise AgentError(f"{request['name']!r} is not a folder name")
     above = Path(pwd.getpwuid(os.geteuid()).pw_dir) / ".supertwin"
-    home, text = above / request["name"], request["text"]
+    home, text, agent = above / request["name"], request["text"], request["agent"]
     if not home.exists() and (text is None or not request["change"]):
         return {"before": None, "socket": "", "listens": False, "log": ""}
     with _locked(above):
-        before = kept_configuration(home)
-        log = _read(log_of_agent(home))[:_MOST_OF_LOG]
+        before = kept_configuration(home, agent)
+        log = _read(log_of_agent(home, agent))[:_MOST_OF_LOG]
         if text is None:
             _end(above, home)
         elif request["change"]:
-            _count(home, text)
+            _configure(home, agent, text)
         listens, path = _listens(home), str(socket_of(home))
         return {"before": before, "socket": path, "listens": listens, "log": log}
 
@@ -83,14 +89,14 @@ def _listens(home: Path) -> bool:
     return True
 
 
-def _count(home: Path, text: str) -> None:
+def _configure(home: Path, agent: str, text: str) -> None:
     socket_of(home)
     runs = _keeper(home) is not None
-    if runs and kept_configuration(home) == text:
+    if runs and kept_configuration(home, agent) == text:
         return
-    check_can_count()
+    KINDS[agent].check()
     home.mkdir(mode=0o700, exist_ok=True)
-    keep_configuration(home, text)
+    keep_configuration(home, agent, text)
     if not runs:
         _start(home)
         return
@@ -141,7 +147,7 @@ def _start(home: Path) -> None:
     until = time.monotonic() + _ENDS_WITHIN
     while _keeper(home) is None:
         if time.monotonic() > until:
-            raise CountingError(f"PMCD does not start: see {home}/log")
+            raise AgentError(f"PMCD does not start: see {home}/log")
         time.sleep(0.02)
 
 
@@ -218,7 +224,7 @@ def _read(path: Path) -> str:
 def _locked(above: Path) -> Iterator[None]:
     """Serve one request at a time, while its client waits.
 
-    Raises CountingError, OSError.
+    Raises AgentError, OSError.
     """
     path, until = above / "lock", time.monotonic() + _WAITS
     while True:
@@ -226,11 +232,11 @@ def _locked(above: Path) -> Iterator[None]:
         with path.open("a") as file:
             if _is_taken(file):
                 if _nobody_listens():
-                    raise CountingError("the client has disconnected: try again")
+                    raise AgentError("the client has disconnected: try again")
                 yield
                 return
             if time.monotonic() > until or _nobody_listens():
-                raise CountingError(f"another command has locked {path}: try again")
+                raise AgentError(f"another command has locked {path}: try again")
             time.sleep(0.02)
 
 
@@ -257,7 +263,7 @@ def main() -> int:
     """Answer the request on standard input with one line of JSON."""
     try:
         answer = serve(json.load(sys.stdin))
-    except CountingError as error:
+    except AgentError as error:
         answer = {"refused": str(error)}
     except OSError as error:
         answer = {"refused": f"{error.filename}: {error.strerror}"}

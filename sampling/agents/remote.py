@@ -1,7 +1,7 @@
-"""The perfevent agent of a remote host, over ssh, as in figure 4.4 of the thesis.
+"""An agent of a remote host, over ssh, as in figure 4.4 of the thesis.
 
-The program that is sent there consists of `private_pmcd` and `remote_daemon`. It runs a
-PMCD for the user that logs in, and ssh forwards its Unix socket to this host.
+The program that is sent there consists of modules of this folder. It runs a PMCD for
+the user that logs in, and ssh forwards its Unix socket to this host.
 """
 
 import hashlib
@@ -24,45 +24,57 @@ from ingest.remote.probe import FIND_PYTHON, NO_PYTHON
 from ingest.remote.ssh import Command, Connection, connected
 from ingest.remote_hosts import address_of
 from ontology.iris import encode_id
-from sampling.counters import private_pmcd, remote_daemon
-from sampling.counters.local import wait_until_counted
-from sampling.counters.perfevent import CountingSetup
-from sampling.errors import PerfeventError
+from sampling.agents import (
+    checks,
+    configuration,
+    daemon,
+    kinds,
+    known,
+    perfevent,
+    private_pmcd,
+)
+from sampling.agents.local import wait_until_runs
+from sampling.agents.setup import AgentSetup
+from sampling.errors import AgentRefusedError, PerfeventError
 
 _SECONDS = 60.0
 # Bytes of an answer, most of them from the agent's log.
 _MOST = 1 << 20
 _FUTURE = "from __future__ import annotations\n"
+# In the order of their imports.
+_SENT = (known, private_pmcd, perfevent, kinds, configuration, checks, daemon)
 _NOT_THERE = re.compile(
-    rf"^{_FUTURE}|^from sampling\.counters\.private_pmcd import \([^)]*\)\n", re.M
+    rf"^{_FUTURE}|^from sampling\.agents\.\w+ import (?:\([^)]*\)|.*)\n", re.M
 )
 
 
 @contextmanager
-def counting_remotely(
+def running_remotely(
     settings: Settings,
     host: str,
-    prepared: CountingSetup | None,
+    agent: str,
+    setup: AgentSetup | None,
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[tuple[Path, str]]:
-    """Let the agent of a host count exactly this; None leaves nothing there.
+    """Run an agent of a host with this setup; None leaves nothing there.
 
     Yields PMCD's socket, as it is forwarded to this host and as it is there. Inside the
     block, PMCD has every metric; if the block fails, the previous configuration is
-    restored. Raises PerfeventError for what cannot be counted there, and RemoteError.
+    restored. Raises AgentRefusedError, for perfevent PerfeventError, for what the agent
+    cannot do there, and RemoteError.
     """
     where = parse_address(address_of(twin, host))
     with connected(where, settings.ssh_config) as connection:
-        program = _RemoteProgram(connection, folder_there(settings, host))
+        program = RemoteProgram(connection, folder_there(settings, host, agent), agent)
         before = program.look().before
         try:
-            answer = program.ask(prepared.text if prepared else None)
-            if prepared is None:
+            answer = program.ask(setup.text if setup else None)
+            if setup is None:
                 yield Path(), ""
                 return
             local = connection.forward(answer.socket)
-            wait_until_counted(prepared, local, lambda: program.read_log(local))
+            wait_until_runs(setup, local, lambda: program.read_log(local))
             yield local, answer.socket
         except BaseException:
             _undo(program, before, settings.ssh_config, host, progress)
@@ -70,7 +82,7 @@ def counting_remotely(
 
 
 def _undo(
-    program: "_RemoteProgram",
+    program: "RemoteProgram",
     before: str | None,
     config: Path | None,
     host: str,
@@ -82,22 +94,24 @@ def _undo(
             program.ask(before)
         except RemoteError:
             with connected(program.where, config) as connection:
-                _RemoteProgram(connection, program.folder).ask(before)
+                RemoteProgram(connection, program.folder, program.agent).ask(before)
     except SuperTwinError as error:
+        fix = "perfevent" if program.agent == perfevent.AGENT else "agent"
         progress(
-            f"{host} may still count too many events ({error}): run `supertwin "
-            f"perfevent resume --host {host}` when it can be reached again"
+            f"the {program.agent} agent of {host} may still do too much ({error}): run "
+            f"`supertwin {fix} resume --host {host}` when it can be reached again"
         )
 
 
-def folder_there(settings: Settings, host: str) -> str:
+def folder_there(settings: Settings, host: str, agent: str = perfevent.AGENT) -> str:
     """The folder below ~/.supertwin: several installations may use one host."""
     ours = hashlib.sha256(settings.base.encode()).hexdigest()[:8]
-    return f"{encode_id(host)[:60]}-{ours}"
+    end = "" if agent == perfevent.AGENT else f"-{agent}"
+    return f"{encode_id(host)[: 60 - len(end)]}-{ours}{end}"
 
 
 @dataclass(frozen=True)
-class _CountingAnswer:
+class _Answer:
     """The previous configuration, PMCD's socket, if it listens, the agent's log."""
 
     before: str | None
@@ -107,24 +121,33 @@ class _CountingAnswer:
 
 
 def program() -> bytes:
-    """The two modules as one file, without imports that only work in a checkout."""
-    sources = [Path(str(m.__file__)).read_text() for m in (private_pmcd, remote_daemon)]
-    return (_FUTURE + "".join(_NOT_THERE.sub("", text) for text in sources)).encode()
+    """The modules as one file, without imports that only work in a checkout."""
+    sources = [Path(str(module.__file__)).read_text() for module in _SENT]
+    *parts, main = (_NOT_THERE.sub("", text) for text in sources)
+    # These are files on the remote host, not part of the program.
+    files = {name: kinds.source_of(name) for name in kinds.READER}
+    readers = f"READER_SOURCES.update({files!r})\n"
+    return "".join([_FUTURE, *parts, readers, main]).encode()
 
 
-class _RemoteProgram:
+class RemoteProgram:
     """The program on the remote host."""
 
-    def __init__(self, connection: Connection, folder: str) -> None:
+    def __init__(self, connection: Connection, folder: str, agent: str) -> None:
         self.where = connection.address
         self.folder = folder
+        self.agent = agent
         self._connection = connection
         self._leads = False
 
-    def ask(self, text: str | None, change: bool = True) -> _CountingAnswer:
-        """Set the agent's configuration; raises PerfeventError and RemoteError."""
+    def ask(self, text: str | None, change: bool = True) -> _Answer:
+        """Set the agent's configuration; raises AgentRefusedError and RemoteError."""
+        place = {"name": self.folder, "agent": self.agent}
+        return self._parsed(self.answer({**place, "text": text, "change": change}))
+
+    def answer(self, request: dict[str, object]) -> str:
+        """The line that answers a request; raises RemoteError."""
         sent = program()
-        request = {"name": self.folder, "text": text, "change": change}
         # The request follows the program on standard input: no part of it is in a
         # command.
         run = f"import sys; exec(sys.stdin.buffer.read({len(sent)}))"
@@ -153,7 +176,7 @@ class _RemoteProgram:
                 )
         return answer.log
 
-    def look(self) -> _CountingAnswer:
+    def look(self) -> _Answer:
         """The present state; nothing is changed."""
         return self.ask("", change=False)
 
@@ -165,32 +188,30 @@ class _RemoteProgram:
                 raise self._unexpected()
         return printed.decode(errors="replace")
 
-    def _answer(
-        self, printed: str, status: int, complaints: list[str]
-    ) -> _CountingAnswer:
+    def _answer(self, printed: str, status: int, complaints: list[str]) -> str:
         if status == NO_PYTHON:
             raise RemoteSetupError(
                 f"{self.where} has no complete Python 3.8 or newer: apt-get install "
                 "python3 there"
             )
         lines = [
-            line.removeprefix(remote_daemon.ANSWER)
+            line.removeprefix(daemon.ANSWER)
             for line in printed.splitlines()
-            if line.startswith(remote_daemon.ANSWER)
+            if line.startswith(daemon.ANSWER)
         ]
         if not lines:
             why = f" ({printable(complaints[-1])})" if complaints else ""
             raise RemoteError(f"{self.where} gave no answer{why}: try again")
-        return self._parsed(lines[-1])
+        return lines[-1]
 
-    def _parsed(self, line: str) -> _CountingAnswer:
+    def _parsed(self, line: str) -> _Answer:
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
             raise self._unexpected() from None
         match answer:
             case {"refused": str(why)}:
-                raise PerfeventError(f"{self.where}: {printable(why)}")
+                raise self._refused(f"{self.where}: {printable(why)}")
             case {
                 "before": str() | None as before,
                 "socket": str(name),
@@ -200,8 +221,12 @@ class _RemoteProgram:
                 # The remote host could name any other socket.
                 own = f"/.supertwin/{self.folder}/run/pmcd.socket"
                 if not name or plain_socket(name).endswith(own):
-                    return _CountingAnswer(before, name, listens, log)
+                    return _Answer(before, name, listens, log)
         raise self._unexpected()
+
+    def _refused(self, text: str) -> SuperTwinError:
+        is_counter = self.agent == perfevent.AGENT
+        return PerfeventError(text) if is_counter else AgentRefusedError(text)
 
     def _unexpected(self) -> RemoteError:
         return RemoteError(

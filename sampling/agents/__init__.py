@@ -1,0 +1,1 @@
+"""PCP agents that run on demand, each in a private PMCD, local or remote."""

@@ -1,0 +1,141 @@
+"""Which agents can run on this machine, and why the others cannot.
+
+It needs only Python 3.8 or newer, because it is sent to other hosts together with
+`daemon`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, Iterable  # noqa: UP035
+
+from sampling.agents.kinds import KINDS
+from sampling.agents.known import KNOWN, KPROBE, AgentModule, KnownAgent
+from sampling.agents.private_pmcd import (
+    AGENTS,
+    AgentError,
+    environment,
+    make_folders,
+)
+
+_TRIES_FOR = 30.0
+# The kernel shows this device if it was built with kprobes.
+_KPROBES = Path("/sys/bus/event_source/devices/kprobe")
+NO_KPROBES = "this kernel has no kprobes (CONFIG_KPROBE_EVENTS)"
+_BEGUN = re.compile(r"Info: initialising (\w+)\.so")
+_DONE = re.compile(r"Info: module \((\w+)\.so\) initialised")
+_NO_TRACEPOINT = re.compile(r"failed to determine tracepoint '([^']+)'")
+_NO_KPROBE = re.compile(r"failed to create kprobe '([^'+]+)")
+_REFUSED = re.compile(r"prog '([^']+)': BPF program load failed: (.*)")
+_NO_TARGET = "failed to set attach target"
+
+
+def check_all(tries: bool = False) -> dict[str, dict[str, Any]]:
+    """Why each agent cannot run, and each of its modules; empty reasons if they can.
+
+    With ``tries``, agents load their modules for a moment: only the kernel knows what
+    it refuses.
+    """
+    return {name: _checked(agent, tries) for name, agent in KNOWN.items()}
+
+
+def _checked(agent: KnownAgent, tries: bool) -> dict[str, Any]:
+    reason = why_not(agent)
+    modules = {one.name: reason or _kernel_lacks(one) for one in agent.modules}
+    if tries and not reason and agent.name == "bpf":
+        modules.update(tried_modules(agent))
+    return {"reason": reason, "modules": modules}
+
+
+def why_not(agent: KnownAgent) -> str:
+    """Why an agent cannot run; empty if it can."""
+    if not (AGENTS / agent.program).exists():
+        return (
+            f"PCP's agent is not installed: `apt-get install pcp`, elsewhere the "
+            f"package pcp-pmda-{agent.name}"
+        )
+    for need in agent.needs:
+        there = shutil.which(need.program) if need.program else _any_path(need.path)
+        if not there:
+            return need.reason
+    try:
+        if agent.name in KINDS:
+            KINDS[agent.name].check()
+    except AgentError as error:
+        return str(error)
+    return ""
+
+
+def _any_path(patterns: str) -> bool:
+    return any(
+        any(Path("/").glob(pattern.lstrip("/"))) for pattern in patterns.split("|")
+    )
+
+
+def _kernel_lacks(module: AgentModule) -> str:
+    return NO_KPROBES if module.hook == KPROBE and not _KPROBES.exists() else ""
+
+
+def tried_modules(agent: KnownAgent) -> dict[str, str]:
+    """Load all modules of the BPF agent for a moment: why each one fails, or empty."""
+    with tempfile.TemporaryDirectory(prefix="supertwin-agent-") as place:
+        home = Path(place)
+        (home / "var/config/pmda").mkdir(parents=True)
+        make_folders(home)
+        kind = KINDS[agent.name]
+        kind.write(home, bpf_text(one.name for one in agent.modules))
+        log = home / "log/try.log"
+        # Without PMCD on its standard input, it loads everything and ends.
+        subprocess.run(  # noqa: S603
+            kind.words(home, log),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **environment(home)},
+            timeout=_TRIES_FOR,
+            check=False,
+        )
+        found = refusals(log.read_text("utf-8", "replace")) if log.exists() else {}
+    return {one.name: found.get(one.name, "it was not loaded") for one in agent.modules}
+
+
+def bpf_text(modules: Iterable[str]) -> str:
+    """The configuration of the BPF agent with these modules switched on."""
+    return "".join(f"[{name}.so]\nenabled = true\n" for name in modules)
+
+
+def refusals(log: str) -> dict[str, str]:
+    """Why each module failed, by the log of the BPF agent; empty for those that run."""
+    found: dict[str, str] = {}
+    module, lines = "", []  # type: str, list[str]
+    for line in log.splitlines():
+        begun, done = _BEGUN.search(line), _DONE.search(line)
+        if begun:
+            module, lines = begun[1], []
+        elif done:
+            found[done[1]] = ""
+        elif "module initialisation failed" in line and module:
+            found[module] = _explained(lines)
+        lines.append(line)
+    return found
+
+
+def _explained(lines: list[str]) -> str:
+    text = "\n".join(lines)
+    if missing := _NO_KPROBE.search(text):
+        if not _KPROBES.exists():
+            return NO_KPROBES
+        return f"this kernel has no function {missing[1]} for a kprobe"
+    if missing := _NO_TRACEPOINT.search(text):
+        return f"tracepoint {missing[1]} cannot be read: mount tracefs, or run as root"
+    if refused := _REFUSED.search(text):
+        return f"the kernel refuses its program {refused[1]}: {refused[2].strip()}"
+    if _NO_TARGET in text:
+        return "this kernel cannot call BPF programs at functions (fentry)"
+    errors = [line.partition("Error: ")[2] for line in lines if "Error: " in line]
+    return errors[-1][:200] if errors else "it does not say why"

@@ -1,0 +1,236 @@
+"""Reads exporters of OpenMetrics text with limits, and writes what PCP's agent reads.
+
+``python3 exporter_fetch.py FOLDER -- AGENT…`` starts a process that reads the exporters
+in ``FOLDER/exporters.conf`` (lines of name, period in ms, and URL), and becomes the
+agent. PCP's agent waits for each exporter, reads answers of any size, and stops at the
+first bad line. Here each exporter has a thread, a time limit and a size limit, and its
+lines are checked: the agent reads only files, ``FOLDER/config.d/NAME.url`` names them.
+
+It needs only Python 3.8 or newer, because it is sent to other hosts.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import http.client
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Iterator, NamedTuple  # noqa: UP035
+from urllib.parse import urlsplit
+
+from sampling.agents.exporter_text import Families
+
+CONF, STATUS, OWN = "exporters.conf", "status.json", "scrapes"
+MOST_BYTES = 1 << 20
+LONGEST_S = 2.0
+# The part of a period by which an exporter is read before the tick.
+_LEAD = 0.2
+_LOOK_S = 0.25
+_PR_SET_PDEATHSIG = 1
+
+
+class FetchError(Exception):
+    """Why an exporter gave nothing: ``kind`` is counted, the text is one line."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+class Exporter(NamedTuple):
+    """An exporter: its name in PCP, period in ms, and URL."""
+
+    name: str
+    period_ms: int
+    url: str
+
+
+def fetch(url: str, seconds: float = LONGEST_S) -> str:
+    """Read the text of an exporter within a time; raises FetchError."""
+    where = urlsplit(url)
+    kind = http.client.HTTPSConnection if where.scheme == "https" else None
+    connection = (kind or http.client.HTTPConnection)(
+        where.hostname or "", where.port, timeout=seconds
+    )
+    path = (where.path or "/") + (f"?{where.query}" if where.query else "")
+    until = time.monotonic() + seconds
+    try:
+        return _body(connection, path, seconds)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        if time.monotonic() >= until - 0.05:
+            raise FetchError("hangs", f"no answer within {seconds:g} s") from None
+        why = " ".join(str(error).split())[:200] or type(error).__name__
+        raise FetchError("unreachable", why) from None
+    finally:
+        connection.close()
+
+
+def _body(connection: http.client.HTTPConnection, path: str, seconds: float) -> str:
+    connection.connect()
+    # A timeout of a socket holds for each read: an answer can drip for ever.
+    is_cut = threading.Event()
+    timer = threading.Timer(seconds, _cut, [connection.sock, is_cut])
+    timer.daemon = True
+    timer.start()
+    try:
+        connection.request("GET", path, headers={"Accept": "text/plain"})
+        with connection.getresponse() as answer:
+            if answer.status != 200:
+                raise FetchError("status", f"it answered with status {answer.status}")
+            data, rest = answer.read(MOST_BYTES + 1), answer.length
+    finally:
+        timer.cancel()
+    if len(data) > MOST_BYTES:
+        raise FetchError("too long", f"its answer is longer than {MOST_BYTES} bytes")
+    # An answer without a length ends with its connection, so ours would look whole.
+    if is_cut.is_set() or rest:
+        raise OSError("its answer ended early")
+    return data.decode("utf-8", errors="replace")
+
+
+def _cut(sock: socket.socket, is_cut: threading.Event) -> None:
+    is_cut.set()
+    with suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
+
+
+class Reports:
+    """The state of all exporters, for PCP's agent and as JSON."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._states: dict[str, dict[str, object]] = {}
+
+    def add(self, one: Exporter, result: str, state: dict[str, object]) -> None:
+        """Report the result of a read: ``ok``, or the kind of a FetchError."""
+        with self._lock:
+            self._counts[f"exporter={one.name},result={result}"] += 1
+            self._states[one.name] = {"url": one.url, "result": result, **state}
+            self._write()
+
+    def forget(self, names: set[str]) -> None:
+        """Keep only the states of these exporters."""
+        with self._lock:
+            for name in self._states.keys() - names:
+                del self._states[name]
+            self._write()
+
+    def _write(self) -> None:
+        lines = ["# PCP5 reads 0.0.0 u64 reads counter count"]
+        lines += [f'reads{{instname="{k}"}} {v}' for k, v in self._counts.items()]
+        lines += ["# PCP5 dropped 0.0.0 u64 dropped counter count"]
+        for name, state in self._states.items():
+            dropped = state.get("dropped")
+            total = sum(dropped.values()) if isinstance(dropped, dict) else 0
+            lines.append(f'dropped{{instname="exporter={name}"}} {total}')
+        replace(self._folder / f"{OWN}.prom", "\n".join([*lines, ""]))
+        replace(self._folder / STATUS, json.dumps(self._states))
+
+
+def replace(path: Path, text: str) -> None:
+    """Replace a file; readers see the old text or the new one."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+class Reader(threading.Thread):
+    """Reads one exporter, shortly before each tick of its period."""
+
+    def __init__(self, folder: Path, one: Exporter, reports: Reports) -> None:
+        super().__init__(daemon=True)
+        self._path, self._one, self._reports = folder / f"{one.name}.prom", one, reports
+        self._known = Families()
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        """Read until `end`."""
+        period = self._one.period_ms / 1000
+        while not self._ended.is_set():
+            self._read(min(LONGEST_S, max(0.25, 0.8 * period)))
+            now = time.time() + _LEAD * period
+            self._ended.wait(period - now % period)
+        with suppress(OSError):
+            self._path.unlink()
+
+    def end(self) -> None:
+        """Stop reading; the last values go."""
+        self._ended.set()
+
+    def _read(self, seconds: float) -> None:
+        state: dict[str, object] = {"reason": "", "series": 0}
+        result = "ok"
+        try:
+            text, state["series"] = self._known.document(fetch(self._one.url, seconds))
+            replace(self._path, text)
+        except FetchError as error:
+            result, state["reason"] = error.kind, str(error)
+            # Without the file, the agent says that there are no values.
+            with suppress(OSError):
+                self._path.unlink()
+        state["dropped"] = dict(self._known.dropped)
+        if not self._ended.is_set():
+            self._reports.add(self._one, result, state)
+
+
+def read_conf(folder: Path) -> dict[str, Exporter]:
+    """The exporters that are wanted, by name."""
+    lines = (folder / CONF).read_text("utf-8").splitlines()
+    words = [line.split() for line in lines if line and not line.startswith("#")]
+    return {name: Exporter(name, int(ms), url) for name, ms, url in words}
+
+
+def follow(folder: Path) -> Iterator[dict[str, Exporter]]:
+    """Yield the exporters whenever their file changes."""
+    before = None
+    while True:
+        with suppress(OSError, ValueError):
+            stat = (folder / CONF).stat()
+            if (stat.st_mtime_ns, stat.st_ino) != before:
+                before = stat.st_mtime_ns, stat.st_ino
+                yield read_conf(folder)
+        time.sleep(_LOOK_S)
+
+
+def read_all(folder: Path) -> None:
+    """Read all exporters until this process ends."""
+    reports = Reports(folder)
+    readers: dict[Exporter, Reader] = {}
+    for wanted in follow(folder):
+        for gone in readers.keys() - set(wanted.values()):
+            readers.pop(gone).end()
+        reports.forget({*wanted})
+        for one in set(wanted.values()) - readers.keys():
+            readers[one] = Reader(folder, one, reports)
+            readers[one].start()
+
+
+def main() -> None:
+    """Start the readers, and become the agent."""
+    folder, command = Path(sys.argv[1]), sys.argv[3:]
+    parent = os.getpid()
+    if os.fork() == 0:
+        # The agent talks with PMCD over these.
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        os.umask(0o077)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() == parent:
+            read_all(folder)
+        os._exit(0)
+    os.execv(command[0], command)  # noqa: S606
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""The folder, the files and the command of a private PMCD, which runs one agent.
+
+It needs only Python 3.8 or newer, because it is sent to other hosts together with
+`daemon`. On this host the supervisor runs that PMCD. Each agent has its own, so that
+the start of an agent, or one that hangs, delays no other.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from contextlib import suppress
+from pathlib import Path
+
+_VAR = Path("/var/lib/pcp")
+AGENTS = _VAR / "pmdas"
+NAME_SPACE = _VAR / "pmns/root"
+_FOLDERS = ("run", "tmp", "log", "var")
+PMCD_AGENT = "pmcd/pmda_pmcd.so"
+# The permissions of its folder keep other users from the socket; TCP is closed to all.
+ACCESS = """
+[access]
+disallow ".*" : all;
+disallow ":*" : all;
+allow "unix:" : fetch;
+"""
+LOOPBACK = "127.0.0.1"
+# By default PMCD gives up an agent that is not up after 3 s, for good. An agent on a
+# busy machine may need longer.
+AGENT_PATIENCE = ("-q", "30")
+# sockaddr_un holds 108 bytes, including a terminating zero.
+_LONGEST_SOCKET = 107
+
+
+class AgentError(Exception):
+    """A reason why an agent cannot run; its text is one line with the fix."""
+
+
+class AgentKind:
+    """How one agent of PCP is configured and started.
+
+    ``file`` is its configuration, in a folder that PMCD's configuration names. An agent
+    that ``reads_again`` what changes there keeps its folder and is not restarted.
+    """
+
+    # Whether its numbers of instances are apart from those of the system's agent.
+    has_own_numbers = True
+    reads_again = False
+    protocol = "binary"
+
+    def __init__(self, name: str, domain: int) -> None:
+        self.name = name
+        self.domain = domain
+        self.file = f"{name}/{name}.conf"
+
+    def check(self) -> None:
+        """Raise AgentError if the agent cannot run on this machine."""
+
+    def write(self, folder: Path, text: str) -> None:
+        """Write the configuration, and what the agent needs next to it."""
+        (folder / self.file).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / self.file, text)
+
+    def words(self, folder: Path, log: Path) -> list[str]:
+        """The command that starts the agent; no word may contain a space."""
+        raise NotImplementedError
+
+    def name_space(self) -> tuple[str, str]:
+        """The agent's line in PCP's name space, and the names below, if fixed."""
+        return f"{self.name}\t{self.domain}:*:*", ""
+
+
+def socket_of(home: Path) -> Path:
+    """PMCD's Unix socket; raises AgentError if PMCD cannot use its path."""
+    path = home / "run/pmcd.socket"
+    if len(os.fsencode(str(path))) > _LONGEST_SOCKET or re.search(r"\s", str(path)):
+        raise AgentError(
+            f"PMCD cannot use {path}: its folder needs a shorter name, without spaces"
+        )
+    return path
+
+
+def command(home: Path, pmcd: str, port: int) -> tuple[str, ...]:
+    """The command that starts PMCD; its agents need it to run in ``{home}/log``."""
+    return (
+        *(pmcd, "-f", "-A", *AGENT_PATIENCE, "-i", LOOPBACK, "-p", str(port)),
+        *("-s", str(socket_of(home)), "-l", str(home / "log/pmcd.log")),
+        *("-c", str(home / "pmcd.conf"), "-n", str(home / "pmns"), "-U", user()),
+    )
+
+
+def make_folders(home: Path) -> None:
+    """Make the folders that separate a private PMCD from all others.
+
+    Every PMCD has its agents started by the process that listens at
+    ``pmcd/root.socket`` below PCP's ``var``. With a shared socket, the agents of
+    another PMCD would end with ours, and ours with the other.
+    """
+    for name in _FOLDERS:
+        (home / name).mkdir(parents=True, exist_ok=True)
+    for place in _VAR.iterdir():
+        link = home / "var" / place.name
+        if place.name != "pmcd" and not link.is_symlink():
+            with suppress(FileExistsError):
+                link.symlink_to(place)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Environment variables that PCP's programs need in addition."""
+    return {f"PCP_{name.upper()}_DIR": str(home / name) for name in _FOLDERS}
+
+
+def user() -> str:
+    """The user that runs this process."""
+    return pwd.getpwuid(os.geteuid()).pw_name
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file; readers see the old text or the new one."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file that may not exist."""
+    with suppress(FileNotFoundError):
+        path.unlink()

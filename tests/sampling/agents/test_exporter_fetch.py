@@ -1,0 +1,52 @@
+"""Reading exporters that hang, drip, send a gigabyte, or break off."""
+
+import resource
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from sampling.agents.exporter_fetch import MOST_BYTES, FetchError, fetch
+from tests.ports import free_ports
+from tests.sampling.agents.exporter_server import TEXT, exporter
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with exporter() as url:
+        yield url
+
+
+def failure(url: str, seconds: float = 1.0) -> tuple[str, str]:
+    with pytest.raises(FetchError) as caught:
+        fetch(url, seconds)
+    assert str(caught.value).isprintable()
+    return caught.value.kind, str(caught.value)
+
+
+def test_good_text_is_returned(url: str) -> None:
+    assert fetch(f"{url}/good") == TEXT
+
+
+@pytest.mark.parametrize("page", ["hang", "drip"])
+def test_slow_exporter_is_given_up(url: str, page: str) -> None:
+    started = time.monotonic()
+    assert failure(f"{url}/{page}") == ("hangs", "no answer within 1 s")
+    assert time.monotonic() - started < 10
+
+
+def test_gigabyte_is_not_read(url: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    kind, text = failure(f"{url}/huge", 10.0)
+    assert (kind, text) == ("too long", f"its answer is longer than {MOST_BYTES} bytes")
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown * 1024 < 20 * MOST_BYTES
+
+
+def test_other_failures_are_named(url: str) -> None:
+    assert failure(f"{url}/short")[0] == "unreachable"
+    # A redirect could lead to any host.
+    assert failure(f"{url}/moved") == ("status", "it answered with status 302")
+    (port,) = free_ports(1)
+    kind, text = failure(f"http://127.0.0.1:{port}/")
+    assert kind == "unreachable" and "Connection refused" in text
