@@ -29,7 +29,7 @@ def names(name: str) -> set[str]:
 def of_extra(*extras: str) -> set[str]:
     project = PROJECT["project"]
     lines = [one for extra in extras for one in project["optional-dependencies"][extra]]
-    return {re.split("[=<>]", line)[0] for line in lines}
+    return {re.split("[=<>;]", line)[0] for line in lines}
 
 
 def imported() -> set[str]:
