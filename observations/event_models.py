@@ -252,8 +252,9 @@ class _Regions(_Said):
         """Raise ValueError unless each region comes after the one around it."""
         if any(parent >= at for at, (parent, _) in enumerate(self.regions)):
             raise ValueError("a region comes before the region around it")
-        every = [one for t in self.threads for one in (*t.times, *t.slices)]
-        if any(one[0] >= len(self.regions) for one in every):
+        every = [one[0] for t in self.threads for one in t.times]
+        every += [one[0] for t in self.threads for one in t.slices]
+        if any(at >= len(self.regions) for at in every):
             raise ValueError("a thread was in a region that is not listed")
         if any(end < begin for t in self.threads for _, begin, end in t.slices):
             raise ValueError("a region ends before it begins")

@@ -179,7 +179,9 @@ def keep_longest(threads: list[dict[str, Any]]) -> int:
 
 def keep_longest_slices(threads: list[dict[str, Any]]) -> int:
     """Keep the longest slices of all threads; return how many are left out."""
-    every = [(at, *one) for at, thread in enumerate(threads) for one in thread["slices"]]
+    every = [
+        (at, *one) for at, thread in enumerate(threads) for one in thread["slices"]
+    ]
     kept, left_out = longest_slices(every, MOST_SLICES)
     for thread in threads:
         thread["slices"] = []
@@ -190,7 +192,9 @@ def keep_longest_slices(threads: list[dict[str, Any]]) -> int:
 
 def _clocks() -> tuple[int, int]:
     """Return the monotonic clock and the wall clock in ns, read together."""
-    readings = [(time.monotonic_ns(), time.time_ns(), time.monotonic_ns()) for _ in range(3)]
+    readings = [
+        (time.monotonic_ns(), time.time_ns(), time.monotonic_ns()) for _ in range(3)
+    ]
     before, wall, after = min(readings, key=lambda one: one[2] - one[0])
     return (before + after) // 2, wall
 

@@ -59,7 +59,9 @@ def track(one: Track) -> bytes:
     return _packet(_text(_TRACK, found))
 
 
-def begin(uuid: int, ns: int, name: str, facts: Mapping[str, str] | None = None) -> bytes:
+def begin(
+    uuid: int, ns: int, name: str, facts: Mapping[str, str] | None = None
+) -> bytes:
     """Return the packet that begins a slice; ``facts`` are shown with it."""
     found = _text(_TITLE, name)
     for fact, text in (facts or {}).items():

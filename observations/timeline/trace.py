@@ -11,7 +11,12 @@ from observations.comparison.run_series import RunSeries, series_of
 from observations.timeline import packets
 from observations.timeline.counters import unit_of, values_of
 from observations.timeline.packets import Track
-from observations.timeline.slices import ThreadSlices, in_time_order, region_slices, rows
+from observations.timeline.slices import (
+    ThreadSlices,
+    in_time_order,
+    region_slices,
+    rows,
+)
 from observations.timeline.stored_times import RunTimes, times_of
 from ontology.iris import Iris
 from queries.run import Row
@@ -41,7 +46,9 @@ class Trace:
         yield from self._regions(times)
         yield from self._counters()
 
-    def _track(self, name: str, parent: int = 0, unit: str | None = None) -> Iterator[bytes]:
+    def _track(
+        self, name: str, parent: int = 0, unit: str | None = None
+    ) -> Iterator[bytes]:
         """Yield the packet of a track, unless it was yielded before."""
         if (parent, name) not in self._tracks:
             uuid = self._tracks[parent, name] = next(self._uuids)

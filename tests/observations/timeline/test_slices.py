@@ -46,7 +46,13 @@ def test_threads_are_named_and_in_order() -> None:
         return {**about, "times": [], "slices": [[0, 1, 2]]}
 
     none = {**thread(0, 3), "slices": []}
-    threads = [thread(-1, 0, piped=True), thread(1, 0), none, thread(0, 1), thread(0, 0)]
+    threads = [
+        thread(-1, 0, piped=True),
+        thread(1, 0),
+        none,
+        thread(0, 1),
+        thread(0, 0),
+    ]
     event = {"regions": [[-1, "solve"]], "threads": [*threads, thread(-1, 2)]}
     found = list(region_slices(event))
     assert [one.name for one in found] == [
