@@ -51,18 +51,20 @@ def rows(slices: Iterable[Slice]) -> list[list[Slice]]:
     found: list[list[Slice]] = []
     open_: list[list[int]] = []
     for one in sorted(slices, key=lambda one: (one.begin, -one.end)):
-        for row, ends in zip(found, open_, strict=True):
-            while ends and ends[-1] <= one.begin:
-                ends.pop()
-            if not ends or one.end <= ends[-1]:
-                break
-        else:
-            row, ends = [], []
-            found.append(row)
-            open_.append(ends)
-        row.append(one)
-        ends.append(one.end)
+        at = next((n for n, ends in enumerate(open_) if _fits(one, ends)), len(found))
+        if at == len(found):
+            found.append([])
+            open_.append([])
+        found[at].append(one)
+        open_[at].append(one.end)
     return found
+
+
+def _fits(one: Slice, ends: list[int]) -> bool:
+    """Whether a slice is within or after those with these ends; forget what ended."""
+    while ends and ends[-1] <= one.begin:
+        ends.pop()
+    return not ends or one.end <= ends[-1]
 
 
 def in_time_order(row: Iterable[Slice]) -> Iterator[tuple[int, Slice | None]]:
