@@ -13,7 +13,11 @@ PACKAGES = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
 # Built for the distribution's Python, and linked from there.
 PCP = {"cpmapi", "pcp"}
 # A command that needs one says how to install it.
-OPTIONAL = {"owlready2": "owlready2", "sklearn": "scikit-learn"}
+OPTIONAL = {
+    "darshan": "darshan",
+    "owlready2": "owlready2",
+    "sklearn": "scikit-learn",
+}
 
 
 def pins(name: str) -> set[tuple[str, str]]:
