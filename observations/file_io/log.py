@@ -104,7 +104,7 @@ def _parsed(path: Path, printed: bytes) -> IoLog:
         if found.get("error") == NO_LIBRARY:
             raise NoDarshanError(
                 f"{path} needs PyDarshan to be read ({found['reason'][:200]}): "
-                f"`{sys.executable} -m pip install darshan`"
+                "`.tools/pip/bin/uv pip install --python .venv/bin/python darshan`"
             )
         if "error" in found:
             raise BadLogError(_damaged(path, found["reason"]))

@@ -37,7 +37,7 @@ def twin(before_fuseki: Fuseki) -> Iterator[Endpoint]:
             start_ms = 1000 * (START + (100 if id_ == "later" else 0)) - 300
             span = Span(start_ms, start_ms + 1000 * seconds)
             about = {"event": "started", "start_ns": start_ms * 10**6, "pid": 7}
-                about |= {"start_ticks": 8, "boot": "b"}
+            about |= {"start_ticks": 8, "boot": "b"}
             one = Observation(id_, RunSpec("n1", ("ior",)), Run(about, span), {}, [])
             keep_observation(one, found, IRIS)
         yield found

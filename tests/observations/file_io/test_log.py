@@ -122,4 +122,4 @@ def test_missing_library_is_named(tmp_path: Path) -> None:
     with pytest.raises(NoDarshanError) as caught:
         log_module._parsed(shipped(HDF5), printed)
     assert caught.value.code == "no-darshan"
-    assert "pip install darshan" in str(caught.value)
+    assert "uv pip install --python .venv/bin/python darshan" in str(caught.value)
