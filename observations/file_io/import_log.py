@@ -1,6 +1,6 @@
 """Adds what a log says about the I/O of a run to the run's graph."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def describe_log(iris: Iris, id_: str, log: IoLog) -> Triples:
     """Return the triples of a log, as a part of a run."""
     path = ("io", log.digest[:_DIGITS])
     triples, record = Triples(), iris.observation_part(id_, *path)
-    about = {
+    about: Mapping[URIRef, Value | Iterable[Value]] = {
         ST.ioLogDigest: log.digest,
         ST.ioLogFormat: f"Darshan {log.format}",
         ST.ioProcesses: log.processes,

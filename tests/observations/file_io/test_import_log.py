@@ -59,7 +59,7 @@ def test_log_answers_which_run_wrote_most(twin: Endpoint) -> None:
     import_log(twin, IRIS, "a", shipped(HDF5))
     found = io(twin)
     assert [row["interface"] for row in found][:2] == ["MPI-IO", "POSIX"]
-    assert len(found) == 7
+    assert len(found) == 5
     (posix,) = io(twin, interface="POSIX", file="test123")
     assert (posix["run"], posix["host"]) == (str(IRIS.observation("a")), "n1")
     assert (posix["read"], posix["written"], posix["ranks"]) == (4202504, 4195800, 4)
@@ -104,7 +104,7 @@ def test_command_imports_and_names_what_is_wrong(
 ) -> None:
     env = before_fuseki.environment(tmp_path)
     done = run(env, "import", "darshan", str(shipped(HDF5)), "--run", "a")
-    assert done.stdout == "7 rows of file I/O, of 4 ranks: see `observations/io`\n"
+    assert done.stdout == "5 rows of file I/O, of 4 ranks: see `observations/io`\n"
     (event,) = events(tmp_path)
     assert (event["what"], event["thing"]) == ("run.io-imported", "a")
     damaged = tmp_path / "damaged.darshan"
@@ -118,4 +118,4 @@ def test_command_imports_and_names_what_is_wrong(
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.endswith(f"[{code}]\n")
         assert done.stderr.count("\n") == 1
-    assert len(io(twin)) == 7
+    assert len(io(twin)) == 5
