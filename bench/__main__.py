@@ -30,6 +30,7 @@ from bench.service import service_figures
 from bench.shacl import shacl_figures
 from bench.suites import suite_figures
 from bench.table import Figure, print_rows
+from bench.timeline import timeline_figures
 from bench.twin import big_host_figures, probe_figures
 from tests.stack import Stack, running_stack
 
@@ -63,6 +64,7 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "sampling-cost": cost_figures,
     "pop": pop_figures,
     "regions": region_figures,
+    "timeline": timeline_figures,
     "suites": suite_figures,
 }
 

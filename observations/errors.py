@@ -208,3 +208,21 @@ class TextMetricError(UserError):
     """The values of the metric are texts, and only numbers can be imported."""
 
     code = "text-metric"
+
+
+class BadLogError(UserError):
+    """A log of the I/O of a run cannot be read; nothing was imported."""
+
+    code = "bad-io-log"
+
+
+class OtherRunLogError(UserError):
+    """A log is of a program that ran at another time."""
+
+    code = "log-of-another-run"
+
+
+class NoDarshanError(UserError):
+    """PyDarshan, which reads logs of Darshan, is not installed."""
+
+    code = "no-darshan"

@@ -12,6 +12,7 @@ from pydantic import (
     model_validator,
 )
 
+from observations.regions.piped import MOST_SLICES
 from observations.regions.recording import MOST_EVENTS, MOST_TIMES
 
 # In base64: a runner keeps and sends at most 1 MiB at once.
@@ -215,6 +216,11 @@ class _RegionThread(_Said):
         ],
         Field(max_length=MOST_TIMES),
     ]
+    # Position of the region, begin and end; earlier versions recorded none.
+    slices: Annotated[
+        list[Annotated[tuple[_Pid, _Time, _Time], Field(strict=False)]],
+        Field(max_length=MOST_SLICES),
+    ] = []
 
 
 class _RegionEvent(_Said):
@@ -231,6 +237,7 @@ class _Regions(_Said):
     unbalanced: _Size
     unfinished: _Size
     unreadable: _Size
+    left_out_slices: _Size = 0
     # Position of the region around it, or -1, and name.
     regions: Annotated[
         list[
@@ -245,8 +252,12 @@ class _Regions(_Said):
         """Raise ValueError unless each region comes after the one around it."""
         if any(parent >= at for at, (parent, _) in enumerate(self.regions)):
             raise ValueError("a region comes before the region around it")
-        if any(one[0] >= len(self.regions) for t in self.threads for one in t.times):
+        every = [one[0] for t in self.threads for one in t.times]
+        every += [one[0] for t in self.threads for one in t.slices]
+        if any(at >= len(self.regions) for at in every):
             raise ValueError("a thread was in a region that is not listed")
+        if any(end < begin for t in self.threads for _, begin, end in t.slices):
+            raise ValueError("a region ends before it begins")
         return self
 
 

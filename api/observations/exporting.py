@@ -39,9 +39,10 @@ _TYPES = {
     "rocrate": ("application/zip", "crate.zip"),
     "csv": ("text/csv; charset=utf-8", "csv"),
     "jsonld": (formats.JSON_LD, "jsonld"),
+    "perfetto": ("application/vnd.google.protobuf", "pftrace"),
 }
 
-Form = Literal["rocrate", "csv", "jsonld"]
+Form = Literal["rocrate", "csv", "jsonld", "perfetto"]
 
 
 @router.get(
@@ -66,7 +67,8 @@ async def export_observation(
         Form,
         Query(
             alias="format",
-            description="A Process Run Crate as a zip, its samples, or its graph",
+            description="A Process Run Crate as a zip, its samples, its graph, or a "
+            "trace for ui.perfetto.dev",
         ),
     ] = "rocrate",
 ) -> Response:
@@ -123,8 +125,11 @@ async def _made(services: Services, id_: str, form: Form) -> bytes:
 def _written(services: Services, id_: str, form: Form) -> bytes:
     from core.stores.datasets import dataset
     from observations.exchange.export import export_runs, samples_csv
+    from observations.timeline.trace import trace_of
 
     with dataset(services.settings, "twin") as twin:
+        if form == "perfetto":
+            return b"".join(trace_of(services.settings, twin, id_).parts())
         found = export_runs(services.settings, twin, id_)
     if form == "csv":
         return samples_csv(found)

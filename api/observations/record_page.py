@@ -16,6 +16,7 @@ from api.nodes import Node
 from api.observations.derived import find_derived
 from api.observations.efficiency import ParallelEfficiency, find_efficiency
 from api.observations.figures import duration
+from api.observations.file_io import ShownIo, find_io
 from api.observations.hot_loops import LoopRow, find_loops
 from api.observations.measured import FIGURES, MeasuredSeries, find_measured
 from api.observations.permissions import view_refusal
@@ -56,6 +57,7 @@ _ELSEWHERE = frozenset(
         ST.hasLoopAnalysis,
         ST.hasRegion,
         ST.hasRegionRecord,
+        ST.hasIoRecord,
         ST.ranIn,
     )
 )
@@ -123,6 +125,7 @@ async def record_page(
         efficiency=recorded[0],
         regions=recorded[1],
         loops=recorded[2],
+        file_io=recorded[3],
         figures=FIGURES,
         spec=spec,
         may_not=may_not,
@@ -135,13 +138,16 @@ async def record_page(
 
 async def _recorded(
     services: Services, node: Node
-) -> tuple[ParallelEfficiency | None, ShownRegions | None, list[LoopRow]]:
+) -> tuple[
+    ParallelEfficiency | None, ShownRegions | None, list[LoopRow], ShownIo | None
+]:
     """Return what recorders in the command, and its samples, found."""
     iri = str(node.iri)
     return await asyncio.gather(
         find_efficiency(services, iri),
         find_regions(services, iri),
         find_loops(services, node),
+        find_io(services, node),
     )
 
 

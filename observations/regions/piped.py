@@ -9,6 +9,8 @@ from typing import Any
 
 # As in regions.c; a test compares them.
 MOST_REGIONS, MOST_DEPTH, MOST_NAME = 256, 64, 127
+# Of all threads together.
+MOST_SLICES = 20_000
 _LONGEST_LINE = 1 << 16
 
 
@@ -35,6 +37,8 @@ class PipedRegions:
         self._table = RegionTable()
         self._times: dict[int, list[Any]] = {}
         self._open: list[tuple[int, int]] = []
+        self._slices: list[list[int]] = []
+        self.left_out_slices = 0
         self._rest = b""
 
     def add(self, text: bytes, ns: int) -> None:
@@ -62,8 +66,9 @@ class PipedRegions:
         for parent, name in self._table.rows:
             numbers.append(table.number(numbers[parent] if parent >= 0 else -1, name))
         times = [[numbers[at], *one] for at, one in self._times.items()]
+        slices = [[numbers[at], *times_] for at, *times_ in self._slices]
         about = {"rank": -1, "process": 0, "thread": 0, "piped": True}
-        return {**about, "times": times} if times else None
+        return {**about, "times": times, "slices": slices} if times else None
 
     def _begin(self, name: str, ns: int) -> None:
         parent = self._open[-1][0] if self._open else -1
@@ -79,9 +84,25 @@ class PipedRegions:
                 found = self._times.setdefault(number, [0, 0, None, []])
                 found[0] += 1
                 found[1] += ns - since
+                self._keep(number, since, ns)
                 del self._open[at]
                 return
         self.counts["unbalanced"] += 1
+
+    def _keep(self, number: int, begin: int, end: int) -> None:
+        self._slices.append([number, begin, end])
+        if len(self._slices) > 2 * MOST_SLICES:
+            self._slices, left_out = longest_slices(self._slices, MOST_SLICES)
+            self.left_out_slices += left_out
+
+
+def longest_slices(slices: list[Any], most: int) -> tuple[list[Any], int]:
+    """Return the longest slices by their end, and how many are left out.
+
+    The last two elements of a slice are its begin and its end.
+    """
+    kept = sorted(slices, key=lambda one: one[-2] - one[-1])[:most]
+    return sorted(kept, key=lambda one: one[-1]), len(slices) - len(kept)
 
 
 def region_name(name: bytes) -> str:

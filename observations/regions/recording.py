@@ -18,8 +18,11 @@ from typing import Any
 from observations.recorder import RecorderError, is_static, joined_paths, libraries
 from observations.regions.piped import (
     MOST_NAME,
+    MOST_REGIONS,
+    MOST_SLICES,
     PipedRegions,
     RegionTable,
+    longest_slices,
     region_name,
 )
 
@@ -36,12 +39,13 @@ _STATIC_PROGRAM = (
 )
 _KOKKOS_TAKEN = "Kokkos is not recorded: {name} names another tool"
 _UNNAMED = "(no name)"
-# As in regions.c: the events, the start of a file, and a region in it. A test compares
-# them.
+# As in regions.c: the events, the start of a file, and a region and a slice in it. A
+# test compares them.
 MOST_EVENTS = 12
-BLOCK = struct.Struct(f"@8s4I3i{MOST_EVENTS}i2I3Q")
+BLOCK = struct.Struct(f"@8s4I3i{MOST_EVENTS}i2I6Q")
 REGION = struct.Struct(f"@2I3Q{3 * MOST_EVENTS}Q{MOST_NAME + 1}s")
-_MAGIC = b"regions1"
+SLICE = struct.Struct("@3Q")
+_MAGIC = b"regions2"
 # Of all threads together.
 MOST_TIMES = 20_000
 _PIPE_BYTES, _PIPE_SIZE = 1 << 18, 1031  # F_SETPIPE_SZ
@@ -62,6 +66,7 @@ class RegionRecording:
         from tempfile import mkdtemp  # most runs do not need it
 
         self._argv, self._env = argv, env
+        self._began = _clocks()
         self._reasons: list[str] = []
         self._piped = PipedRegions()
         self._folder = ""
@@ -96,6 +101,8 @@ class RegionRecording:
         threads += [piped] if piped else []
         counts = self._counts(blocks)
         counts["omitted"] += keep_longest(threads)
+        counts["left_out_slices"] += keep_longest_slices(threads)
+        set_wall_clock(threads, self._began, _clocks())
         return {
             "reasons": [*self._reasons, *self._missing(table.rows)],
             "events": self._opened(blocks),
@@ -140,7 +147,8 @@ class RegionRecording:
     def _counts(self, blocks: list[dict[str, Any]]) -> dict[str, int]:
         found = dict(self._piped.counts)
         found["unfinished"] = self._piped.unfinished
-        for name in ("omitted", "unbalanced", "unfinished"):
+        found["left_out_slices"] = self._piped.left_out_slices
+        for name in ("omitted", "unbalanced", "unfinished", "left_out_slices"):
             found[name] += sum(one[name] for one in blocks)
         return found
 
@@ -169,6 +177,44 @@ def keep_longest(threads: list[dict[str, Any]]) -> int:
     return len(every) - len(kept)
 
 
+def keep_longest_slices(threads: list[dict[str, Any]]) -> int:
+    """Keep the longest slices of all threads; return how many are left out."""
+    every = [
+        (at, *one) for at, thread in enumerate(threads) for one in thread["slices"]
+    ]
+    kept, left_out = longest_slices(every, MOST_SLICES)
+    for thread in threads:
+        thread["slices"] = []
+    for at, *one in kept:
+        threads[at]["slices"].append(one)
+    return left_out
+
+
+def _clocks() -> tuple[int, int]:
+    """Return the monotonic clock and the wall clock in ns, read together."""
+    readings = [
+        (time.monotonic_ns(), time.time_ns(), time.monotonic_ns()) for _ in range(3)
+    ]
+    before, wall, after = min(readings, key=lambda one: one[2] - one[0])
+    return (before + after) // 2, wall
+
+
+def set_wall_clock(
+    threads: list[dict[str, Any]], first: tuple[int, int], last: tuple[int, int]
+) -> None:
+    """Convert slices from the monotonic clock to the wall clock.
+
+    ``first`` and ``last`` are readings of both; between them, the clocks drift apart
+    evenly.
+    """
+    passed, drift = max(last[0] - first[0], 1), last[1] - last[0] - first[1] + first[0]
+    for thread in threads:
+        for one in thread["slices"]:
+            for at in (1, 2):
+                since = one[at] - first[0]
+                one[at] = first[1] + since + drift * since // passed
+
+
 def _blocks(folder: str) -> Any:
     """Yield the content of the files of all threads, ranks first."""
     found = []
@@ -184,8 +230,11 @@ def _block(path: Path) -> dict[str, Any]:
     if magic != _MAGIC:
         raise ValueError
     _, _, at, size, pid, rank, user_only, *errors = fields[: 7 + MOST_EVENTS]
-    depth, number, omitted, unbalanced, unfinished = fields[7 + MOST_EVENTS :]
+    depth, number, omitted, unbalanced, unfinished, *more = fields[7 + MOST_EVENTS :]
     regions = [REGION.unpack_from(content, at + size * i) for i in range(1, number)]
+    slices, left_out, _ = more
+    first = at + size * MOST_REGIONS
+    last = first + SLICE.size * slices
     return {
         "pid": pid,
         "rank": rank,
@@ -196,6 +245,8 @@ def _block(path: Path) -> dict[str, Any]:
         "omitted": omitted,
         "unbalanced": unbalanced,
         "regions": regions,
+        "slices": [*SLICE.iter_unpack(content[first:last])],
+        "left_out_slices": left_out,
     }
 
 
@@ -214,8 +265,10 @@ def _threads(blocks: Any, table: RegionTable, events: int) -> Any:
                 times.append([numbers[-1], count, ns, cpu, counts])
         process = pids.index(block["pid"])
         about = {"rank": block["rank"], "process": process, "piped": False}
+        slices = [[numbers[at], begin, end] for at, begin, end in block["slices"]]
         if times:
-            yield {**about, "thread": block["number"], "times": times}
+            number = block["number"]
+            yield {**about, "thread": number, "times": times, "slices": slices}
 
 
 def _code(event: Mapping[str, Any]) -> tuple[int, int, int] | None:

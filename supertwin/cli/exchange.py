@@ -19,14 +19,15 @@ from observations.exchange.export import (
     write_crates_of,
 )
 from observations.exchange.import_ import FILES, import_run
+from observations.timeline.trace import trace_of
 from queries.binding import Param, convert
 from queries.errors import ParameterError
 from supertwin.cli.host import HOST
-from supertwin.cli.out_file import write_whole
+from supertwin.cli.out_file import write_parts, write_whole
 from supertwin.cli.parameters import NonEmptyPath
 from supertwin.cli.wording import counted
 
-FORMATS = ("rocrate", "csv", "parquet", "jsonld")
+FORMATS = ("rocrate", "csv", "parquet", "jsonld", "perfetto")
 
 
 def _checked_iri(_: click.Context, __: click.Parameter, text: str) -> str:
@@ -46,7 +47,7 @@ def _checked_iri(_: click.Context, __: click.Parameter, text: str) -> str:
     type=click.Choice(FORMATS),
     default="rocrate",
     help="rocrate: a Process Run Crate with everything; csv and parquet: the samples; "
-    "jsonld: the graph.  [default: rocrate]",
+    "jsonld: the graph; perfetto: a trace for ui.perfetto.dev.  [default: rocrate]",
 )
 @click.option(
     "--out",
@@ -69,6 +70,9 @@ def export_observation(id_: str, form: str, out: Path, license_: str) -> None:
     have a first column `run`.
     """
     settings = Settings()
+    if form == "perfetto":
+        _write_trace(settings, id_, out)
+        return
     with dataset(settings, "twin") as twin:
         found = export_runs(settings, twin, id_)
     if form == "rocrate":
@@ -101,6 +105,14 @@ def import_observation(path: Path, host: str | None, confirm: bool) -> None:
             node = import_run(settings, twin, crate, host or "", confirm)
             audit.record(settings.home, audit.local_user(), "run.imported", node)
             click.echo(node)
+
+
+def _write_trace(settings: Settings, id_: str, out: Path) -> None:
+    with dataset(settings, "twin") as twin:
+        trace = trace_of(settings, twin, id_)
+    write_parts(out, trace.parts())
+    runs, values = counted(len(trace.runs), "run"), counted(trace.samples, "value")
+    click.echo(f"{runs}: {values}, {out}", err=True)
 
 
 def _say(one: ExportedRun, out: Path) -> None:

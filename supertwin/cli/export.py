@@ -10,6 +10,7 @@ _EXPORTS = {
     "ontology": "supertwin.cli.ontology:export_ontology",
 }
 _IMPORTS = {
+    "darshan": "supertwin.cli.import_darshan:import_darshan",
     "dtdl": "supertwin.cli.import_dtdl:import_dtdl",
     "observation": "supertwin.cli.exchange:import_observation",
 }
@@ -22,4 +23,4 @@ def export_group() -> None:
 
 @click.group("import", cls=LazyGroup, lazy=_IMPORTS)
 def import_group() -> None:
-    """Load a host or a run that `supertwin export` wrote."""
+    """Load a host or a run that `supertwin export` wrote, or a log of its I/O."""

@@ -1,6 +1,7 @@
 """Write a command's result to standard output, or atomically to a file."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -20,19 +21,30 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
     A device or a pipe is written directly; for a link, the target is replaced.
     """
-    path = path.resolve()
     whole = content.encode() if isinstance(content, str) else content
+    write_parts(path, [whole])
+
+
+def write_parts(path: Path, parts: Iterable[bytes]) -> None:
+    """Write the parts of a file as `write_whole` does, without holding them all."""
+    path = path.resolve()
     if path.exists() and not path.is_file() and not path.is_dir():
-        path.write_bytes(whole)
+        _write(path, parts)
         return
     if path.is_dir() or not path.parent.is_dir():
         raise click.UsageError(f"--out {path}: give a file in a folder that exists")
     # A short name: the given name may already have the maximum length.
     partial = path.with_name(f".{os.getpid()}.partial")
     try:
-        partial.write_bytes(whole)
+        _write(partial, parts)
         partial.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _write(path: Path, parts: Iterable[bytes]) -> None:
+    with path.open("wb") as file:
+        for part in parts:
+            file.write(part)

@@ -13,7 +13,11 @@ PACKAGES = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
 # Built for the distribution's Python, and linked from there.
 PCP = {"cpmapi", "pcp"}
 # A command that needs one says how to install it.
-OPTIONAL = {"owlready2": "owlready2", "sklearn": "scikit-learn"}
+OPTIONAL = {
+    "darshan": "darshan",
+    "owlready2": "owlready2",
+    "sklearn": "scikit-learn",
+}
 
 
 def pins(name: str) -> set[tuple[str, str]]:
@@ -29,7 +33,7 @@ def names(name: str) -> set[str]:
 def of_extra(*extras: str) -> set[str]:
     project = PROJECT["project"]
     lines = [one for extra in extras for one in project["optional-dependencies"][extra]]
-    return {re.split("[=<>]", line)[0] for line in lines}
+    return {re.split("[=<>;]", line)[0] for line in lines}
 
 
 def imported() -> set[str]:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from observations.exchange.crate import METADATA
+from tests.observations.timeline.traces import read_trace
 from tests.observed import forget
 from tests.stack import Stack
 
@@ -48,6 +49,16 @@ def test_run_and_its_files_are_served_at_its_iri(
     graph = operator.get(f"/export/observation?id={id_}&format=jsonld")
     assert f"/observation/{id_}" in graph.text
     assert graph.json()["@context"].endswith("/context.jsonld")
+    trace = operator.get(f"/export/observation?id={id_}&format=perfetto")
+    assert trace.headers["content-disposition"].endswith(f'{id_}.pftrace"')
+    read = read_trace([trace.content])
+    (runs,) = read.slices.values()
+    (_, begin, end, facts) = runs[-1]
+    assert end - begin >= 2 * 10**9
+    assert facts["outcome"] == "completed"
+    assert read.values
+    page = operator.get(f"/observation/{id_}", headers={"Accept": "text/html"}).text
+    assert f"export/observation?id={id_}&amp;format=perfetto" in page
 
 
 def test_group_is_accepted_in_place_of_a_run(

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.observations.regions.recorded import build, marker_library
+from tests.observations.timeline.traces import read_trace
 from tests.observed import outcome, runs
 from tests.servers import ROOT
 from tests.stack import Stack
@@ -52,6 +53,16 @@ def test_regions_with_counts_are_parts_of_the_run(stack: Stack, tmp_path: Path) 
     page = httpx.get(iri, headers={"Accept": "text/html"}).raise_for_status().text
     assert '<h2 id="regions">Regions' in page
     assert '<th scope="row">faults</th>' in page
+    out = tmp_path / "run.pftrace"
+    words = ("--format", "perfetto", "--out", str(out))
+    stack.run("export", "observation", iri.rpartition("/")[2], *words)
+    ((name, slices),) = (
+        pair
+        for pair in read_trace([out.read_bytes()]).slices.items()
+        if pair[0].startswith("regions / ")
+    )
+    assert name == "regions / process 0, thread 0"
+    assert [one.path for one in slices] == ["outside", "faults"]
 
 
 def test_run_without_regions_says_why(stack: Stack) -> None:

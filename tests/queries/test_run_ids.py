@@ -26,8 +26,8 @@ TAKE_RUNS = [
 ]
 # The others need two runs at once, or samples.
 OTHERS = ["observations/overlapping", "samples/run-metric", "samples/run-neighbours"]
-# Passes, a share of the slots, the times of a thread and a record of regions, which
-# only newer runs have.
+# Passes, a share of the slots, the times of a thread, file I/O and a record of regions,
+# which only newer runs have.
 MORE = """PREFIX st: <https://w3id.org/supertwin/ns#>
 PREFIX run: <http://localhost:8000/observation/>
 INSERT { GRAPH <x:more> {
@@ -38,6 +38,10 @@ INSERT { GRAPH <x:more> {
     st:rankNumber 0 ; st:threadNumber 0 ; st:usefulTime 1.0 ; st:barrierTime 0.0 ;
     st:idleTime 0.0 ; st:lockTime 0.0 ; st:forkTime 0.0 ; st:mpiWaitTime 0.0 ;
     st:mpiCallTime 0.0 ] ] ;
+    st:hasIoRecord [ st:hasFileIo [ st:ioInterface "POSIX" ; st:fileCount 1 ;
+    st:ioRanks 1 ; st:bytesRead 0 ; st:bytesWritten 0 ; st:readCount 0 ;
+    st:writeCount 0 ; st:openCount 1 ; st:readTime 0.0 ; st:writeTime 0.0 ;
+    st:metadataTime 0.0 ] ] ;
     st:hasRegionRecord [ st:unbalancedEnds 0 ] } }
 WHERE { VALUES (?run ?host) { (run:a "n1") (run:b "n2") } }"""
 OF_RUNS = [name for name in TAKE_RUNS if name not in OTHERS]
@@ -60,7 +64,7 @@ def twin(endpoint: Endpoint) -> Endpoint:
 
 
 def test_run_queries_accept_run_ids() -> None:
-    figures = ("derived", "hot-loops", "origin", "passes", "pop", "properties")
+    figures = ("derived", "hot-loops", "io", "origin", "passes", "pop", "properties")
     names = (
         *figures,
         "regions",

@@ -1,5 +1,5 @@
 /* Records the regions that a program names: count, time, CPU time, and counted events,
- * for each thread. It is preloaded; see ../recording.py for how, and for what reads its
+ * for each thread, and when its longest regions began and ended. It is preloaded; see ../recording.py for how, and for what reads its
  * files.
  *
  * A thread that enters a region has a file in the folder of the run, and its figures
@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 enum { EVENTS = 12, DEPTH = 64, REGIONS = 256, NAME = 128, SLOTS = 512, PATH = 4096 };
+enum { SLICES = 8192 };
 
 typedef uint64_t u64;
 
@@ -45,18 +46,25 @@ struct open {
     struct count counts[EVENTS];
 };
 
+/* One time that a region was entered and left, in ns of the monotonic clock. */
+struct slice {
+    u64 region, begin, end;
+};
+
 /* The file of a thread; recording.py reads it. Region 0 is outside all regions.
  * `omitted` counts regions that there was no space for, `unbalanced` ends without a
  * beginning, `unfinished` regions that ended threads left open. `error` is the errno of
- * an event that was not opened. */
+ * an event that was not opened. `slice` has the longest slices; those shorter than
+ * `least` are only counted, as `left_out`. */
 struct block {
     char magic[8];
     uint32_t open_at, open_size, region_at, region_size;
     int32_t pid, rank, user_only, error[EVENTS];
     uint32_t depth, regions;
-    u64 omitted, unbalanced, unfinished;
+    u64 omitted, unbalanced, unfinished, slices, left_out, least;
     struct open open[DEPTH];
     struct region region[REGIONS];
+    struct slice slice[SLICES];
 };
 
 /* `slot` is a hash table of regions: the number of a region, or 0. */
@@ -171,7 +179,7 @@ static struct block *new_block(void) {
     b->pid = (int32_t)getpid();
     b->rank = read_rank();
     b->regions = 1;
-    memcpy(b->magic, "regions1", sizeof b->magic);
+    memcpy(b->magic, "regions2", sizeof b->magic);
     return b;
 }
 
@@ -295,6 +303,46 @@ static void add(struct region *r, const struct open *o, u64 ns, u64 cpu,
     r->count++;
 }
 
+/* How many slices last at least so long. */
+static u64 count_slices(const struct block *b, u64 ns) {
+    u64 found = 0;
+    for (u64 i = 0; i < b->slices; i++)
+        found += b->slice[i].end - b->slice[i].begin >= ns;
+    return found;
+}
+
+/* Removes the shorter half of the slices; of those as short, the first ones stay. */
+static void drop_short(struct block *b) {
+    u64 low = b->least, high = UINT64_MAX, kept = 0;
+    while (high - low > 1) {
+        u64 middle = low + (high - low) / 2;
+        if (count_slices(b, middle) > SLICES / 2)
+            low = middle;
+        else
+            high = middle;
+    }
+    b->least = high;
+    u64 as_short = SLICES / 2 - count_slices(b, high);
+    for (u64 i = 0; i < b->slices; i++) {
+        u64 ns = b->slice[i].end - b->slice[i].begin;
+        if (ns >= high || (ns == low && as_short && as_short--))
+            b->slice[kept++] = b->slice[i];
+    }
+    b->left_out += b->slices - kept;
+    b->slices = kept;
+}
+
+static void keep_slice(struct block *b, const struct open *o, u64 ns) {
+    if (b->slices == SLICES) drop_short(b);
+    if (ns - o->ns < b->least) {
+        b->left_out++;
+        return;
+    }
+    b->slice[b->slices] = (struct slice){o->region, o->ns, ns};
+    atomic_signal_fence(memory_order_release);
+    b->slices++;
+}
+
 typedef int (*is_meant)(const struct block *b, const struct open *o, const void *what);
 
 /* Ends the last region that is meant. Regions may overlap: others stay open. */
@@ -315,6 +363,7 @@ static void end_region(is_meant meant, const void *what) {
         struct open *o = &b->open[at];
         if (!meant(b, o, what)) continue;
         add(&b->region[o->region], o, ns, cpu, counts);
+        keep_slice(b, o, ns);
         memmove(o, o + 1, (b->depth - at - 1) * sizeof *o);
         b->depth--;
         return;

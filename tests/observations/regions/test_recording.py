@@ -12,6 +12,7 @@ from observations.regions.recording import (
     MOST_EVENTS,
     MOST_TIMES,
     REGION,
+    SLICE,
     keep_longest,
 )
 from observations.regions.regions import Region, RegionRecord, sources
@@ -137,8 +138,9 @@ def test_mistakes_are_counted(programs: Path) -> None:
 
 LAYOUT = """
 int main(void) {
-    printf("%d %d %d %d %zu %zu", EVENTS, DEPTH, REGIONS, NAME - 1,
-           offsetof(struct block, open), sizeof(struct region));
+    printf("%d %d %d %d %zu %zu %zu %zu", EVENTS, DEPTH, REGIONS, NAME - 1,
+           offsetof(struct block, open), sizeof(struct region), sizeof(struct slice),
+           offsetof(struct block, slice) - offsetof(struct block, region));
 }
 """
 
@@ -149,7 +151,8 @@ def test_limits_and_layout_are_those_of_the_recorder(tmp_path: Path) -> None:
     subprocess.run(words, input=text.encode(), check=True, timeout=60)
     printed = subprocess.check_output([tmp_path / "layout"], timeout=60)
     limits = [MOST_EVENTS, MOST_DEPTH, MOST_REGIONS, MOST_NAME]
-    assert [int(word) for word in printed.split()] == [*limits, BLOCK.size, REGION.size]
+    sizes = [BLOCK.size, REGION.size, SLICE.size, REGION.size * MOST_REGIONS]
+    assert [int(word) for word in printed.split()] == [*limits, *sizes]
 
 
 def test_longest_times_are_kept_even_if_all_are_equal() -> None:

@@ -1,0 +1,1 @@
+"""What runs read from files and wrote into them."""

@@ -1,0 +1,1 @@
+"""Runs as timelines that other tools draw."""

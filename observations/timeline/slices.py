@@ -1,0 +1,82 @@
+"""Slices of time that threads spent in regions, in rows without overlap."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+
+class Slice(NamedTuple):
+    """What a thread did from ``begin`` to ``end``, in Unix ns."""
+
+    begin: int
+    end: int
+    name: str
+
+
+class ThreadSlices(NamedTuple):
+    """The slices of one thread, under the name of its row."""
+
+    name: str
+    slices: Sequence[Slice]
+
+
+def region_slices(event: Mapping[str, Any]) -> Iterator[ThreadSlices]:
+    """Yield the regions of each thread in a runner's event, ranks in order."""
+    names = [name for _, name in event["regions"]]
+    order = sorted(event["threads"], key=_place)
+    for thread in order:
+        found = [
+            Slice(begin, end, names[at]) for at, begin, end in thread.get("slices", ())
+        ]
+        if found:
+            yield ThreadSlices(_thread_name(thread), found)
+
+
+def _place(thread: Mapping[str, Any]) -> tuple[bool, int, int, int]:
+    return thread["piped"], thread["rank"], thread["process"], thread["thread"]
+
+
+def _thread_name(thread: Mapping[str, Any]) -> str:
+    if thread["piped"]:
+        return "lines in $SUPERTWIN_REGIONS"
+    process = f"process {thread['process']}"
+    rank = f"rank {thread['rank']}" if thread["rank"] >= 0 else process
+    return f"{rank}, thread {thread['thread']}"
+
+
+def rows(slices: Iterable[Slice]) -> list[list[Slice]]:
+    """Divide slices into rows in which each is within another or apart from it.
+
+    Regions may overlap, but in one row the end of a slice ends the last that began.
+    """
+    found: list[list[Slice]] = []
+    open_: list[list[int]] = []
+    for one in sorted(slices, key=lambda one: (one.begin, -one.end)):
+        at = next((n for n, ends in enumerate(open_) if _fits(one, ends)), len(found))
+        if at == len(found):
+            found.append([])
+            open_.append([])
+        found[at].append(one)
+        open_[at].append(one.end)
+    return found
+
+
+def _fits(one: Slice, ends: list[int]) -> bool:
+    """Whether a slice is within or after those with these ends; forget what ended."""
+    while ends and ends[-1] <= one.begin:
+        ends.pop()
+    return not ends or one.end <= ends[-1]
+
+
+def in_time_order(row: Iterable[Slice]) -> Iterator[tuple[int, Slice | None]]:
+    """Yield each begin with its slice, and each end with None, as they follow.
+
+    ``row`` is one of `rows`.
+    """
+    open_: list[int] = []
+    for one in row:
+        while open_ and open_[-1] <= one.begin:
+            yield open_.pop(), None
+        yield one.begin, one
+        open_.append(one.end)
+    while open_:
+        yield open_.pop(), None
