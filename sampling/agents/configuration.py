@@ -32,7 +32,8 @@ def keep_configuration(home: Path, agent: str, text: str | None) -> None:
     This has no effect until PMCD reads its own configuration again.
     """
     kind = KINDS[agent]
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in (home.parent, home):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if kind.has_own_numbers:
         # PCP's own numbers of instances belong to its own agents.
         (home / "var/config/pmda").mkdir(parents=True, exist_ok=True)
