@@ -94,7 +94,7 @@ def test_agent_runs_while_a_plan_needs_it(agents: Stack) -> None:
     assert running(agents) == {"bpf"}
     wait_until(lambda: sum(values(agents, RUNQ).values()), what="waits for a CPU")
     assert "8192-16383" in values(agents, RUNQ)
-    assert why(agents, HOST, RUNQ, "8192-16383")[0] == "data"
+    wait_until(lambda: why(agents, HOST, RUNQ, "8192-16383")[0] == "data")
     # The other modules of the agent are not loaded.
     with pmapi.Context(f"unix://{socket_of(agents)}") as context:
         names = [name for name in context.names() if name.startswith("bpf.")]
