@@ -31,10 +31,6 @@ _ALL_RANKS = -1
 NO_LIBRARY, DAMAGED = "no library", "damaged"
 
 
-class _UnreadableError(Exception):
-    """The log cannot be read; the text is the reason."""
-
-
 def main(path: str) -> None:
     """Print the content of a log, or why there is none."""
     try:
@@ -46,9 +42,9 @@ def main(path: str) -> None:
     log = darshan.log_open(path)
     try:
         if log["handle"] == darshan.ffi.NULL:
-            raise _UnreadableError(_why_not(path))
+            raise ValueError(_why_not(path))
         print(json.dumps(_content(darshan, log)))
-    except (_UnreadableError, ValueError, MemoryError) as error:
+    except (ValueError, MemoryError) as error:
         print(json.dumps({"error": DAMAGED, "reason": str(error)}))
 
 
@@ -65,7 +61,7 @@ def _content(darshan: Any, log: dict[str, Any]) -> dict[str, Any]:
     job, modules = darshan.log_get_job(log), darshan.log_get_modules(log)
     names = darshan.log_get_name_records(log)
     if not modules or not job["nprocs"] > 0:
-        raise _UnreadableError("it has no content")
+        raise ValueError("it has no content")
     known = {name: about for name, about in modules.items() if name in _COUNTERS}
     return {
         "format": job["log_ver"],
@@ -102,7 +98,7 @@ def _records(darshan: Any, log: dict[str, Any], name: str) -> Iterator[dict[str,
     while True:
         found = darshan.libdutil.darshan_log_get_record(log["handle"], index, buffer)
         if found < 0:
-            raise _UnreadableError(f"its records of {name} are damaged")
+            raise ValueError(f"its records of {name} are damaged")
         if not found:
             return
         record = darshan.ffi.cast(kind, buffer)
