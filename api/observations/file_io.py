@@ -49,7 +49,7 @@ async def find_io(services: Services, node: Node) -> ShownIo | None:
 
 def _file(row: Row) -> ShownFile:
     read, written = int(row["read"]), int(row["written"])
-    times = (row["readSeconds"], row["writeSeconds"], row["metadataSeconds"])
+    times = (row["readSeconds"], row["writeSeconds"], row["metaSeconds"])
     seconds = sum(map(float, times))
     return ShownFile(
         str(row["file"] or f"{row['files']} other files"),

@@ -100,6 +100,7 @@ def counts(
 def _times(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
     """Return times as varints of nine bytes."""
     shifts = 7 * np.arange(_TIME_BYTES)
+    # An earlier time would have fewer bytes; there are no such samples.
     digits = (np.maximum(ns, _FIRST_NS)[:, None] >> shifts) & 0x7F
     digits[:, :-1] |= 0x80
     return digits.astype(np.uint8)
