@@ -67,7 +67,7 @@ def _opened(path: str) -> Iterator[ELFFile]:
     try:
         # Opening a pipe would wait for its writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
+        with os.fdopen(descriptor, "rb") as file:
             yield ELFFile(file)
     except OSError as error:
         raise ProbeTargetError(f"{path}: {error.strerror}: name a binary") from error

@@ -58,7 +58,8 @@ class CodeProbe:
     """A probe: ``begin`` is counted; with ``times``, also how long until its end.
 
     The end is the return of the function, or ``end``. ``build_id`` identifies the
-    binary that was checked; ``limit`` is how many calls a CPU times in 100 ms.
+    binary that was checked. ``limit`` is how many calls a CPU times in 100 ms. A probe
+    that takes more than ``percent`` of a CPU is stopped; 0 means never.
     """
 
     name: str
@@ -69,6 +70,7 @@ class CodeProbe:
     begins: tuple[Place, ...] = ()
     ends: tuple[Place, ...] = ()
     limit: int = DEFAULT_LIMIT
+    percent: float = 0.0
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

@@ -1,7 +1,6 @@
 """The probes that the file lists, attached by one program for all that sample them."""
 
 import logging
-import os
 import time
 from pathlib import Path
 from threading import Lock
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sampler_bridge.sources.probes.prober import Counts, Prober
 from sampling.probes.binary import identity_of
+from sampling.probes.cost import predict
 from sampling.probes.definition import MOST, CodeProbe, read_probes
 from sampling.probes.errors import ProbeError, ProbeRefusedError
 
@@ -25,6 +25,8 @@ class Attached(NamedTuple):
     probe: CodeProbe
     number: int
     sign: _Sign
+    calls: int = 0
+    seen: float = 0.0  # when `calls` were read (s, monotonic)
 
 
 class ProbeSet:
@@ -61,7 +63,7 @@ class ProbeSet:
     def document(self) -> dict[str, Any]:
         """The state of each probe, for the bridge's status."""
         with self._lock:
-            states = {name: "attached" for name in self._attached}
+            states = dict.fromkeys(self._attached, "attached")
             return states | self._reasons
 
     def close(self) -> None:
@@ -91,6 +93,7 @@ class ProbeSet:
             self._follow(read_probes(self._file))
         for one in tuple(self._attached.values()):
             self._check_binary(one)
+        self._check_cost(now)
 
     def _follow(self, wanted: dict[str, CodeProbe]) -> None:
         """Attach what is new, detach what is gone; the others count on."""
@@ -134,13 +137,26 @@ class ProbeSet:
         if not binary or _sign(Path(binary)) == one.sign:
             return
         if reason := _replaced(one.probe):
-            self._detach(one)
-            self._reasons[one.probe.name] = reason
-            _LOG.warning("probe %s is stopped: %s", one.probe.name, reason)
+            self._stop(one, reason)
             return
         # The same content in a new file: attach to that.
         self._detach(one)
         self._attach(one.probe)
+
+    def _check_cost(self, now: float) -> None:
+        """Stop a probe that takes more of a CPU than is allowed."""
+        counts = self._prober.read() if self._prober else {}
+        for name, one in tuple(self._attached.items()):
+            calls = counts[one.number].calls
+            spent = predict(one.probe, (calls - one.calls) / max(now - one.seen, 0.1))
+            self._attached[name] = one._replace(calls=calls, seen=now)
+            if one.seen and 0 < one.probe.percent < spent.share * 100:
+                self._stop(one, f"it had {spent}, more than {one.probe.percent:g} %")
+
+    def _stop(self, one: Attached, reason: str) -> None:
+        self._detach(one)
+        self._reasons[one.probe.name] = reason
+        _LOG.warning("probe %s is stopped: %s", one.probe.name, reason)
 
     def _break(self, reason: str) -> None:
         """Give all probes the reason, and start over later."""
@@ -177,7 +193,7 @@ def _replaced(probe: CodeProbe) -> str:
 def _sign(path: Path) -> _Sign:
     """What changes when a file is replaced; None without a file."""
     try:
-        state = os.stat(path)
+        state = path.stat()
     except OSError:
         return None
     return state.st_ino, state.st_size, state.st_mtime_ns

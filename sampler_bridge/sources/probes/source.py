@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from sampler_bridge.sources.probes.prober import Counts
 from sampler_bridge.sources.probes.probe_set import ProbeSet
+from sampler_bridge.sources.probes.prober import Counts
 from sampling.account.reasons import GapCause, GapReason
 from sampling.probes.definition import CodeProbe
 from sampling.sources.probe_metrics import (
