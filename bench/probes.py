@@ -44,8 +44,8 @@ int main(int argc, char **argv)
     printf("%ld\n", (b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec);
 }
 """
-_USDT = "usdt:{binary}:demo:{name}"
-_EVENT = "tracepoint:raw_syscalls:sys_{name}"
+_USDT = "usdt:{}:demo:{}"
+_EVENT = "tracepoint:raw_syscalls:sys_{}"
 
 
 def probe_cost_figures() -> Iterator[Figure]:
@@ -56,24 +56,18 @@ def probe_cost_figures() -> Iterator[Figure]:
         subprocess.run(command, input=_PROGRAM.encode(), check=True)
         for what in ("work", "step", "call"):
             base = median(_nanoseconds(binary, what) for _ in range(_RUNS))
-            yield Figure(f"probes: {what}, no probe", base, "ns a call")
-        for label, what, probe in _probes(binary):
-            added = median(_added(binary, what, probe) for _ in range(_RUNS))
+            yield Figure(f"probes: {what} without a probe, a call", base, "ns")
+        for label, called, probe in _probes(binary):
+            added = median(_added(binary, called, probe) for _ in range(_RUNS))
             predicted = NS_PER_CALL[probe.begin.kind, probe.times]
-            yield Figure(
-                f"probes: {label} adds", added, "ns a call", f"predicted {predicted:g}"
-            )
+            what = f"probes: {label}, ns a call more"
+            yield Figure(what, added, "ns", versus=predicted, against="predicted")
 
 
 def _probes(binary: Path) -> Iterator[tuple[str, str, CodeProbe]]:
     function = parse_target(f"uprobe:{binary}:work")
-    begin, end = (
-        parse_target(_USDT.format(binary=binary, name=name))
-        for name in ("begin", "end")
-    )
-    enter, leave = (
-        parse_target(_EVENT.format(name=name)) for name in ("enter", "exit")
-    )
+    begin, end = (parse_target(_USDT.format(binary, name)) for name in ("begin", "end"))
+    enter, leave = (parse_target(_EVENT.format(name)) for name in ("enter", "exit"))
     yield "uprobe, counted", "work", CodeProbe("p", function)
     yield "uprobe and uretprobe, timed", "work", CodeProbe("p", function, True)
     yield "USDT, counted", "step", CodeProbe("p", begin)

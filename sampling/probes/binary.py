@@ -23,6 +23,11 @@ Functions = dict[str, tuple[set[str], set[int]]]
 # minutes.
 _MOST_DWARF = 32 << 20
 _MOST_NAMES = 3
+# pyelftools trusts numbers in a file: it raises all of these for a damaged one.
+_DAMAGE = (
+    *(ELFError, DWARFError, struct.error, ArithmeticError, AssertionError),
+    *(AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError),
+)
 _INLINED = (1, 3)  # DW_INL_inlined, DW_INL_declared_inlined
 
 
@@ -71,7 +76,7 @@ def _opened(path: str) -> Iterator[ELFFile]:
             yield ELFFile(file)
     except OSError as error:
         raise ProbeTargetError(f"{path}: {error.strerror}: name a binary") from error
-    except (ELFError, DWARFError, struct.error, UnicodeDecodeError) as error:
+    except _DAMAGE as error:
         raise ProbeTargetError(
             f"{path} is not an ELF binary, or is damaged ({error}): name another"
         ) from error
