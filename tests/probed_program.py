@@ -4,6 +4,10 @@ import subprocess
 from pathlib import Path
 from typing import Self
 
+from sampling.probes.changes import checked
+from sampling.probes.definition import CodeProbe, parse_target
+from tests.servers import ENDS_WITH_US
+
 # The notes are what DTRACE_PROBE(demo, begin) of <sys/sdt.h> writes.
 SOURCE = r"""
 #include <stdio.h>
@@ -72,7 +76,10 @@ class ProbedProgram:
 
     def __init__(self, path: Path) -> None:
         self._process = subprocess.Popen(
-            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*ENDS_WITH_US, path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         self._work = int(self._line(), 16)
 
@@ -99,3 +106,8 @@ class ProbedProgram:
     def _line(self) -> str:
         assert self._process.stdout
         return self._process.stdout.readline()
+
+
+def probe_of(binary: Path, name: str, times: bool = False) -> CodeProbe:
+    """A probe of a function, as the command adds it."""
+    return checked(CodeProbe(name, parse_target(f"uprobe:{binary}:{name}"), times))[0]

@@ -58,6 +58,7 @@ MAY_CALL_PROGRAMS = {
     "ingest/remote/collect.py",
     "supertwin/backup/restore.py",
     "sampling/counters/remote_daemon.py",
+    "sampler_bridge/sources/probes/prober.py",
     "sampler_bridge/sources/processes/program.py",
     "ingest/remote/ssh.py",
     "ingest/sources/tool.py",

@@ -55,6 +55,19 @@ def test_inlined_function_is_named_as_inlined(binary: Path) -> None:
     assert "was inlined into its callers" in refusal(f"uprobe:{binary}:hidden_step")
 
 
+def test_partly_inlined_function_is_noticed(tmp_path: Path) -> None:
+    """One call is inlined; its address, which is taken, needs the function."""
+    source, path = tmp_path / "partly.c", tmp_path / "partly"
+    source.write_text(
+        "int half(int n) { return n * 7 + 1; }\nint (*volatile kept)(int) = half;\n"
+        "int main(int c, char **v) { return half(c) + kept(c); }\n",
+        "utf-8",
+    )
+    output("cc", "-g", "-O2", "-o", path, source)
+    assert find_target(parse_target(f"uprobe:{path}:half")).partly_inlined
+    assert not find_target(parse_target(f"uprobe:{path}:main")).partly_inlined
+
+
 def test_unknown_function_has_near_names(binary: Path) -> None:
     assert "is it pause_ms?" in refusal(f"uprobe:{binary}:pause_m")
 
