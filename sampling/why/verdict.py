@@ -7,6 +7,8 @@ from ontology.figures import figures
 from queries.diagnosis import Finding, MetricFacts, finding
 from sampling.account.bridge_status import BridgeStatus
 from sampling.account.reasons import GapReason
+from sampling.sources.probe_metrics import CALLS, probe_of
+from sampling.sources.probe_metrics import PREFIX as PROBE_METRICS
 
 # A value is fresh for some periods, so that one late tick raises no alarm.
 _FRESH_PERIODS = 3.0
@@ -80,6 +82,7 @@ def judge(evidence: Evidence) -> Finding:
         or _of_data(evidence)
         or _of_counters(evidence)
         or _of_group(evidence)
+        or _of_probe(evidence)
         or _of_graph(evidence)
         or _of_bridge(evidence)
         or _of_store(evidence)
@@ -136,6 +139,25 @@ def _of_group(evidence: Evidence) -> Finding | None:
             f"control group {name!r} has no value of {evidence.metric!r}: it lacks the "
             "controller, or nothing was counted yet"
         )
+        return Finding("no value", reason)
+    return None
+
+
+def _of_probe(evidence: Evidence) -> Finding | None:
+    """A probe that does not exist, is not attached, or only counts calls."""
+    name = probe_of(evidence.instance or "")
+    is_asked = evidence.metric.startswith(PROBE_METRICS) and name
+    if not is_asked or not evidence.known.plans or not evidence.bridge.up:
+        return None
+    state = evidence.bridge.probes.get(name)
+    if state is None:
+        reason = f"no probe of {evidence.host!r} has the name {name!r}"
+        return Finding("no value", f"{reason}: `supertwin probes add` makes one")
+    if state != "attached":
+        return Finding("no value", f"probe {name!r} is not attached: {state}")
+    if evidence.metric != CALLS.name and evidence.sample is None:
+        cure = "`supertwin probes add --change --latency`"
+        reason = f"probe {name!r} may only count calls: {cure} times them"
         return Finding("no value", reason)
     return None
 

@@ -7,7 +7,10 @@ import click
 
 from core.settings import audit, tools
 from core.settings.settings import Settings
+from core.stores.datasets import dataset
+from core.stores.errors import EndpointError
 from core.stores.results import Table
+from ontology.iris import Iris
 from sampler_bridge.sources.probes.trial import measured_rate
 from sampling.probes import changes
 from sampling.probes.cost import DEFAULT_PERCENT, check_cost, ns_per_call, predict
@@ -17,6 +20,7 @@ from sampling.probes.definition import (
     parse_target,
     read_probes,
 )
+from sampling.probes.graph import publish
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
 
 _COLUMNS = ["name", "counts", "state", "target", "until"]
@@ -90,6 +94,7 @@ def add_command(
     if not yes:
         check_cost(probe, cost, percent)
     changes.save(settings.home, probe, change)
+    _publish(settings)
     _note(settings, "probe.changed" if change else "probe.added", name)
     click.echo(f"{name} counts {probe.counts} of {probe.begin}")
 
@@ -100,6 +105,7 @@ def remove_command(name: str) -> None:
     """Remove a probe: nothing of it stays in the kernel; stored samples stay."""
     settings = Settings()
     changes.remove(settings.home, name)
+    _publish(settings)
     _note(settings, "probe.removed", name)
     click.echo(f"{name} is removed")
 
@@ -131,6 +137,16 @@ def _states(settings: Settings) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return {} if document.get("stopped") else dict(document.get("probes", {}))
+
+
+def _publish(settings: Settings) -> None:
+    """Put the probes into the graph; without a store, the next change does it."""
+    probes = read_probes(changes.probes_file(settings.home)).values()
+    try:
+        with dataset(settings, "twin") as twin:
+            publish(twin, Iris(settings.base), settings.host, probes)
+    except EndpointError as error:
+        click.echo(f"the graph does not know it yet: {error}", err=True)
 
 
 def _note(settings: Settings, what: str, name: str) -> None:

@@ -26,6 +26,7 @@ from sampling.sources.probe_metrics import (
 )
 from sampling.sources.source import UNKNOWN_METRIC, Sample, Series
 from tests.probed_program import ProbedProgram, compile_program, probe_of
+from tests.sampler_bridge.explained import explained
 from tests.sampler_bridge.servers import BridgeProcess
 from tests.servers import Pmcd, VictoriaMetrics, wait_until
 
@@ -152,9 +153,29 @@ def test_bridge_stores_the_latencies(
         wait_until(lambda: bridge.process()["probes"] == states)
         program.call("p", 50)
         wait_until(lambda: stored_latencies(store) == 50)
+        for instance in ("work", "unknown"):
+            found = explained(bridge, CALLS.name, instance=instance)
+            assert ("no probe of 'n1' has the name" in found.reason) == (
+                instance == "unknown"
+            )
         assert program.is_probed()
         bridge.end(signal.SIGKILL)
         wait_until(lambda: not program.is_probed())
+
+
+def test_why_names_the_replaced_binary(
+    binary: Path, pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
+) -> None:
+    bridge = new_bridge(pmcd.address, store.url, prober=str(PROBER))
+    listed(bridge.state, probe_of(binary, "work"))
+    bridge.sample([CALLS.name], 0.2)
+    wait_until(lambda: bridge.process()["probes"] == {"work": "attached"})
+    compile_program(binary.with_name("new"), "-O1")
+    binary.with_name("new").replace(binary)
+    wait_until(lambda: "replaced" in bridge.process()["probes"]["work"])
+    found = explained(bridge, CALLS.name, instance="work")
+    assert found.verdict == "no value"
+    assert "binary replaced" in found.reason
 
 
 def stored_latencies(store: VictoriaMetrics) -> float:
