@@ -106,7 +106,7 @@ static void see_events(void)
     mount("tracefs", "/sys/kernel/tracing", "tracefs", MS_NOSUID | MS_NOEXEC, NULL);
 }
 
-/* Keep three capabilities and nothing else, whoever we are. The kernel attaches to a
+/* Keep three capabilities and nothing else, whatever the user. The kernel attaches to a
  * function only with CAP_SYS_ADMIN; tracepoints do not need it. */
 static void drop_rights(void)
 {
