@@ -13,7 +13,7 @@ from sampling.probes.changes import checked
 from sampling.probes.cost import NS_PER_CALL
 from sampling.probes.definition import CodeProbe, parse_target
 
-_CALLS, _RUNS = 200_000, 7
+_CALLS, _RUNS = 50_000, 7
 # The note is what <sys/sdt.h> writes for DTRACE_PROBE(demo, step).
 _PROGRAM = r"""
 #include <stdio.h>
@@ -27,6 +27,7 @@ _PROGRAM = r"""
     "993: .8byte 990b,0,0\n.asciz \"demo\"\n.asciz \"" name "\"\n.asciz \"\"\n" \
     "994: .balign 4\n.popsection\n"
 __attribute__((noinline)) void work(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void pushed(void) { __asm__ volatile("push %rax\npop %rax"); }
 __attribute__((noinline)) void step(void)
 {
     __asm__ volatile(NOTE("begin"));
@@ -36,7 +37,8 @@ __attribute__((noinline)) void call(void) { syscall(SYS_getppid); }
 int main(int argc, char **argv)
 {
     struct timespec a, b;
-    void (*what)(void) = *argv[1] == 'w' ? work : *argv[1] == 's' ? step : call;
+    void (*what)(void) = *argv[1] == 'w' ? work : *argv[1] == 's' ? step
+                        : *argv[1] == 'p' ? pushed : call;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
     for (long n = atol(argv[2]); n; n--)
         what();
@@ -68,7 +70,9 @@ def _probes(binary: Path) -> Iterator[tuple[str, str, CodeProbe]]:
     function = parse_target(f"uprobe:{binary}:work")
     begin, end = (parse_target(_USDT.format(binary, name)) for name in ("begin", "end"))
     enter, leave = (parse_target(_EVENT.format(name)) for name in ("enter", "exit"))
+    pushed = parse_target(f"uprobe:{binary}:pushed")
     yield "uprobe, counted", "work", CodeProbe("p", function)
+    yield "uprobe on a push, counted", "pushed", CodeProbe("p", pushed)
     yield "uprobe and uretprobe, timed", "work", CodeProbe("p", function, True)
     yield "USDT, counted", "step", CodeProbe("p", begin)
     yield "two USDT, timed", "step", CodeProbe("p", begin, True, end)

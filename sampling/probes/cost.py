@@ -6,14 +6,15 @@ from sampling.probes.definition import CodeProbe
 from sampling.probes.errors import ProbeCostError
 
 # CPU time of one call (ns), as `make bench ONLY=probes` measures it on a virtual
-# machine with two CPUs at 2.6 GHz. Begin and end of a pair are counted as one.
+# machine with two CPUs. Begin and end of a pair are counted as one. A function whose
+# first instruction the kernel emulates, such as a push, costs a part of this.
 NS_PER_CALL = {
-    ("uprobe", False): 1000.0,
-    ("uprobe", True): 2400.0,
-    ("usdt", False): 1000.0,
-    ("usdt", True): 2000.0,
-    ("tracepoint", False): 100.0,
-    ("tracepoint", True): 400.0,
+    ("uprobe", False): 3500.0,
+    ("uprobe", True): 4200.0,
+    ("usdt", False): 350.0,
+    ("usdt", True): 750.0,
+    ("tracepoint", False): 30.0,
+    ("tracepoint", True): 120.0,
 }
 DEFAULT_PERCENT = 5.0  # of one CPU
 

@@ -156,8 +156,8 @@ def _of_probe(evidence: Evidence) -> Finding | None:
     if state != "attached":
         return Finding("no value", f"probe {name!r} is not attached: {state}")
     if evidence.metric != CALLS.name and evidence.sample is None:
-        cure = "`supertwin probes add --change --latency`"
-        reason = f"probe {name!r} may only count calls: {cure} times them"
+        fix = "`supertwin probes add --change --latency`"
+        reason = f"probe {name!r} may only count calls: {fix} times them"
         return Finding("no value", reason)
     return None
 
