@@ -54,6 +54,7 @@ _ELSEWHERE = frozenset(
         ST.hasFigure,
         ST.hasParallelAnalysis,
         ST.hasLoopAnalysis,
+        ST.hasProfile,
         ST.hasRegion,
         ST.hasRegionRecord,
         ST.ranIn,
