@@ -20,6 +20,7 @@ from api.observations.hot_loops import LoopRow, find_loops
 from api.observations.measured import FIGURES, MeasuredSeries, find_measured
 from api.observations.permissions import view_refusal
 from api.observations.pinned import find_pinned, name_of
+from api.observations.profile import ShownProfile, find_profile
 from api.observations.regions import ShownRegions, find_regions
 from api.observations.stored_files import has_kept, has_program
 from api.services import Services
@@ -124,6 +125,7 @@ async def record_page(
         efficiency=recorded[0],
         regions=recorded[1],
         loops=recorded[2],
+        profile=recorded[3],
         figures=FIGURES,
         spec=spec,
         may_not=may_not,
@@ -136,13 +138,16 @@ async def record_page(
 
 async def _recorded(
     services: Services, node: Node
-) -> tuple[ParallelEfficiency | None, ShownRegions | None, list[LoopRow]]:
+) -> tuple[
+    ParallelEfficiency | None, ShownRegions | None, list[LoopRow], ShownProfile | None
+]:
     """Return what recorders in the command, and its samples, found."""
     iri = str(node.iri)
     return await asyncio.gather(
         find_efficiency(services, iri),
         find_regions(services, iri),
         find_loops(services, node),
+        find_profile(services, node),
     )
 
 

@@ -44,7 +44,7 @@ Counts = Dict[int, int]
 class LoopRecording:
     """Samples all processes that this process starts, and analyses the samples.
 
-    ``pid`` is the process of perf while it runs. ``options`` are further words for perf.
+    ``pid`` is the process of perf while it runs. ``options`` are for perf.
     """
 
     member = "hot_loops"

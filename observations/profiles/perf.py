@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from contextlib import suppress
-from typing import Any, Iterable, Iterator, List, Tuple
+from typing import Any, Iterable, Iterator, Tuple
 
 from observations.hot_loops.code import Binary
 from observations.hot_loops.llvm import MissingError, Tools, printable
@@ -47,7 +47,8 @@ class Stacks:
     def _samples(
         self, lines: Iterable[bytes]
     ) -> Iterator[tuple[int, list[tuple[Frame, int]]]]:
-        pid, frames = 0, []  # type: int, List[Tuple[Frame, int]]
+        pid = 0
+        frames: list[tuple[Frame, int]] = []
         for line in lines:
             if found := _FRAME.match(line):
                 frames.append(_frame(found))
