@@ -25,6 +25,8 @@ _CUT = "perf stopped at 256 MiB of stacks: the shares are of the time until then
 _OMITTED = "of {} different stacks, the {} most frequent are kept: {} samples are not"
 _FEWER = "{} stacks a second were requested; this host allows {}"
 _FRAME = re.compile(rb"\s+([0-9a-f]+) (.*) \((.*)\)\s*$")
+# Some stacks end at these, and all processes of a run are to have one root.
+_BEFORE_MAIN = {"_start", "__libc_start_main", "__libc_start_call_main"}
 _PID = re.compile(rb"\s*(\d+)\s*$")
 _LOST = re.compile(rb".*PERF_RECORD_LOST\w*\s*:?\s*lost (\d+)")
 _MAP = re.compile(r"(.*/)?perf-\d+\.map")
@@ -60,6 +62,8 @@ class Stacks:
         yield pid, frames
 
     def _add(self, frames: list[tuple[Frame, int]]) -> None:
+        while len(frames) > 1 and _name(frames[-1]) in _BEFORE_MAIN:
+            frames.pop()
         self.counts[tuple(frame for frame, _ in reversed(frames))] += 1
         frame, at = frames[0]
         self.addresses.setdefault(frame, Counter())[at] += 1
@@ -121,6 +125,10 @@ def _frame(found: re.Match[bytes]) -> tuple[Frame, int]:
     if _MAP.fullmatch(path):  # the name holds the process: ranks would not merge
         path = "[generated code]"
     return (f"{at:#x}" if name == "[unknown]" else name, path), at
+
+
+def _name(frame: tuple[Frame, int]) -> str:
+    return frame[0][0].partition("_impl")[0]
 
 
 def _sources(stacks: Stacks, total: int, tools: Tools) -> dict[Frame, tuple[str, int]]:
