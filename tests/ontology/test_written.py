@@ -17,6 +17,7 @@ WRITERS = (
     "benchmarks",
     "api/processes",
     "sampling/plans",
+    "sampling/probes",
     "sampling/cgroup_twins.py",
     "virtual_telemetry",
 )
