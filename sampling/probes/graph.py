@@ -39,7 +39,7 @@ def _describe(triples: Triples, iris: Iris, host: str, probe: CodeProbe) -> None
             ST.probeEnd: str(probe.end or ""),
             ST.probeCounts: probe.counts,
             ST.probedBinary: probe.begin.binary,
-            ST.buildId: probe.build_id,
+            ST.probedBuildId: probe.build_id,
         },
         label=probe.name,
     )
