@@ -64,8 +64,8 @@ def test_run_queries_accept_run_ids() -> None:
     figures = ("derived", "hot-loops", "origin", "passes", "pop")
     names = (
         *figures,
-        "profile",
         "profile-binaries",
+        "profile",
         "properties",
         "regions",
         "runs",
