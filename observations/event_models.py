@@ -198,13 +198,8 @@ _Binary = Annotated[
 ]
 _Function = Annotated[tuple[_ShortLine, _Size, _ShortLine, _Size], Field(strict=False)]
 # Count of a stack, and the positions of its functions.
-_Stack = Annotated[
-    tuple[
-        Annotated[int, Field(ge=1, lt=2**53)],
-        Annotated[list[_Size], Field(min_length=1, max_length=200)],
-    ],
-    Field(strict=False),
-]
+_Frames = Annotated[list[_Size], Field(min_length=1, max_length=200)]
+_Stack = Annotated[tuple[_Pid, _Frames], Field(strict=False)]
 
 
 class _Profile(_Said):

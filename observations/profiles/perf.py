@@ -20,9 +20,11 @@ from observations.hot_loops.perf import LoopRecording
 # perf copies this many bytes of each stack: the frames that they hold are unwound.
 _STACK_BYTES = 4096
 _MOST_BYTES, _MOST_STACKS, _MOST_FRAMES = 256 << 20, 5_000, 127
+_ALONE_SHARE = 0.1
 _HOT_SHARE, _MOST_SOURCES = 0.005, 500
 _CUT = "perf stopped at 256 MiB of stacks: the shares are of the time until then"
 _OMITTED = "of {} different stacks, the {} most frequent are kept: {} samples are not"
+_ALONE = "{} samples have no caller: perf cannot unwind, for example, static programs"
 _FEWER = "{} stacks a second were requested; this host allows {}"
 _FRAME = re.compile(rb"\s+([0-9a-f]+) (.*) \((.*)\)\s*$")
 # Some stacks end at these, and all processes of a run are to have one root.
@@ -112,6 +114,9 @@ class ProfileRecording(LoopRecording):
     def _notes(self, stacks: Stacks, omitted: int) -> Iterator[str]:
         if self._rate < self._wanted:
             yield _FEWER.format(self._wanted, self._rate)
+        alone = sum(n for stack, n in stacks.counts.items() if len(stack) == 1)
+        if alone > _ALONE_SHARE * sum(stacks.counts.values()):
+            yield _ALONE.format(alone)
         if omitted:
             yield _OMITTED.format(len(stacks.counts), _MOST_STACKS, omitted)
         if os.stat(self._data).st_size >= _MOST_BYTES:  # noqa: PTH116

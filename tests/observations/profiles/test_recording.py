@@ -66,9 +66,12 @@ def test_stripped_program_has_addresses_and_its_build_id(
     assert re.fullmatch("0x[0-9a-f]+", work.name)
 
 
-def test_static_program_is_profiled(tmp_path: Path) -> None:
-    found = shares(profiled(build(tmp_path, "-static", name="static"), TIMES))
-    assert found["three"].total == pytest.approx(0.75, abs=0.12)
+def test_static_program_has_functions_and_what_is_missing_is_said(
+    tmp_path: Path,
+) -> None:
+    found = profiled(build(tmp_path, "-static", name="static"), TIMES)
+    assert shares(found)["work"].own > 0.9
+    assert "three" in shares(found) or "have no caller" in found.note
 
 
 def test_difference_of_two_profiles(profile: Profile, program: str) -> None:
