@@ -15,7 +15,7 @@ from core.linux.errors import TaskstatsError
 
 _GENERIC, _CONTROL, _REQUEST_ACK = 16, 16, 1 | 4
 _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 3, 1, 2
-_GET, _REGISTER = 1, 3
+_GET, _OF_PROCESS, _REGISTER = 1, 1, 3
 _OF_TASK, _STATS = 4, 3
 _ERROR = 2
 _MESSAGE, _GENERIC_HEADER = struct.Struct("=IHHII"), struct.Struct("=BBH")
@@ -26,7 +26,8 @@ _SECONDS = 2.0
 _FORCE_BUFFER = 33  # SO_RCVBUFFORCE
 _DELAYS = Path("/proc/sys/kernel/task_delayacct")
 _SOCKETS = Path("/proc/net/netlink")
-# Offsets in struct taskstats, whose fields never move.
+# Offsets in struct taskstats. Only version 15 moved these fields; 16 moved them back.
+_MOVED, _VERSION = 15, struct.Struct("=H")
 _CPU_DELAY, _IO_DELAY, _SWAP_DELAY, _RUN = 24, 40, 56, 72
 _PIDS, _RECLAIM_DELAY = 128, 320
 _SHORTEST = 328
@@ -59,11 +60,15 @@ class ExitSocket:
             self._socket.bind((0, 0))
             self._socket.settimeout(_SECONDS)
             self._family = self._find_family()
+            self._check_layout()
             possible = Path("/sys/devices/system/cpu/possible").read_text().strip()
             self._ask(self._family, _GET, _REGISTER, possible.encode() + b"\0")
         except OSError as error:
             self._socket.close()
             raise _refused(error) from error
+        except TaskstatsError:
+            self._socket.close()
+            raise
         self._socket.setblocking(False)
 
     def fileno(self) -> int:
@@ -108,6 +113,11 @@ class ExitSocket:
         found = dict(attributes(answer[_GENERIC_HEADER.size :]))
         return int.from_bytes(found[_FAMILY_ID][:2], "little")
 
+    def _check_layout(self) -> None:
+        """Ask for the account of this process, only for its version."""
+        own = struct.pack("=I", os.getpid())
+        check_version(self._ask(self._family, _GET, _OF_PROCESS, own))
+
     def _ask(self, family: int, command: int, key: int, value: bytes) -> bytes:
         """Send a request; return its answer or b"" once it is acknowledged."""
         attribute = _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), key) + value
@@ -132,6 +142,16 @@ def delays_are_counted() -> bool:
         return _DELAYS.read_text().strip() != "0"
     except OSError:  # older kernels decide it at boot and do not say
         return True
+
+
+def check_version(answer: bytes) -> None:
+    """Refuse an account whose fields are elsewhere; raises TaskstatsError."""
+    for stats in _accounts(answer):
+        if _VERSION.unpack_from(stats)[0] == _MOVED:
+            raise TaskstatsError(
+                "version 15 of the kernel's taskstats has its fields in other places: "
+                "update the kernel to one with version 16"
+            )
 
 
 def messages(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -161,10 +181,15 @@ def parse_exits(data: bytes, family: int) -> Iterator[TaskExit]:
     for kind, payload in messages(data):
         if kind != family:
             continue
-        for outer, inside in attributes(payload[_GENERIC_HEADER.size :]):
-            stats = dict(attributes(inside)).get(_STATS) if outer == _OF_TASK else None
-            if stats is not None and len(stats) >= _SHORTEST:
-                yield _exit(stats)
+        yield from map(_exit, _accounts(payload))
+
+
+def _accounts(payload: bytes) -> Iterator[bytes]:
+    """Each struct taskstats of a task in a message."""
+    for outer, inside in attributes(payload[_GENERIC_HEADER.size :]):
+        stats = dict(attributes(inside)).get(_STATS) if outer == _OF_TASK else None
+        if stats is not None and len(stats) >= _SHORTEST:
+            yield stats
 
 
 def _exit(stats: bytes) -> TaskExit:

@@ -1,5 +1,6 @@
 """Tasks that ended, by control group, as the kernel reports them."""
 
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -7,12 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from core.linux import taskstats
 from core.linux.cgroups.roots import parse_roots
 from core.linux.errors import TaskstatsError
-from core.linux.taskstats import ExitSocket, delays_are_counted, parse_exits
+from core.linux.taskstats import (
+    ExitSocket,
+    check_version,
+    delays_are_counted,
+    parse_exits,
+)
+from sampler_bridge.sources.cgroup.exit_source import ExitSource
 from sampler_bridge.sources.cgroup.exits import ExitCounter
 from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampling.account.reasons import GapReason
 from sampling.sources.cgroup_exits import DELAYS, EXITS, HOST, exit_metrics
 from sampling.sources.source import Series
 from tests.cgroup_folders import Folders, cgroup_folders
@@ -122,3 +131,50 @@ def test_missing_rights_are_named() -> None:
 @pytest.mark.parametrize("data", [b"", b"\xff" * 40, b"\x10\0\0\0" * 9, b"\0" * 64])
 def test_damaged_messages_give_nothing(data: bytes) -> None:
     assert not [*parse_exits(data, 16)]
+
+
+def test_version_with_other_fields_is_refused() -> None:
+    """Linux of one version put new fields between the old ones."""
+
+    def answer(version: int) -> bytes:
+        stats = struct.pack("=H", version).ljust(560, b"\0")
+        inner = struct.pack("=HH", 4 + len(stats), 3) + stats
+        return bytes(4) + struct.pack("=HH", 4 + len(inner), 4) + inner
+
+    check_version(answer(14))
+    check_version(answer(16))
+    with pytest.raises(TaskstatsError, match="version 15") as refused:
+        check_version(answer(15))
+    assert refused.value.code == "taskstats-refused"
+
+
+def reason(source: ExitSource) -> str:
+    source.select([EXITS + "tasks"])
+    values, missing = source.read(())
+    assert not values
+    return missing[EXITS + "tasks"].cause.reason
+
+
+def test_layout_that_cannot_be_read_is_not_supported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The kernel's own answer, as if its version were the one with other fields."""
+    answers: list[bytes] = []
+    monkeypatch.setattr(taskstats, "check_version", answers.append)
+    ExitSocket().close()
+    monkeypatch.undo()
+    (stats,) = taskstats._accounts(answers[0])
+    monkeypatch.setattr(taskstats, "_MOVED", int.from_bytes(stats[:2], sys.byteorder))
+    assert reason(ExitSource()) is GapReason.UNSUPPORTED
+
+
+def test_missing_rights_are_the_reason_for_no_values() -> None:
+    code = (
+        "import os; os.setgid(65534); os.setuid(65534)\n"
+        "from tests.sampler_bridge.test_cgroup_exits import ExitSource, reason\n"
+        "print(reason(ExitSource()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == GapReason.DENIED

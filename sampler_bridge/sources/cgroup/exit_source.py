@@ -23,7 +23,7 @@ class ExitSource:
     def __init__(self) -> None:
         self.chosen: tuple[str, ...] = ()
         self._counter: ExitCounter | None = None
-        self._refused = ""
+        self._refused = _UNCOUNTED
 
     def select(self, metrics: Sequence[str]) -> None:
         """Choose the metrics of ended tasks among some; start or stop counting."""
@@ -37,8 +37,7 @@ class ExitSource:
     def read(self, groups: Iterable[str]) -> tuple[dict[Series, int], dict[str, Gap]]:
         """The chosen totals, and why others are missing."""
         if self._counter is None:
-            cause = GapCause(GapReason.DENIED, self._refused)
-            return {}, {name: Gap(cause, 1) for name in self.chosen}
+            return {}, {name: Gap(self._refused, 1) for name in self.chosen}
         self._counter.watch(groups)
         uncounted = frozenset() if delays_are_counted() else DELAYS
         values = {
@@ -53,12 +52,17 @@ class ExitSource:
         try:
             counter = ExitCounter(ExitSocket())
         except TaskstatsError as error:
-            self._refused = str(error)
+            self._refused = _cause(error)
             return
         try:
             counter.start()
         except StateError as error:
-            self._refused = str(error)
+            self._refused = GapCause(GapReason.OTHER, str(error))
             counter.stop(_STOP_SECONDS)
         else:
             self._counter = counter
+
+
+def _cause(error: TaskstatsError) -> GapCause:
+    denied = isinstance(error.__cause__, PermissionError)
+    return GapCause(GapReason.DENIED if denied else GapReason.UNSUPPORTED, str(error))
