@@ -12,6 +12,7 @@ from pydantic import (
     model_validator,
 )
 
+from observations.profiles.recording import MOST_NODES, MOST_PLACES
 from observations.regions.recording import MOST_EVENTS, MOST_TIMES
 
 # In base64: a runner keeps and sends at most 1 MiB at once.
@@ -191,6 +192,55 @@ class _HotLoops(_Said):
         return self
 
 
+class _ProfiledBinary(_Said):
+    path: _ShortLine
+    build_id: Annotated[str, Field(pattern=r"^[0-9a-f]{0,128}$")]
+    reason: _ShortLine
+
+
+class _Profile(_Said):
+    event: Literal["profile"]
+    reason: _ShortLine
+    sampler: _Word
+    rate: _Pid
+    samples: _Size
+    lost: _Size
+    notes: Annotated[list[_ShortLine], Field(max_length=10)]
+    binaries: Annotated[list[_ProfiledBinary], Field(max_length=20_000)]
+    # Name, position of the binary, source file, address.
+    functions: Annotated[
+        list[
+            Annotated[
+                tuple[_ShortLine, _Pid, _ShortLine, _Address], Field(strict=False)
+            ]
+        ],
+        Field(max_length=MOST_PLACES),
+    ]
+    # Position of the caller, or -1, and of the function, line, samples.
+    nodes: Annotated[
+        list[
+            Annotated[
+                tuple[Annotated[int, Field(ge=-1)], _Pid, _Pid, _Size],
+                Field(strict=False),
+            ]
+        ],
+        Field(max_length=MOST_NODES),
+    ]
+
+    @model_validator(mode="after")
+    def _positions_exist(self) -> Self:
+        """Raise ValueError unless each caller comes before what it calls."""
+        if any(caller >= at for at, (caller, *_) in enumerate(self.nodes)):
+            raise ValueError("a function is called before its caller")
+        if any(one[1] >= len(self.functions) for one in self.nodes):
+            raise ValueError("a call of a function that is not listed")
+        if any(one[1] >= len(self.binaries) for one in self.functions):
+            raise ValueError("a function of a file that is not listed")
+        if self.samples != sum(one[3] for one in self.nodes):
+            raise ValueError("the samples differ from those of the call tree")
+        return self
+
+
 _Counts = Annotated[list[_Time], Field(min_length=3, max_length=3)]
 
 
@@ -275,6 +325,7 @@ EVENT: TypeAdapter[_Said] = TypeAdapter(
         | _About
         | _Pop
         | _HotLoops
+        | _Profile
         | _Regions
         | _Ended
         | _Refused,

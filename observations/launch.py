@@ -28,7 +28,12 @@ _LAST_SECONDS = 10.0
 _FUTURE = "from __future__ import annotations\n"
 # Read as text, so that callers need not import these modules.
 # Sent only if it is requested, and executed with names of its own.
-_LOOPS = ("hot_loops/llvm.py", "hot_loops/code.py", "hot_loops/perf.py")
+_SAMPLING = ("hot_loops/llvm.py", "hot_loops/code.py", "perf_sampling.py")
+# The member of a request, its part, and the class that samples.
+_SAMPLERS = {
+    "hot_loops": ("hot_loops/perf.py", "LoopRecording"),
+    "profile": ("profiles/recording.py", "ProfileRecording"),
+}
 _PARTS = (
     "environment.py",
     "recorder.py",
@@ -59,21 +64,23 @@ def program(request: Mapping[str, object]) -> bytes:
     """
     text = json.dumps(dict(request), sort_keys=True)
     # All output is written by then and the caller waits for the exit: skip cleanup.
-    recorders, loops, begin = (
+    recorders, sampled, begin = (
         "{'pop': TimeRecording, 'regions': RegionRecording}",
         "None",
         "",
     )
-    if request.get("hot_loops"):
-        loops, begin = "_loops['LoopRecording']", f"_loops = {_loops_part()}\n"
-    run = f"run(json.loads({text!r}), CommandEnvironment, {recorders}, {loops})"
+    if name := next(filter(request.get, _SAMPLERS), None):
+        part, sampler = _SAMPLERS[name]
+        sampled = f"({name!r}, _sampling[{sampler!r}])"
+        begin = f"_sampling = {_sampling_part(part)}\n"
+    run = f"run(json.loads({text!r}), CommandEnvironment, {recorders}, {sampled})"
     return program_start() + f"\n\n{begin}os._exit({run})\n".encode()
 
 
-def _loops_part() -> str:
-    """Return an expression whose value maps the names of the parts for hot loops."""
-    text = _IMPORT.sub("", "".join([_FUTURE, *map(_source, _LOOPS)]))
-    return f"{{}}\nexec({text!r}, _loops)"
+def _sampling_part(part: str) -> str:
+    """Return an expression whose value maps the names of what samples code."""
+    text = _IMPORT.sub("", "".join([_FUTURE, *map(_source, (*_SAMPLING, part))]))
+    return f"{{}}\nexec({text!r}, _sampling)"
 
 
 def program_start() -> bytes:

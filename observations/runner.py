@@ -50,7 +50,7 @@ class Recording(PipeReader, Protocol):
         """Return what was recorded, and remove its files; call this once."""
 
 
-class LoopRecording(Protocol):
+class CodeSampling(Protocol):
     """Samples where a command computes; ``pid`` is the process that does so, or 0."""
 
     pid: int
@@ -61,15 +61,15 @@ class LoopRecording(Protocol):
     def end(self) -> None:
         """Stop sampling."""
 
-    def loops(self, beat: Callable[[], None]) -> dict[str, Any]:
-        """Return the hot loops; calls ``beat`` between the steps."""
+    def result(self, beat: Callable[[], None]) -> dict[str, Any]:
+        """Return what was found; calls ``beat`` between the steps."""
 
     def discard(self) -> None:
         """Remove what was recorded."""
 
 
-# Takes the environment of a command.
-RecordLoops = Callable[[Dict[str, str]], LoopRecording]
+# Takes the environment of a command, and what is requested.
+SampleCode = Callable[[Dict[str, str], Any], CodeSampling]
 
 # Takes what is requested, the argument vector and the environment of a command.
 Record = Callable[[Dict[str, Any], List[str], Dict[str, str]], Recording]
@@ -83,7 +83,7 @@ class CommandRun:
         request: dict[str, Any],
         about: About | None,
         record: dict[str, Record],
-        loops: RecordLoops | None,
+        sampled: tuple[str, SampleCode] | None,
     ) -> None:
         self._request = request
         self._recordings: dict[str, Recording] = {}
@@ -95,9 +95,10 @@ class CommandRun:
         self._streams = CommandStreams(self._recordings.values())
         adopt_orphans()
         leave_cpus(request.get("cpus") or ())
-        self._loops: LoopRecording | None = None
-        if loops and request.get("hot_loops"):
-            self._loops = loops(self._environment())
+        self._code: CodeSampling | None = None
+        self._sampled, sample = sampled or ("", None)
+        if sample:
+            self._code = sample(self._environment(), request[self._sampled])
         self._process = self._started_and_sampled()
         self._processes = CommandProcesses(self._process.pid, self._streams.read)
         assert self._process.stdout
@@ -120,8 +121,8 @@ class CommandRun:
             self._processes.end(float(self._request.get("grace", 5.0)))
         ended_ns, self._streams.is_over = time.time_ns(), True
         self._hold_for_counters(ended_ns)
-        if self._loops:  # before all others of our children are reaped
-            self._loops.end()
+        if self._code:  # before all others of our children are reaped
+            self._code.end()
         status, used = self._processes.reap()
         self._process.returncode = status
         left = self._processes.end_others()
@@ -153,8 +154,8 @@ class CommandRun:
 
     def _started_and_sampled(self) -> subprocess.Popen[bytes]:
         """Start the command; sample it from its first instruction."""
-        if self._loops:
-            self._loops.begin()
+        if self._code:
+            self._code.begin()
         try:
             return self._started()
         except Refused:
@@ -165,9 +166,9 @@ class CommandRun:
         """Remove what was prepared for a command that cannot be started."""
         for recording in self._recordings.values():
             recording.times()
-        if self._loops:
-            self._loops.end()
-            self._loops.discard()
+        if self._code:
+            self._code.end()
+            self._code.discard()
 
     def _started(self) -> subprocess.Popen[bytes]:
         process, start_ns, exec_ns = start_command(self._request, self._environment())
@@ -196,8 +197,8 @@ class CommandRun:
             self._streams.say("about", **self._setup.whole())
         for name, recording in self._recordings.items():
             self._streams.say(name, **recording.times())
-        if self._loops:
-            self._streams.say("hot_loops", **self._loops.loops(self._keep_alive))
+        if self._code:
+            self._streams.say(self._sampled, **self._code.result(self._keep_alive))
 
     def _keep_alive(self) -> None:
         """Send a sign of life if one is due."""
@@ -210,7 +211,7 @@ class CommandRun:
         self._streams.say("alive", ns=time.time_ns(), **pids, **self._streams.sizes)
 
     def _pids(self) -> dict[str, list[int]]:
-        return self._processes.listed(but=self._loops.pid if self._loops else 0)
+        return self._processes.listed(but=self._code.pid if self._code else 0)
 
     def _hold_for_counters(self, ended_ns: int) -> None:
         """Keep the ended command as a zombie until its counters were read."""
@@ -231,7 +232,7 @@ def run(
     request: dict[str, Any],
     about: About | None = None,
     record: dict[str, Record] | None = None,
-    loops: RecordLoops | None = None,
+    sampled: tuple[str, SampleCode] | None = None,
 ) -> int:
     """Run what the request asks for; 0 if it ran, whatever the outcome, 2 if not.
 
@@ -241,15 +242,15 @@ def run(
     ``show_all`` all bytes, are reported immediately. With ``look``, the ended command
     stays a zombie until a line comes, at most two seconds. ``private`` are variables
     that must be set. ``about`` collects facts about the command, and ``record`` has the
-    recorder of each member that asks for a recording; with ``hot_loops``, ``loops``
-    samples where it computes.
+    recorder of each member that asks for a recording; ``sampled`` is
+    the member that asks for samples of its code, and what takes them.
     """
     try:
         if missing := [n for n in request.get("private", ()) if n not in os.environ]:
             raise Refused(
                 f"set {', '.join(missing)}: the run had it, and its value is private"
             )
-        CommandRun(request, about, record or {}, loops).follow()
+        CommandRun(request, about, record or {}, sampled).follow()
     except Refused as error:
         tell("refused", reason=str(error))
         return 2

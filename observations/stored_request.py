@@ -58,6 +58,7 @@ class StoredRequest(BaseModel):
     show_all: bool = False
     pop: _Recorder | None = None
     hot_loops: bool = False
+    profile: Annotated[int, Field(ge=0, le=10_000)] = 0
     regions: _RegionRecorder | None = None
 
 

@@ -67,7 +67,7 @@ MAY_CALL_PROGRAMS = {
     "observations/runner.py",
     "observations/environment.py",
     "observations/hot_loops/llvm.py",
-    "observations/hot_loops/perf.py",
+    "observations/perf_sampling.py",
     "observations/recorder.py",
     "observations/pop/recording.py",
     "core/linux/ssh/client.py",

@@ -14,6 +14,8 @@ from sampling.plans.request import parse_period
 _MOST_WORDS, _MOST_NAMES = 10_000, 10_000
 _CPUS = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?")
 _MOST_CPUS = 1 << 16
+# Not a divisor of 100 Hz, so that samples do not follow periodic work.
+_PROFILE_RATE = 99
 
 Text = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[^\x00]*$")]
 Word = Annotated[str, StringConstraints(max_length=131_071, pattern=r"^[^\x00]*$")]
@@ -121,6 +123,13 @@ class NewObservation(BaseModel):
         default=False,
         description="Sample where it computes, and analyse its hot loops",
     )
+    profile: bool = Field(default=False, description="Sample its stacks on CPU")
+    rate: int | None = Field(
+        default=None,
+        ge=1,
+        le=10_000,
+        description="Stacks per second of each thread, 99 by default; implies `profile`",
+    )
     regions: bool = Field(
         default=False,
         description="Record the regions that the command names, with their figures",
@@ -160,10 +169,19 @@ class NewObservation(BaseModel):
             pop=self.pop or self.libomp,
             libomp=self.libomp,
             hot_loops=self.hot_loops,
+            profile=self._profile_rate(),
             multiplex=self.multiplex,
             regions=self.regions,
         )
         return RunRequest(spec, self.attended, launch.user, launch.within)
+
+    def _profile_rate(self) -> int:
+        rate = self.rate or (_PROFILE_RATE if self.profile else 0)
+        if rate and self.hot_loops:
+            raise refused(
+                "a profile and hot loops are not sampled in one run: request one of them"
+            )
+        return rate
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:

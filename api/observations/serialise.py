@@ -10,6 +10,8 @@ from observations.hot_loops import table as loop_table
 from observations.hot_loops.analysis import analyse_loops
 from observations.pop.analysis import analyse
 from observations.pop.table import table
+from observations.profiles.profile import profile_of
+from observations.profiles.table import table as profile_table
 from observations.regions.regions import regions_of
 from observations.regions.table import table as region_table
 from ontology.iris import Iris
@@ -71,6 +73,7 @@ def _run(node: str, run: "Run") -> dict[str, Any]:
     seconds = run.span.seconds
     efficiencies = table(analyse(run.pop)) if run.pop else []
     loops = loop_table.table(analyse_loops(run.hot_loops)) if run.hot_loops else []
+    profile = profile_table(profile_of(run.profile)) if run.profile else []
     regions = region_table(regions_of(run.regions), seconds) if run.regions else []
     return {
         "node": node,
@@ -79,5 +82,6 @@ def _run(node: str, run: "Run") -> dict[str, Any]:
         "left": left,
         "pop": efficiencies,
         "hotLoops": loops,
+        "profile": profile,
         "regions": regions,
     }

@@ -151,8 +151,8 @@ class Binary:
             raise MissingError("the code has no regular file")
         if max(state.st_mtime, state.st_ctime) > began:
             raise MissingError("the file was changed during the run")
-        segments = list(_segments_of(path))
-        self._build_id = _build_id_of(path, segments)
+        segments = list(segments_of(path))
+        self._build_id = build_id_of(path, segments)
         for offset, samples in offsets.items():
             for kind, _, at, address, _, size, _, _ in segments:
                 if kind == _LOAD and at <= offset < at + size:
@@ -190,10 +190,7 @@ class Binary:
                 yield int(start, 16), int(start, 16) + int(size, 0), text
 
     def _frames(self) -> Iterator[tuple[int, int]]:
-        """Yield the functions in the tables for exceptions, which stripping leaves."""
-        for line in self._tools.lines("llvm-dwarfdump", "--eh-frame", self._path):
-            if found := _FRAME.search(line):
-                yield int(found[1], 16), int(found[2], 16)
+        return function_spans(self._path, self._tools)
 
     def _instructions(self, start: int, end: int) -> dict[int, str]:
         if end - start > _MOST_FUNCTION_BYTES:
@@ -232,7 +229,15 @@ def innermost_loops(
     ]
 
 
-def _segments_of(path: str) -> Iterator[Any]:
+def function_spans(path: str, tools: Tools) -> Iterator[tuple[int, int]]:
+    """Yield the functions in the tables for exceptions, which stripping leaves."""
+    for line in tools.lines("llvm-dwarfdump", "--eh-frame", path):
+        if found := _FRAME.search(line):
+            yield int(found[1], 16), int(found[2], 16)
+
+
+def segments_of(path: str) -> Iterator[Any]:
+    """Yield the program headers of a 64-bit ELF file; raises MissingError."""
     with open(path, "rb") as file:  # noqa: PTH123
         head = file.read(64)
         if not head.startswith(b"\x7fELF\x02\x01"):
@@ -243,7 +248,8 @@ def _segments_of(path: str) -> Iterator[Any]:
         yield from _SEGMENT.iter_unpack(file.read(_SEGMENT.size * number))
 
 
-def _build_id_of(path: str, segments: Iterable[Any]) -> str:
+def build_id_of(path: str, segments: Iterable[Any]) -> str:
+    """Return the GNU build id of a file in hexadecimal; empty if it has none."""
     with open(path, "rb") as file:  # noqa: PTH123
         for kind, _, at, _, _, size, _, _ in segments:
             if kind == _NOTE:

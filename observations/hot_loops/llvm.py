@@ -59,6 +59,12 @@ class Tools:
         words = [self._perf, "script", "-i", data, "-F", "pid,ip,dso"]
         return self._lines([*words, "--show-mmap-events"])
 
+    def stacks(self, data: str) -> Iterator[bytes]:
+        """Yield the stacks of all samples, and how many samples were lost."""
+        words = [self._perf, "script", "-i", data, "-F", "pid,ip,sym,dso"]
+        words += ["--no-inline", "--show-lost-events", "--show-task-events"]
+        return self._lines(words, _ALL_SECONDS)
+
     def lines(self, name: str, *words: str) -> Iterator[bytes]:
         """Yield the lines that a tool of LLVM prints."""
         return self._lines([self.path(name), *words])
@@ -137,9 +143,11 @@ class Tools:
         names = _NEAREST.get(_processor(), ())
         return next((name for name in names if name in known), "")
 
-    def _lines(self, words: list[str]) -> Iterator[bytes]:
+    def _lines(
+        self, words: list[str], most: float = _TOOL_SECONDS
+    ) -> Iterator[bytes]:
         self._beat()
-        seconds = self._seconds()
+        seconds = self._seconds(most)
         process = subprocess.Popen(  # noqa: S603
             words,
             stdin=subprocess.DEVNULL,
@@ -160,11 +168,11 @@ class Tools:
             process.stdout.close()
             process.wait()
 
-    def _seconds(self) -> float:
+    def _seconds(self, most: float = _TOOL_SECONDS) -> float:
         left = self._until - time.monotonic()
         if left <= 0:
             raise MissingError(f"the analysis took more than {_ALL_SECONDS:.0f} s")
-        return min(left, _TOOL_SECONDS)
+        return min(left, most)
 
 
 def summary(found: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Samples where a command computes, with perf.
+"""Samples the loops that a command computes in, with perf.
 
 It is sent to the host of the command, so it imports only what is sent with it. Nothing
 here fails a run: what goes wrong is the reason why something is missing.
@@ -6,32 +6,16 @@ here fails a run: what goes wrong is the reason why something is missing.
 
 from __future__ import annotations
 
-import ctypes
-import glob
 import os
 import re
-import select
-import shutil
-import signal
-import subprocess
-import time
-from contextlib import suppress
-from functools import partial
-from tempfile import mkdtemp
 from typing import Any, Callable, Dict, Iterable
 
 from observations.hot_loops.code import Binary
 from observations.hot_loops.llvm import MissingError, Tools
+from observations.perf_sampling import PerfSampling, possible_rate
 
-# In order of preference: what the PMU counts, and a timer of the kernel.
-_EVENTS = ("cycles:uP", "cpu-clock:u")
-_RATE, _LEAST_RATE, _SAMPLES_PER_SECOND = 499, 49, 8_000
-_MOST_BYTES = 64 << 20
+_RATE, _MOST_BYTES = 499, 64 << 20
 _CUT = "perf stopped at 64 MiB of samples: the shares are of the time until then"
-_ATTACH_SECONDS, _END_SECONDS, _VERSION_SECONDS = 10.0, 20.0, 10.0
-_PARANOID = "/proc/sys/kernel/perf_event_paranoid"
-_MOST_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
-_SET_PDEATHSIG = 1
 _LEAST_SHARE, _LEAST_SAMPLES = 0.02, 5
 _MAPPED = re.compile(
     rb"\s*\d+ PERF_RECORD_MMAP2 (\d+)/\d+: "
@@ -41,138 +25,31 @@ _SAMPLED = re.compile(rb"\s*(\d+)\s+([0-9a-f]+) \((.*)\)")
 Counts = Dict[int, int]
 
 
-class LoopRecording:
-    """Samples all processes that this process starts, and analyses the samples.
+class LoopRecording(PerfSampling):
+    """Samples all processes that this process starts, and analyses the samples."""
 
-    ``pid`` is the process of perf while it runs.
-    """
+    def __init__(self, env: dict[str, str], _wanted: object) -> None:
+        super().__init__(env, possible_rate(_RATE), _MOST_BYTES)
 
-    def __init__(self, env: dict[str, str]) -> None:
-        # A library for the command is not for perf.
-        own = {name: value for name, value in env.items() if name != "LD_PRELOAD"}
-        self._env = {**own, "LC_ALL": "C", "PERF_CONFIG": "/dev/null"}
-        self._perf: subprocess.Popen[bytes] | None = None
-        self._ends: tuple[int, ...] = ()
-        self._reason = self._event = self._found = self._folder = ""
-        self._rate = _rate()
-        self._began = time.time()
-
-    @property
-    def pid(self) -> int:
-        """The process of perf; 0 if it does not run."""
-        return self._perf.pid if self._perf else 0
-
-    def begin(self) -> None:
-        """Attach perf to this process, for the processes that it will start."""
-        try:
-            self._folder = mkdtemp(prefix="supertwin-loops-")
-            self._found = _find_perf(self._env)
-            for event in _EVENTS:
-                self._event = event
-                if self._attach(event):
-                    return
-            raise MissingError(self._why_refused())
-        except (OSError, MissingError) as error:
-            self._reason = str(error)
-
-    def end(self) -> None:
-        """Stop sampling; perf has ended when this returns."""
-        if self._perf:
-            self._interrupt(self._perf)
-        self._perf = None
-        for end in self._ends:
-            os.close(end)
-        self._ends = ()
-
-    def loops(self, beat: Callable[[], None]) -> dict[str, Any]:
+    def result(self, beat: Callable[[], None]) -> dict[str, Any]:
         """Return the hot functions and loops; calls ``beat`` at least every 10 s."""
         found: dict[str, Any] = {"functions": [], "loops": [], "samples": 0, "note": ""}
-        tools = Tools(self._env, self._found, beat)
+        tools = Tools(self.env, self.found, beat)
         try:
-            if not self._reason:
+            if not self.reason:
                 found = self._analyse(tools)
         except (OSError, MissingError) as error:
-            self._reason = str(error)[:300]
+            self.reason = str(error)[:300]
         finally:
             self.discard()
-        sampled = {"sampler": self._event, "rate": self._rate}
+        sampled = {"sampler": self.event, "rate": self.rate}
         about = {**tools.about, "machine": os.uname().machine}
-        return {"reason": self._reason, **sampled, **about, **found}
-
-    def discard(self) -> None:
-        """Remove what was recorded."""
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _attach(self, event: str) -> bool:
-        """Start perf and wait until it samples; False if it cannot."""
-        commands, write = os.pipe()
-        read, answers = os.pipe()
-        # perf loses its data if these are closed before it ends.
-        self._ends = (write, read)
-        try:
-            self._perf = self._started(event, commands, answers)
-        finally:
-            for end in (commands, answers):
-                os.close(end)
-        with suppress(BrokenPipeError):
-            os.write(write, b"enable\n")
-        ready, _, _ = select.select([read], [], [], _ATTACH_SECONDS)
-        if ready and os.read(read, 16).startswith(b"ack"):
-            return True
-        self.end()
-        return False
-
-    def _interrupt(self, perf: subprocess.Popen[bytes]) -> None:
-        with suppress(ProcessLookupError):
-            perf.send_signal(signal.SIGINT)
-        try:
-            perf.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            perf.kill()
-            perf.wait()
-            self._reason = "perf did not end"
-
-    def _started(
-        self, event: str, commands: int, answers: int
-    ) -> subprocess.Popen[bytes]:
-        # Disabled (-D -1) until we ask: the answer then says that it samples.
-        words = [self._found, "record", "-q", "-p", str(os.getpid()), "-e", event]
-        words += ["-F", str(self._rate), "-D", "-1", "--max-size", f"{_MOST_BYTES}B"]
-        # Without build ids (-B), which perf would copy into the user's home.
-        words += ["-B", "-o", self._data, "--control", f"fd:{commands},{answers}"]
-        with open(f"{self._folder}/errors", "wb") as errors:  # noqa: PTH123
-            return subprocess.Popen(  # noqa: S603
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=errors,
-                stderr=errors,
-                env=self._env,
-                pass_fds=[commands, answers],
-                start_new_session=True,
-                preexec_fn=partial(
-                    ctypes.CDLL(None).prctl, _SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0
-                ),
-            )
-
-    @property
-    def _data(self) -> str:
-        return f"{self._folder}/perf.data"
-
-    def _why_refused(self) -> str:
-        level = _read_number(_PARANOID)
-        if level > 2 and os.geteuid():  # noqa: PLR2004
-            return (
-                f"kernel.perf_event_paranoid is {level}, so perf may not sample: "
-                "`sudo sysctl kernel.perf_event_paranoid=2`"
-            )
-        with open(f"{self._folder}/errors", errors="replace") as file:  # noqa: PTH123
-            lines = [line.strip() for line in file if line.strip() != "Error:"]
-        return f"perf cannot sample: {' '.join(filter(None, lines))[:200]}"
+        return {"reason": self.reason, **sampled, **about, **found}
 
     def _analyse(self, tools: Tools) -> dict[str, Any]:
         # Where there is no PMU, perf may count cycles by a timer of the kernel.
-        self._event = tools.event(self._data)
-        counts = _count(tools.perf_lines(self._data), os.getpid())
+        self.event = tools.event(self.data)
+        counts = _count(tools.perf_lines(self.data), os.getpid())
         total = sum(sum(one.values()) for one in counts.values())
         if not total:
             raise MissingError("perf took no sample: the command used too little time")
@@ -181,13 +58,12 @@ class LoopRecording:
         loops: list[dict[str, Any]] = []
         for path, offsets in sorted(counts.items()):
             if sum(offsets.values()) >= least:
-                hot = Binary(path, offsets, tools, self._began).functions(least)
+                hot = Binary(path, offsets, tools, self.began).functions(least)
                 for function, within in hot:
                     loops += [{"function": len(functions), **one} for one in within]
                     functions.append(function)
-        is_cut = os.stat(self._data).st_size >= _MOST_BYTES  # noqa: PTH116
         found = {"samples": total, "functions": functions, "loops": loops}
-        return {**found, "note": _CUT if is_cut else ""}
+        return {**found, "note": _CUT if self.is_cut else ""}
 
 
 def _count(lines: Iterable[bytes], own: int) -> dict[str, Counts]:
@@ -219,36 +95,3 @@ def _offset(maps: list[tuple[int, int, int, int]], pid: int, at: int) -> int:
     fits = [one for one in maps if one[1] <= at < one[1] + one[2]]
     own = [one for one in fits if one[0] == pid] or fits
     return at - own[-1][1] + own[-1][3] if own else 0
-
-
-def _find_perf(env: dict[str, str]) -> str:
-    """Return the path of perf; Ubuntu's looks only for that of the running kernel."""
-    found = shutil.which("perf", path=env.get("PATH"))
-    others = sorted(glob.glob("/usr/lib/linux-tools*/**/perf", recursive=True))  # noqa: PTH207
-    for path in (found, *others[::-1]):
-        if path and _runs(path, env):
-            return path
-    raise MissingError("perf is not installed: `apt install linux-perf`")
-
-
-def _runs(path: str, env: dict[str, str]) -> bool:
-    with suppress(OSError, subprocess.SubprocessError):
-        words = [path, "--version"]
-        done = subprocess.run(  # noqa: S603
-            words, env=env, capture_output=True, timeout=_VERSION_SECONDS, check=False
-        )
-        return not done.returncode
-    return False
-
-
-def _rate() -> int:
-    """Return the samples a second of each thread; fewer if there are many CPUs."""
-    wanted = min(_RATE, _SAMPLES_PER_SECOND // (os.cpu_count() or 1))
-    most = _read_number(_MOST_RATE)
-    return min(max(wanted, _LEAST_RATE), most if most > 0 else _RATE)
-
-
-def _read_number(path: str) -> int:
-    with suppress(OSError, ValueError), open(path) as file:  # noqa: PTH123
-        return int(file.read())
-    return 0

@@ -173,7 +173,12 @@ class RunMessages:
             if run["left"]:
                 left = ", ".join(run["left"])
                 say(f"it left {left} behind, which was ended")
-            for line in (*run["pop"], *run["hotLoops"], *run["regions"]):
+            for line in (
+                *run["pop"],
+                *run["hotLoops"],
+                *run["profile"],
+                *run["regions"],
+            ):
                 say(line)
         self._printed = len(runs)
         problem = answer["problem"]

@@ -1,0 +1,1 @@
+"""Profiles of runs: stacks on CPU, sampled by perf, as a call tree."""
