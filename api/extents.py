@@ -16,7 +16,7 @@ from queries.terms import iri_term, term
 
 MAX_DEPTH = 5
 _OF_RUN = ("hasFigure", "hasSummary", "ranIn", "hasRegion", "hasRegionRecord")
-# Ways from a run to the parts of its regions and of its loop analysis.
+# Ways from a run to the parts of its regions, loop analysis and profile.
 _OF_REGIONS = tuple(
     ("hasRegion", link) for link in ("hasFigure", "hasEventCount", "hasRegionTimes")
 )
@@ -25,6 +25,10 @@ _OF_LOOPS = (
     ("hasLoopAnalysis", "hasHotFunction"),
     ("hasLoopAnalysis", "hasHotLoop"),
     ("hasLoopAnalysis", "hasHotLoop", "hasPortPressure"),
+    ("hasStackProfile",),
+    ("hasStackProfile", "hasProfiledBinary"),
+    ("hasStackProfile", "hasProfiledFunction"),
+    ("hasStackProfile", "hasCallNode"),
 )
 _OF_BENCHMARK = ("hasResult",)
 _KINDS = (ST.Socket, ST.Die, ST.Core, ST.HardwareThread, ST.Cache)
@@ -43,8 +47,8 @@ HostFrame = Annotated[
 RunFrame = Annotated[
     Literal["", "run"],
     Query(
-        description="`run`: figures, regions, summaries, surroundings and hot loops "
-        "within the run, as nested JSON-LD"
+        description="`run`: figures, regions, summaries, surroundings, hot loops "
+        "and profile within the run, as nested JSON-LD"
     ),
 ]
 BenchmarkFrame = Annotated[

@@ -115,7 +115,14 @@ class PerfSampling:
     ) -> subprocess.Popen[bytes]:
         # Disabled (-D -1) until we ask: the answer then says that it samples.
         words = [self.found, "record", "-q", "-p", str(os.getpid()), "-e", event]
-        words += ["-F", str(self.rate), "-D", "-1", "--max-size", f"{self._most_bytes}B"]
+        words += [
+            "-F",
+            str(self.rate),
+            "-D",
+            "-1",
+            "--max-size",
+            f"{self._most_bytes}B",
+        ]
         # Without build ids (-B), which perf would copy into the user's home.
         words += ["-B", "-o", self.data, "--control", f"fd:{commands},{answers}"]
         words += self._words

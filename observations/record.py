@@ -81,9 +81,7 @@ class RunSpec:
     @property
     def preparation_seconds(self) -> float:
         """How long its recorders may take on the host before the command starts."""
-        is_prepared = any(
-            (self.pop, self.regions, self.hot_loops, self.profile)
-        )
+        is_prepared = any((self.pop, self.regions, self.hot_loops, self.profile))
         return _PREPARATION_SECONDS if is_prepared else 0.0
 
     @property

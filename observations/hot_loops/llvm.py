@@ -143,9 +143,7 @@ class Tools:
         names = _NEAREST.get(_processor(), ())
         return next((name for name in names if name in known), "")
 
-    def _lines(
-        self, words: list[str], most: float = _TOOL_SECONDS
-    ) -> Iterator[bytes]:
+    def _lines(self, words: list[str], most: float = _TOOL_SECONDS) -> Iterator[bytes]:
         self._beat()
         seconds = self._seconds(most)
         process = subprocess.Popen(  # noqa: S603

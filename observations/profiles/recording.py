@@ -13,7 +13,7 @@ import struct
 from bisect import bisect_right
 from collections import Counter
 from contextlib import suppress
-from typing import Any, Callable, Dict, Iterable, List, Tuple
+from typing import Any, Callable, Dict, Iterable, Tuple
 
 from observations.hot_loops.code import build_id_of, function_spans, segments_of
 from observations.hot_loops.llvm import MissingError, Tools, printable
@@ -23,7 +23,7 @@ from observations.perf_sampling import PerfSampling, possible_rate
 _STACK_BYTES = 4096
 _MOST_BYTES, _MOST_RATE = 512 << 20, 1000
 # So that the event of a profile is a few MiB at most.
-MOST_NODES, MOST_PLACES, _LINES_PER_BEAT = 20_000, 20_000, 1000
+MOST_NODES, MOST_PLACES, _LINES_PER_BEAT, _MOST_NAME = 20_000, 20_000, 1000, 300
 _CUT = "perf stopped at 512 MiB of stacks: the shares are of the time until then"
 _HEADER = re.compile(rb"\s*(\d+)\s*$")
 _FRAME_LINE = re.compile(rb"\s+([0-9a-f]+) (.*?) \(([^()]*(?: \(deleted\))?)\)$")
@@ -82,7 +82,19 @@ class ProfileRecording(PerfSampling):
         if dropped:
             notes.append(f"{dropped} samples count for a caller: the tree is too large")
         found = {"samples": total, "lost": lost, "notes": notes, "nodes": nodes}
-        return {**found, "binaries": table.binaries, "functions": table.functions}
+        functions = _kept_functions(nodes, table.functions)
+        return {**found, "binaries": table.binaries, "functions": functions}
+
+
+def _kept_functions(
+    nodes: list[list[int]], functions: list[list[Any]]
+) -> list[list[Any]]:
+    """Return the functions of the nodes, which then have their new positions."""
+    used = sorted({node[1] for node in nodes})
+    positions = {old: new for new, old in enumerate(used)}
+    for node in nodes:
+        node[1] = positions[node[1]]
+    return [functions[at] for at in used]
 
 
 def _read(
@@ -176,7 +188,7 @@ class FunctionTable:
         key = (name, binary, start)
         if key not in self._known:
             self._known[key] = len(self.functions)
-            self.functions.append([printable(name), binary, file, start])
+            self.functions.append([printable(name)[:_MOST_NAME], binary, file, start])
         return self._known[key]
 
     def _read_file(

@@ -8,6 +8,7 @@ _EXPORTS = {
     "dtdl": "supertwin.cli.dtdl:export_dtdl",
     "observation": "supertwin.cli.exchange:export_observation",
     "ontology": "supertwin.cli.ontology:export_ontology",
+    "profile": "supertwin.cli.profile:export_profile",
 }
 _IMPORTS = {
     "dtdl": "supertwin.cli.import_dtdl:import_dtdl",
@@ -17,7 +18,7 @@ _IMPORTS = {
 
 @click.group("export", cls=LazyGroup, lazy=_EXPORTS)
 def export_group() -> None:
-    """Export a host, a run or the ontology in a format of other tools."""
+    """Export a host, a run, its profile or the ontology in a format of other tools."""
 
 
 @click.group("import", cls=LazyGroup, lazy=_IMPORTS)
