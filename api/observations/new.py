@@ -128,7 +128,7 @@ class NewObservation(BaseModel):
         default=None,
         ge=1,
         le=10_000,
-        description="Stacks per second of each thread, 99 by default; implies `profile`",
+        description="Stacks per second of a thread, 99 by default; implies `profile`",
     )
     regions: bool = Field(
         default=False,
@@ -179,7 +179,7 @@ class NewObservation(BaseModel):
         rate = self.rate or (_PROFILE_RATE if self.profile else 0)
         if rate and self.hot_loops:
             raise refused(
-                "a profile and hot loops are not sampled in one run: request one of them"
+                "profile and hot_loops cannot be combined: request one of them"
             )
         return rate
 

@@ -1,7 +1,7 @@
 """The profile of a run: as files for other tools, and as the tree of a flame graph."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import orjson
 from anyio import to_thread
@@ -12,6 +12,9 @@ from api.access.roles import ANSWERS
 from api.observations.parameters import RunId
 from api.observations.stored_files import HEADERS, NOT_KEPT
 from api.services import Use
+
+if TYPE_CHECKING:
+    from observations.profiles.stored import StoredProfile
 
 router = APIRouter(tags=["Observations"])
 
@@ -67,5 +70,12 @@ def _body(home: Path, id_: str, form: Form, other: str) -> bytes:
     if form != "tree":
         return FORMATS[form](found)
     if not other:
-        return orjson.dumps(tree(found.profile))
-    return orjson.dumps(difference(found.profile, read_profile(home, other).profile))
+        return orjson.dumps({**tree(found.profile), "runs": [_about(found)]})
+    second = read_profile(home, other)
+    both = difference(found.profile, second.profile)
+    return orjson.dumps({**both, "runs": [_about(found), _about(second)]})
+
+
+def _about(one: "StoredProfile") -> dict[str, Any]:
+    names = ("samples", "lost", "rate", "sampler", "notes")
+    return {"id": one.id, **{name: getattr(one.profile, name) for name in names}}

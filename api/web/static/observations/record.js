@@ -2,6 +2,7 @@
 
 import { ask } from "../explorer/api.js";
 import { drawCharts } from "./charts.js";
+import { drawFlame } from "./flame.js";
 import { Printer, bytesOf, formatSize } from "./printer.js";
 import { showProse } from "../prose.js";
 
@@ -13,7 +14,18 @@ if (at("spec")) {
   const spec = JSON.parse(at("spec").textContent);
   drawCharts(spec, windowOf, queryOf);
 }
+if (at("profile-part")) showProfile();
 if (at("output")) void showOutput();
+
+function showProfile() {
+  const form = at("flame-with");
+  const show = () => void drawFlame(at("profile-part"), path, form.elements.with.value.trim());
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    show();
+  });
+  show();
+}
 
 function windowOf(panel, [start, end]) {
   return ask(`${path}/series`, { metric: panel.title, start, end });
