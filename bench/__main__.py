@@ -19,6 +19,7 @@ from bench.pop import pop_figures
 from bench.queries import query_figures
 from bench.questions.run import word_figures
 from bench.questions.speed import question_figures
+from bench.profiles import profile_figures
 from bench.regions import region_figures
 from bench.remote import remote_figures
 from bench.replacement import replacement_figures
@@ -63,6 +64,7 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "sampling-cost": cost_figures,
     "pop": pop_figures,
     "regions": region_figures,
+    "profiles": profile_figures,
     "suites": suite_figures,
 }
 
