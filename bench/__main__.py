@@ -16,10 +16,10 @@ from bench.fleet import fleet_figures, local_probe_figures, zen4_figures
 from bench.observe import accuracy_figures, overhead_figures
 from bench.pinning import pinning_figures
 from bench.pop import pop_figures
+from bench.profiles import profile_figures
 from bench.queries import query_figures
 from bench.questions.run import word_figures
 from bench.questions.speed import question_figures
-from bench.profiles import profile_figures
 from bench.regions import region_figures
 from bench.remote import remote_figures
 from bench.replacement import replacement_figures

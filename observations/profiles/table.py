@@ -29,7 +29,8 @@ def _lines(profile: Profile) -> Iterator[str]:
         yield f"{_cut(profile.title(at)):{_NAME}}{''.join(shares)}"
     for binary in profile.binaries:
         if binary.reason and binary.path.startswith("/"):
-            yield f"{binary.path} (build id {binary.build_id or 'none'}): {binary.reason}"
+            build = binary.build_id or "none"
+            yield f"{binary.path} (build id {build}): {binary.reason}"
 
 
 def _cut(name: str) -> str:

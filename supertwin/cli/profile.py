@@ -18,7 +18,7 @@ from supertwin.cli.parameters import TEXT, NonEmptyPath
     type=click.Choice([*FORMATS]),
     default="pprof",
     show_default=True,
-    help="pprof: gzip of its protobuf; folded: for flamegraph.pl; speedscope: its JSON.",
+    help="pprof: its gzip; folded: for flamegraph.pl; speedscope: its JSON.",
 )
 @click.option("--out", type=NonEmptyPath(), required=True, help="File to write.")
 def export_profile(run: str, form: str, out: Path) -> None:
