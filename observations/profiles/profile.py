@@ -86,7 +86,7 @@ class Profile:
         return found
 
     def total_samples(self) -> list[int]:
-        """Return the samples with each function in the stack, recursion counted once."""
+        """Return the samples with each function in the stack; recursion counts once."""
         return self._within([node.function for node in self.nodes], self.functions)
 
     def binary_samples(self) -> list[int]:

@@ -14,7 +14,7 @@ from observations.session.repetition import EVENTS
 
 
 class StoredProfile(NamedTuple):
-    """The profile of run ``id``, which started at a Unix time and took a time, in ns."""
+    """The profile of run ``id``, with its start (Unix time) and duration in ns."""
 
     id: str
     profile: Profile
