@@ -105,7 +105,8 @@ def _read(
     Those of the process ``own`` are left out, and those of its children until they
     execute a program.
     """
-    stacks, frames = Counter(), []  # type: Counter[Tuple[Frame, ...]], List[Frame]
+    stacks: Counter[tuple[Frame, ...]] = Counter()
+    frames: list[Frame] = []
     lost, pid, ours = 0, own, {own}
     for number, line in enumerate(itertools.chain(lines, [b""])):
         if not number % _LINES_PER_BEAT:
