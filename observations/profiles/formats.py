@@ -80,7 +80,8 @@ def _add(root: dict[str, Any], number: int, profile: Profile) -> None:
         caller = nodes[call.caller] if call.caller >= 0 else root
         title = profile.title(call.function)
         file = profile.binaries[profile.functions[call.function].binary].path
-        node = caller["children"].setdefault((title, file), _node(title, file))
+        # By name alone: two builds of a program have different paths.
+        node = caller["children"].setdefault(title, _node(title, file))
         node["shares"][number] += profile.totals[at] / samples
         nodes.append(node)
 

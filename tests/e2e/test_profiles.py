@@ -6,7 +6,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from playwright.sync_api import Page, expect
 
+from tests.e2e.observation_pages import Open
 from tests.observations.profiles.recorded import ROUNDS, build
 from tests.observed import outcome, runs
 from tests.stack import Stack
@@ -69,3 +71,40 @@ def test_profile_and_hot_loops_exclude_each_other(stack: Stack) -> None:
     done = stack.run(*words, check=False)
     assert done.returncode != 0
     assert "request one of them" in done.stderr
+
+
+def test_flame_graph_zooms_and_shows_a_difference(
+    stack: Stack, visit: Open, tmp_path: Path
+) -> None:
+    two, even = build(tmp_path, "-g"), build(tmp_path, "-g", "-DTIMES=1", name="even")
+    words = ("observe", "--rate", "499", "--")
+    found = [stack.run(*words, one, ROUNDS) for one in (two, even)]
+    (((_, iri),), ((_, other),)) = (runs(one.stderr) for one in found)
+    page = visit(f"/observation/{iri.rpartition('/')[2]}")
+    three = page.locator(".flame button[data-name=three]")
+    expect(three).to_have_count(1)
+    assert float(three.get_attribute("data-shares") or 0) == pytest.approx(
+        0.75, abs=0.06
+    )
+    wide = three.bounding_box()
+    whole = page.locator(".flame").bounding_box()
+    assert wide and whole
+    assert wide["width"] / whole["width"] == pytest.approx(0.75, abs=0.06)
+    expect(page.locator(".flame-note")).to_contain_text("at 499 Hz")
+    _picture(page, tmp_path, "profile")
+    three.click()
+    expect(page.locator(".flame button")).to_have_count(1)
+    page.get_by_label("Difference to run").fill(other.rpartition("/")[2])
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator(".flame-note")).to_contain_text("more in the second")
+    shares = (three.get_attribute("data-shares") or "").split()
+    before, after = map(float, shares)
+    assert before - after == pytest.approx(0.25, abs=0.08)
+    _picture(page, tmp_path, "difference")
+    page.get_by_label("Difference to run").fill("nothing")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator("#profile-part .banner")).to_contain_text("not stored here")
+
+
+def _picture(page: Page, folder: Path, name: str) -> None:
+    page.locator("#profile-part").screenshot(path=folder / f"{name}.png")

@@ -96,6 +96,13 @@ def numbers(data: object) -> list[int]:
     return found
 
 
+def test_builds_of_a_program_are_compared_by_names() -> None:
+    binaries = [{"path": "/new/solver", "build_id": "cd", "reason": ""}] * 2
+    other = profile_of({**EVENT, "binaries": binaries})
+    (main,) = formats.difference(PROFILE, other)["children"]
+    assert main["shares"] == [1.0, 1.0]
+
+
 def test_pprof_has_the_stacks_innermost_first() -> None:
     message = fields(gzip.decompress(pprof(PROFILE, 5, 7)))
     strings = [value.decode() for n, value in message if n == 6]  # type: ignore[attr-defined]
