@@ -62,6 +62,8 @@ def private(settings: Settings, home: Path) -> Settings:
     apart = {
         "home": home,
         "pmcd": "own",
+        # The model estimates the costs of PCP, also where the kernel gives processes.
+        "process_source": "pcp",
         "fuseki_heap": "256m",
         "fuseki_port": free_port(LOOPBACK),
         "store_port": free_port(LOOPBACK),
