@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pwd
 import re
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,7 +38,7 @@ class AgentError(Exception):
     """A reason why an agent cannot run; its text is one line with the fix."""
 
 
-class AgentKind:
+class AgentKind(ABC):
     """How one agent of PCP is configured and started.
 
     ``file`` is its configuration, in a folder that PMCD's configuration names. An agent
@@ -54,7 +55,7 @@ class AgentKind:
         self.domain = domain
         self.file = f"{name}/{name}.conf"
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027  (most agents have nothing to check)
         """Raise AgentError if the agent cannot run on this machine."""
 
     def write(self, folder: Path, text: str) -> None:
@@ -62,9 +63,9 @@ class AgentKind:
         (folder / self.file).parent.mkdir(parents=True, exist_ok=True)
         write_whole(folder / self.file, text)
 
+    @abstractmethod
     def words(self, folder: Path, log: Path) -> list[str]:
         """The command that starts the agent; no word may contain a space."""
-        raise NotImplementedError
 
     def name_space(self) -> tuple[str, str]:
         """The agent's line in PCP's name space, and the names below, if fixed."""
