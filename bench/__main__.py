@@ -16,6 +16,7 @@ from bench.fleet import fleet_figures, local_probe_figures, zen4_figures
 from bench.observe import accuracy_figures, overhead_figures
 from bench.pinning import pinning_figures
 from bench.pop import pop_figures
+from bench.probes import probe_cost_figures
 from bench.queries import query_figures
 from bench.questions.run import word_figures
 from bench.questions.speed import question_figures
@@ -63,6 +64,7 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "shacl": shacl_figures,
     "sampling-cost": cost_figures,
     "pop": pop_figures,
+    "probes": probe_cost_figures,
     "regions": region_figures,
     "timeline": timeline_figures,
     "suites": suite_figures,

@@ -192,6 +192,41 @@ class _HotLoops(_Said):
         return self
 
 
+_Binary = Annotated[
+    tuple[_ShortLine, Annotated[str, Field(pattern=r"^[0-9a-f]{0,128}$")]],
+    Field(strict=False),
+]
+_Function = Annotated[tuple[_ShortLine, _Size, _ShortLine, _Size], Field(strict=False)]
+# Count of a stack, and the positions of its functions.
+_Frames = Annotated[list[_Size], Field(min_length=1, max_length=200)]
+_Stack = Annotated[tuple[_Pid, _Frames], Field(strict=False)]
+
+
+class _Profile(_Said):
+    event: Literal["profile"]
+    reason: _ShortLine
+    sampler: _Word
+    rate: _Pid
+    samples: _Size
+    lost: _Size
+    note: _ShortLine
+    binaries: Annotated[list[_Binary], Field(max_length=10_000)]
+    functions: Annotated[list[_Function], Field(max_length=100_000)]
+    stacks: Annotated[list[_Stack], Field(max_length=5_000)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if any(one[1] >= len(self.binaries) for one in self.functions):
+            raise ValueError("a function of no file")
+        if any(n >= len(self.functions) for _, stack in self.stacks for n in stack):
+            raise ValueError("a stack of no function")
+        if sum(count for count, _ in self.stacks) > self.samples:
+            raise ValueError("more stacks than samples")
+        if not (self.stacks or self.reason):
+            raise ValueError("neither stacks nor a reason")
+        return self
+
+
 _Counts = Annotated[list[_Time], Field(min_length=3, max_length=3)]
 
 
@@ -286,6 +321,7 @@ EVENT: TypeAdapter[_Said] = TypeAdapter(
         | _About
         | _Pop
         | _HotLoops
+        | _Profile
         | _Regions
         | _Ended
         | _Refused,

@@ -29,6 +29,7 @@ _FUTURE = "from __future__ import annotations\n"
 # Read as text, so that callers need not import these modules.
 # Sent only if it is requested, and executed with names of its own.
 _LOOPS = ("hot_loops/llvm.py", "hot_loops/code.py", "hot_loops/perf.py")
+_PROFILE = (*_LOOPS, "profiles/perf.py")
 _PARTS = (
     "environment.py",
     "recorder.py",
@@ -65,14 +66,17 @@ def program(request: Mapping[str, object]) -> bytes:
         "",
     )
     if request.get("hot_loops"):
-        loops, begin = "_loops['LoopRecording']", f"_loops = {_loops_part()}\n"
+        loops, begin = "_loops['LoopRecording']", f"_loops = {_sampler(_LOOPS)}\n"
+    elif rate := request.get("profile"):
+        recording = f"_loops['ProfileRecording'](env, {int(str(rate))})"
+        loops, begin = f"lambda env: {recording}", f"_loops = {_sampler(_PROFILE)}\n"
     run = f"run(json.loads({text!r}), CommandEnvironment, {recorders}, {loops})"
     return program_start() + f"\n\n{begin}os._exit({run})\n".encode()
 
 
-def _loops_part() -> str:
-    """Return an expression whose value maps the names of the parts for hot loops."""
-    text = _IMPORT.sub("", "".join([_FUTURE, *map(_source, _LOOPS)]))
+def _sampler(parts: Sequence[str]) -> str:
+    """Return an expression whose value maps the names of these parts."""
+    text = _IMPORT.sub("", "".join([_FUTURE, *map(_source, parts)]))
     return f"{{}}\nexec({text!r}, _loops)"
 
 

@@ -7,6 +7,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from observations.events import first_error
+from observations.profiles.profile import MOST_RATE
 
 _Cpu = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -58,6 +59,7 @@ class StoredRequest(BaseModel):
     show_all: bool = False
     pop: _Recorder | None = None
     hot_loops: bool = False
+    profile: Annotated[int, Field(ge=0, le=MOST_RATE)] = 0
     regions: _RegionRecorder | None = None
 
 

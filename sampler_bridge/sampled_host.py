@@ -21,6 +21,8 @@ from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampler_bridge.sources.local_source import LocalSource
 from sampler_bridge.sources.own_source import OwnSource
+from sampler_bridge.sources.probes.probe_set import ProbeSet
+from sampler_bridge.sources.probes.source import ProbeSource
 from sampler_bridge.sources.processes.access import ProcessAccess
 from sampler_bridge.sources.processes.source import ProcessSource
 from sampler_bridge.sources.timed import TimedSource
@@ -39,6 +41,7 @@ from sampling.plan_file.plan import (
     split_plan,
 )
 from sampling.sources.local_metrics import is_local
+from sampling.sources.probe_metrics import PREFIX as PROBE_METRICS
 from sampling.sources.source import Source
 
 _LOG = logging.getLogger(__name__)
@@ -54,8 +57,8 @@ class SampledHost(Worker):
 
     Its points go into ``outbox``; ``new_transport`` makes a connection to an address;
     ``spread`` is how far apart the ticks of all hosts are (seconds); ``cgroups``
-    watches the control groups of this machine, and ``processes`` reads its processes:
-    other hosts have neither, as they are not visible from here;
+    watches the control groups of this machine, ``processes`` reads its processes, and
+    ``probes`` its probes: other hosts have none, as they are not visible from here;
     ``is_wanted`` says whether the host should be sampled, even while it cannot be.
     """
 
@@ -69,6 +72,7 @@ class SampledHost(Worker):
         spread: Callable[[], float | None],
         cgroups: CgroupWatch | None = None,
         processes: ProcessAccess | None = None,
+        probes: ProbeSet | None = None,
     ) -> None:
         super().__init__(f"host-{name}")
         self.name, self.folder, self.outbox = name, folder, outbox
@@ -98,6 +102,9 @@ class SampledHost(Worker):
             Samplers(name, self._process_source, recorder)
             if self._access.metrics
             else None
+        )
+        self._probes = (
+            Samplers(name, lambda _: ProbeSource(probes), recorder) if probes else None
         )
         self._leading = self._samplers  # a fault of these is one of the host
         self._changed = Condition()
@@ -150,9 +157,9 @@ class SampledHost(Worker):
 
     @property
     def _others(self) -> tuple[Samplers, ...]:
-        processes = (self._processes,) if self._processes else ()
+        local = (one for one in (self._processes, self._probes) if one)
         agents = (one.samplers for one in self._agents.values())
-        return self._counters.samplers, self._own, *processes, *agents
+        return self._counters.samplers, self._own, *local, *agents
 
     @property
     def alive(self) -> bool:
@@ -264,6 +271,7 @@ class SampledHost(Worker):
 
     def _take_up(self, wanted: WantedPlan) -> None:
         own, others = split_plan(wanted.plan, is_local)
+        probes, own = split_plan(own, lambda m: m.startswith(PROBE_METRICS))
         # PMU events have their own PMCD if the graph knows one.
         counters, others = split_plan(
             others, lambda m: bool(wanted.counters) and is_counter(m)
@@ -277,6 +285,8 @@ class SampledHost(Worker):
         self._main.take(others, wanted.address)
         self._counters.take(counters, wanted.address, wanted.counters)
         self._own.apply(own)
+        if self._probes:
+            self._probes.apply(probes)
         if self._processes:
             self._processes.apply(processes)
         kept = StoredPlan(wanted.plan, wanted.counters, wanted.agents)

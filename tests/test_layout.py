@@ -59,6 +59,7 @@ MAY_CALL_PROGRAMS = {
     "supertwin/backup/restore.py",
     "sampling/agents/daemon.py",
     "sampling/agents/checks.py",
+    "sampler_bridge/sources/probes/prober.py",
     "sampler_bridge/sources/processes/program.py",
     "ingest/remote/ssh.py",
     "ingest/sources/tool.py",

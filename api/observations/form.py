@@ -27,6 +27,7 @@ _CHOICES = {
     "libomp": "The same, also for programs of GCC's OpenMP: they run on LLVM's libomp",
     "regions": "Record the regions that it names",
     "hot_loops": "Sample where it computes, and analyse its hot loops",
+    "profile": "Sample its stacks on the CPU, for a flame graph",
     "multiplex": "Let PMU events share counters; their counts are then estimates",
     "passes": "Run it once for each group of PMU events that fits the counters",
 }
@@ -111,6 +112,7 @@ async def _form_of_run(
         "pop": bool(text(ST.hasParallelAnalysis)),
         "regions": bool(text(ST.hasRegionRecord)),
         "hot_loops": bool(text(ST.hasLoopAnalysis)),
+        "profile": bool(text(ST.hasProfile)),
         "multiplex": bool(text(ST.mayShareCounters)),
         "passes": bool(text(ST.requestedPasses)),
         **_variables(texts(ST.addedVariable)),

@@ -1,12 +1,19 @@
 """The body of a request for an observation, and its conversion to a request."""
 
 import re
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from api.body import schema_of
 from api.observations.serialise import refused
+from observations.profiles.profile import MOST_RATE, USUAL_RATE
 from observations.record import RunRequest, RunSpec
 from pinning.policy import LONGEST
 from sampling.plans.request import parse_period
@@ -121,6 +128,15 @@ class NewObservation(BaseModel):
         default=False,
         description="Sample where it computes, and analyse its hot loops",
     )
+    profile: bool = Field(
+        default=False, description="Sample its stacks on the CPU, for a flame graph"
+    )
+    rate: int = Field(
+        default=USUAL_RATE,
+        ge=1,
+        le=MOST_RATE,
+        description="With `profile`: samples in a second of each thread's CPU time",
+    )
     regions: bool = Field(
         default=False,
         description="Record the regions that the command names, with their figures",
@@ -136,6 +152,12 @@ class NewObservation(BaseModel):
         default=False,
         description="The client reaches the host itself, for example by srun",
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.profile and self.hot_loops:
+            raise ValueError("profile and hot_loops exclude each other: run it twice")
+        return self
 
     def run_request(
         self, host: str, chosen: ChosenCpus, by: str, launch: Launch
@@ -160,6 +182,7 @@ class NewObservation(BaseModel):
             pop=self.pop or self.libomp,
             libomp=self.libomp,
             hot_loops=self.hot_loops,
+            profile=self.rate if self.profile else 0,
             multiplex=self.multiplex,
             regions=self.regions,
         )

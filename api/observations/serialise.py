@@ -10,6 +10,8 @@ from observations.hot_loops import table as loop_table
 from observations.hot_loops.analysis import analyse_loops
 from observations.pop.analysis import analyse
 from observations.pop.table import table
+from observations.profiles.profile import profile_of
+from observations.profiles.table import profile_table
 from observations.regions.regions import regions_of
 from observations.regions.table import table as region_table
 from ontology.iris import Iris
@@ -79,5 +81,6 @@ def _run(node: str, run: "Run") -> dict[str, Any]:
         "left": left,
         "pop": efficiencies,
         "hotLoops": loops,
+        "profile": profile_table(profile_of(run.profile)) if run.profile else [],
         "regions": regions,
     }

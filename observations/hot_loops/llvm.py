@@ -61,6 +61,12 @@ class Tools:
         words = [self._perf, "script", "-i", data, "-F", "pid,ip,dso"]
         return self._lines([*words, "--show-mmap-events"])
 
+    def stack_lines(self, data: str, most: int) -> Iterator[bytes]:
+        """Yield the processes and up to ``most`` frames of each sample."""
+        words = [self._perf, "script", "-i", data, "-F", "pid,ip,sym,dso"]
+        limits = ["--no-inline", "--max-stack", str(most), "--show-lost-events"]
+        return self._lines([*words, *limits])
+
     def lines(self, name: str, *words: str) -> Iterator[bytes]:
         """Yield the lines that a tool of LLVM prints."""
         return self._lines([self.path(name), *words])

@@ -44,8 +44,12 @@ Counts = Dict[int, int]
 class LoopRecording:
     """Samples all processes that this process starts, and analyses the samples.
 
-    ``pid`` is the process of perf while it runs.
+    ``pid`` is the process of perf while it runs. ``options`` are for perf.
     """
+
+    member = "hot_loops"
+    most_bytes = _MOST_BYTES
+    options: tuple[str, ...] = ()
 
     def __init__(self, env: dict[str, str]) -> None:
         # A library for the command is not for perf.
@@ -54,7 +58,7 @@ class LoopRecording:
         self._perf: subprocess.Popen[bytes] | None = None
         self._ends: tuple[int, ...] = ()
         self._reason = self._event = self._found = self._folder = ""
-        self._rate = _rate()
+        self._rate = min(_RATE, self.most_rate())
         self._began = time.time()
 
     @property
@@ -84,10 +88,20 @@ class LoopRecording:
             os.close(end)
         self._ends = ()
 
-    def loops(self, beat: Callable[[], None]) -> dict[str, Any]:
-        """Return the hot functions and loops; calls ``beat`` at least every 10 s."""
+    def recorded(self, beat: Callable[[], None]) -> dict[str, Any]:
+        """Return what was found; calls ``beat`` at least every 10 s."""
+        return self.report(Tools(self._env, self._found, beat))
+
+    @staticmethod
+    def most_rate() -> int:
+        """Return the most samples a second of a thread that this host allows."""
+        each = max(_SAMPLES_PER_SECOND // (os.cpu_count() or 1), _LEAST_RATE)
+        most = _read_number(_MOST_RATE)
+        return min(each, most) if most > 0 else each
+
+    def report(self, tools: Tools) -> dict[str, Any]:
+        """Return the hot functions and loops; without them, the reason."""
         found: dict[str, Any] = {"functions": [], "loops": [], "samples": 0, "note": ""}
-        tools = Tools(self._env, self._found, beat)
         try:
             if not self._reason:
                 found = self._analyse(tools)
@@ -137,7 +151,8 @@ class LoopRecording:
     ) -> subprocess.Popen[bytes]:
         # Disabled (-D -1) until we ask: the answer then says that it samples.
         words = [self._found, "record", "-q", "-p", str(os.getpid()), "-e", event]
-        words += ["-F", str(self._rate), "-D", "-1", "--max-size", f"{_MOST_BYTES}B"]
+        words += ["-F", str(self._rate), "-D", "-1", *self.options]
+        words += ["--max-size", f"{self.most_bytes}B"]
         # Without build ids (-B), which perf would copy into the user's home.
         words += ["-B", "-o", self._data, "--control", f"fd:{commands},{answers}"]
         with open(f"{self._folder}/errors", "wb") as errors:  # noqa: PTH123
@@ -239,13 +254,6 @@ def _runs(path: str, env: dict[str, str]) -> bool:
         )
         return not done.returncode
     return False
-
-
-def _rate() -> int:
-    """Return the samples a second of each thread; fewer if there are many CPUs."""
-    wanted = min(_RATE, _SAMPLES_PER_SECOND // (os.cpu_count() or 1))
-    most = _read_number(_MOST_RATE)
-    return min(max(wanted, _LEAST_RATE), most if most > 0 else _RATE)
 
 
 def _read_number(path: str) -> int:

@@ -118,6 +118,13 @@ _SHOWN_BYTES = 1 << 20
     is_flag=True,
     help="Sample where it computes, and analyse its hot loops.",
 )
+@click.option("--profile", is_flag=True, help="Sample its stacks on the CPU.")
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 1000),
+    metavar="HZ",
+    help="Samples of a profile in a second of CPU time; default: 99.",
+)
 @click.option("--regions", is_flag=True, help="Record the regions that it names.")
 @click.option("--wait", is_flag=True, help="Wait until these CPUs are free.")
 @click.option(

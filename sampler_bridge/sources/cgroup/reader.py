@@ -7,6 +7,7 @@ from typing import NamedTuple
 from core.linux.cgroups.files import parser_of, read_file
 from core.linux.cgroups.groups import Cgroup
 from sampler_bridge.sources.cgroup.counters import countable, folder_of
+from sampling.sources.cgroup_exits import exit_metrics_of_groups
 from sampling.sources.cgroup_metrics import CgroupFileKey, cgroup_metrics
 
 
@@ -67,4 +68,5 @@ def given(group: Cgroup) -> tuple[str, ...]:
     read = GroupReader(group, cgroup_metrics()).read().values
     folder = folder_of(group)
     counted = countable(folder.removesuffix(group.path)) if read and folder else ()
-    return tuple(sorted({*read, *counted}))
+    ended = exit_metrics_of_groups() if read else ()
+    return tuple(sorted({*read, *counted, *ended}))

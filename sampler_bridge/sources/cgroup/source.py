@@ -8,6 +8,7 @@ import numpy as np
 from core.linux.cgroups.groups import Cgroup
 from core.linux.perf_event import PerfEvent
 from sampler_bridge.sources.cgroup.counters import GroupCounters, most_counters
+from sampler_bridge.sources.cgroup.exit_source import ExitSource
 from sampler_bridge.sources.cgroup.reader import GroupReader
 from sampling.account.reasons import GapCause, GapReason
 from sampling.sources.cgroup_metrics import cgroup_events, cgroup_metrics
@@ -48,6 +49,7 @@ class CgroupSource:
         self._chosen: tuple[str, ...] = ()
         self._unknown: dict[str, Gap] = {}
         self._readers: dict[str, GroupReader] = {}
+        self._exits = ExitSource()
         self._events: dict[str, PerfEvent] = {}
         self._counters: dict[str, GroupCounters] = {}
         self._series: tuple[Series, ...] = ()
@@ -56,7 +58,11 @@ class CgroupSource:
         """Do nothing: the groups are files."""
 
     def close(self) -> None:
-        """End the counters; the next fetch starts new ones."""
+        """Stop counting events and ended tasks; the next `select` starts again."""
+        self._exits.select(())
+        self._end_counters()
+
+    def _end_counters(self) -> None:
         for counters in self._counters.values():
             counters.close()
         self._counters = {}
@@ -69,16 +75,17 @@ class CgroupSource:
         self._readers = {}
         events = {n: e for n, e in cgroup_events().items() if n in self._chosen}
         if events != self._events:
-            self.close()
+            self._end_counters()
             self._events = events
+        self._exits.select(self._chosen)
 
     def fetch(self) -> Sample:
         """The current values."""
         if not self._chosen:
             return Sample((), self._unknown)
-        found: dict[Series, int] = {}
-        gaps: dict[str, Gap] = {}
-        for path, group in self._watch.look().items():
+        groups = self._watch.look()
+        found, gaps = self._exits.read(groups)
+        for path, group in groups.items():
             read = self._reader(path, group).read()
             for name, value in read.values.items():
                 if value <= _LARGEST:

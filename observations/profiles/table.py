@@ -1,0 +1,28 @@
+"""The profile of a run in a few lines of text."""
+
+from collections.abc import Iterator
+
+from observations.profiles.profile import Profile
+
+_SHOWN = 8
+_HEAD = f"{'own':>7}{'total':>8}  function"
+
+
+def profile_table(profile: Profile) -> list[str]:
+    """Return a line for each function with most own samples, and how it was found."""
+    return list(_lines(profile))
+
+
+def _lines(profile: Profile) -> Iterator[str]:
+    if profile.reason:
+        yield f"no profile: {profile.reason}"
+        return
+    how = f"{profile.samples} samples of {profile.sampler} at {profile.rate} Hz"
+    yield f"profile: {how}, {profile.lost} lost"
+    if profile.note:
+        yield profile.note
+    yield _HEAD
+    shares = sorted(profile.functions().items(), key=lambda pair: -pair[1].own)
+    for function, share in shares[:_SHOWN]:
+        binary = function.binary.rpartition("/")[2]
+        yield f"{share.own:7.1%}{share.total:8.1%}  {function.name} ({binary})"

@@ -1,0 +1,130 @@
+"""Adds up tasks that ended, by control group: also those that lived 3 ms."""
+
+import os
+import select
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from threading import Lock
+
+from core.linux.taskstats import ExitSocket, TaskExit
+from sampler_bridge.worker import Worker
+from sampling.sources.cgroup_exits import EXITS, HOST
+from sampling.sources.source import Series
+
+# A process whose folder in /proc is gone is counted to the group of its parent. The
+# groups of parents are kept for a moment: a shell starts thousands of programs.
+_KEEP_SECONDS, _MOST_PARENTS = 1.0, 4096
+
+
+@dataclass
+class ExitTotals:
+    """What tasks used that ended: their number, and times in ns."""
+
+    tasks: int = 0
+    cpu: int = 0
+    cpu_delay: int = 0
+    io_delay: int = 0
+    swap_delay: int = 0
+    reclaim_delay: int = 0
+
+    def add(self, one: TaskExit) -> None:
+        """Add a task."""
+        self.tasks += 1
+        self.cpu += one.cpu
+        self.cpu_delay += one.cpu_delay
+        self.io_delay += one.io_delay
+        self.swap_delay += one.swap_delay
+        self.reclaim_delay += one.reclaim_delay
+
+
+class ExitCounter(Worker):
+    """Totals of the host and of watched groups; a task counts to groups above its own.
+
+    ``unplaced`` counts tasks of which neither they nor their parents had a group to
+    read: they are in the totals of the host only.
+    """
+
+    def __init__(self, source: ExitSocket) -> None:
+        super().__init__("exits")
+        self._socket = source
+        self._alarm = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._lock = Lock()
+        self._groups: dict[str, ExitTotals] = {}
+        self._parents: dict[int, tuple[float, frozenset[str]]] = {}
+        self.host = ExitTotals()
+        self.unplaced = 0
+
+    def watch(self, paths: Iterable[str]) -> None:
+        """Count for these groups, and forget others."""
+        with self._lock:
+            before = self._groups
+            self._groups = {one: before.get(one) or ExitTotals() for one in paths}
+
+    def collect(self) -> None:
+        """Take all tasks that ended since the last call."""
+        with self._lock:
+            for one in self._socket.take():
+                self.host.add(one)
+                paths = groups_of(one.number) or self._of_parent(one.parent)
+                self.unplaced += not paths
+                for path in self._above(paths):
+                    self._groups[path].add(one)
+
+    def values(self) -> dict[Series, int]:
+        """All totals; those of the host have the instance ``/``."""
+        self.collect()
+        with self._lock:
+            totals = {HOST: self.host, **self._groups}
+            found = {
+                Series(f"{EXITS}{name}", path): value
+                for path, one in totals.items()
+                for name, value in asdict(one).items()
+            }
+        found[Series(f"{EXITS}unplaced", HOST)] = self.unplaced
+        found[Series(f"{EXITS}lost", HOST)] = self._socket.lost()
+        return found
+
+    def stop(self, seconds: float) -> None:
+        """End, within ``seconds``."""
+        os.eventfd_write(self._alarm, 1)
+        self._join(seconds)
+        if not self.alive:
+            self._socket.close()
+            os.close(self._alarm)
+
+    def _work(self) -> None:
+        """Collect soon after each exit, while the task's group can be read."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        poll.register(self._alarm, select.POLLIN)
+        while self._alarm not in dict(poll.poll()):
+            self.collect()
+
+    def _of_parent(self, parent: int) -> frozenset[str]:
+        now = time.monotonic()
+        until, paths = self._parents.get(parent, (0.0, frozenset()))
+        if now < until:
+            return paths
+        if len(self._parents) >= _MOST_PARENTS:
+            self._parents.clear()
+        paths = groups_of(parent)
+        self._parents[parent] = now + _KEEP_SECONDS, paths
+        return paths
+
+    def _above(self, paths: Iterable[str]) -> set[str]:
+        return {
+            group
+            for group in self._groups
+            if any(path == group or path.startswith(f"{group}/") for path in paths)
+        }
+
+
+def groups_of(process: int) -> frozenset[str]:
+    """The paths of a process's groups in all hierarchies; empty if it is gone."""
+    try:
+        with open(f"/proc/{process}/cgroup", errors="surrogateescape") as file:  # noqa: PTH123
+            lines = file.read().splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(line.split(":", 2)[2] for line in lines if line.count(":") >= 2)
