@@ -5,10 +5,13 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import get_native_id
 
 import pytest
 from elftools.elf.elffile import ELFFile
@@ -24,7 +27,7 @@ from sampling.sources.probe_metrics import (
 )
 from tests.probed_program import ProbedProgram, probe_of
 from tests.sampler_bridge.servers import BridgeProcess
-from tests.servers import ROOT, wait_until
+from tests.servers import ENDS_WITH_US, ROOT, wait_until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may probe")
 
@@ -140,6 +143,46 @@ def test_nothing_stays_attached_after_a_kill(binary: Path) -> None:
         with pytest.raises(ProbeRefusedError, match="failed"):
             prober.read()
     prober.close()
+
+
+def test_program_outlives_the_thread_that_started_it() -> None:
+    """Threads of samplers end when a plan changes."""
+    with ThreadPoolExecutor(1) as pool:
+        thread = Path("/proc/self/task") / str(pool.submit(get_native_id).result())
+        prober = pool.submit(Prober, PROBER).result()
+    wait_until(lambda: not thread.exists())
+    try:
+        assert prober.read() == {}
+    finally:
+        prober.close()
+
+
+_READER = """
+import sys
+from pathlib import Path
+from sampler_bridge.sources.probes.prober import Prober
+from tests.probed_program import probe_of
+prober = Prober(Path(sys.argv[1]))
+prober.attach(0, probe_of(Path(sys.argv[2]), "work"))
+print("attached", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_nothing_stays_attached_after_a_kill_of_the_reader(binary: Path) -> None:
+    """As after `kill -9` of the bridge: the program's standard input is closed."""
+    reader = subprocess.Popen(
+        [*ENDS_WITH_US, sys.executable, "-c", _READER, str(PROBER), str(binary)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with ProbedProgram(binary) as program, reader:
+        assert reader.stdout
+        assert reader.stdout.readline() == b"attached\n"
+        assert program.is_probed()
+        reader.kill()
+        wait_until(lambda: not program.is_probed())
 
 
 def test_program_keeps_three_rights(prober: Prober) -> None:

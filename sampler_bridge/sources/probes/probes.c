@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,7 +277,6 @@ int main(void)
     static char line[LINE];
     see_events();
     drop_rights();
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
     libbpf_set_print(keep_verdict);
     load();
     printf("ready\n");
