@@ -10,6 +10,8 @@ from tests.servers import ENDS_WITH_US
 
 # The notes are what DTRACE_PROBE(demo, begin) of <sys/sdt.h> writes.
 SOURCE = r"""
+#include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -34,6 +36,29 @@ __attribute__((noinline)) void nested(int depth)
         nested(depth - 1);
     __asm__ volatile("");
 }
+static jmp_buf before;
+static char answer;
+__attribute__((noinline)) void leaves(int how)
+{
+    if (how == 'j')
+        longjmp(before, 1);
+    if (how == 'q')
+        pthread_exit(NULL);
+    if (how == 'r' && scanf(" %c", &answer) != 1)
+        exit(1);
+    __asm__ volatile("");
+}
+static void *thread(void *how)
+{
+    leaves('q');
+    return how;
+}
+static void in_thread(void)
+{
+    pthread_t one;
+    if (!pthread_create(&one, NULL, thread, NULL))
+        pthread_join(one, NULL);
+}
 __attribute__((noinline)) void marked(void)
 {
     NOTE("begin");
@@ -53,6 +78,9 @@ int main(void)
             if (what == 'p') pause_ms();
             if (what == 'n') nested(9);
             if (what == 'm') marked();
+            if (what == 'l' || what == 'r') leaves(what);
+            if (what == 'j' && !setjmp(before)) leaves(what);
+            if (what == 'q') in_thread();
         }
         printf("done %d\n", sum);
         fflush(stdout);
@@ -91,10 +119,22 @@ class ProbedProgram:
         self._process.communicate()
 
     def call(self, what: str, times: int) -> None:
-        """Call `work` (w), `pause_ms` (p), `nested` (n) or `marked` (m), and wait."""
+        """Call `work` (w), `pause_ms` (p), `nested` (n) or `marked` (m), and wait.
+
+        Or `leaves` (l), which may end by longjmp (j), with its thread (q)
+        or after an answer (r).
+        """
+        self.say(f"{what} {times}")
+        self.wait()
+
+    def say(self, text: str) -> None:
+        """Write a line to the program."""
         assert self._process.stdin
-        self._process.stdin.write(f"{what} {times}\n")
+        self._process.stdin.write(f"{text}\n")
         self._process.stdin.flush()
+
+    def wait(self) -> None:
+        """Wait until the calls have ended."""
         assert self._line().startswith("done")
 
     def is_probed(self) -> bool:

@@ -18,7 +18,7 @@ CALLS = _metric("calls", "count", "calls of a probed function or event")
 TIMED = _metric("timed", "count", "calls whose time was measured")
 TIME = _metric("time", "nanosec", "time from begin to end of the timed calls")
 SHED = _metric("shed", "count", "calls that were not timed, as there were too many")
-MISSED = _metric("missed", "count", "ends of calls whose begin was not seen")
+MISSED = _metric("missed", "count", "begins or ends of calls without the other")
 LATENCY = _metric(
     "latency", "count", "timed calls by the upper bound of their time in ns", BUCKETS
 )

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -94,6 +95,50 @@ def test_function_that_calls_itself_is_timed_once(binary: Path, prober: Prober) 
     assert (found.calls, found.timed, found.missed) == (70, 7, 0)
 
 
+def test_call_that_ends_by_longjmp_is_missed_and_later_calls_timed(
+    binary: Path, prober: Prober
+) -> None:
+    with ProbedProgram(binary) as program:
+        prober.attach(0, probe_of(binary, "leaves", times=True))
+        program.call("j", 3)
+        program.call("l", 10)
+        (found,) = prober.read().values()
+    assert (found.calls, found.timed, found.missed) == (13, 10, 3)
+
+
+def test_threads_that_end_in_calls_take_no_room(binary: Path, prober: Prober) -> None:
+    """Several probes, as there are only 32,768 numbers of threads."""
+    room = re.search(r"STARTED = (\d+)", (FOLDER / "probes.h").read_text("utf-8"))
+    assert room
+    threads = int(room[1]) // 3 + 2000
+    probe = replace(probe_of(binary, "leaves", times=True), limit=threads)
+    with ProbedProgram(binary) as program:
+        for number in range(3):
+            prober.attach(number, probe)
+        program.call("q", threads)
+        program.call("l", 100)
+        for found in prober.read().values():
+            assert (found.calls, found.timed) == (threads + 100, 100)
+            assert found.shed == 0
+
+
+def test_call_that_runs_during_a_change_does_not_hide_later_ones(
+    binary: Path, prober: Prober
+) -> None:
+    probe = probe_of(binary, "leaves", times=True)
+    with ProbedProgram(binary) as program:
+        prober.attach(0, probe)
+        program.say("r 1")
+        wait_until(lambda: prober.read()[0].calls == 1)
+        prober.detach(0)
+        prober.attach(0, probe)
+        program.say("x")
+        program.wait()
+        program.call("l", 10)
+        (found,) = prober.read().values()
+    assert (found.calls, found.timed) == (10, 10)
+
+
 def test_tracepoint_pairs_are_timed(prober: Prober) -> None:
     begin, end = (
         parse_target(f"tracepoint:raw_syscalls:sys_{name}")
@@ -118,6 +163,7 @@ def test_calls_beyond_the_limit_are_shed_and_counted(
     assert found.calls == 20_000
     assert found.shed > 10_000
     assert found.timed + found.shed == found.calls
+    assert found.missed == 0
 
 
 def test_detaching_forgets_and_restores_the_code(binary: Path, prober: Prober) -> None:

@@ -1,5 +1,5 @@
-/* Counts calls and times them, for each probe; the cookie of an attachment is the
- * number of its probe.
+/* Counts calls and times them, for each probe; the lower half of an attachment's cookie
+ * is the number of its probe, the upper half how often that number was used before.
  *
  * All probes share these programs, so that no program is made from text. `enter` and
  * `leave` may be a function and its return, two USDT probes or two tracepoints: both
@@ -18,11 +18,12 @@ typedef __u32 u32;
 
 struct call {
     u64 thread;
-    u64 probe;
+    u64 cookie; /* in full, so that no call of an earlier probe is taken for one */
 };
 struct start {
     u64 time;
     u64 depth; /* of a function that calls itself: only the outermost call is timed */
+    u64 stack, task;
 };
 
 struct {
@@ -39,12 +40,17 @@ struct {
     __type(value, u64);
 } limits SEC(".maps");
 
+/* A thread may end in a call. Such starts stay, until newer ones need their room. */
 struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, STARTED);
     __type(key, struct call);
     __type(value, struct start);
 } started SEC(".maps");
+
+/* Where the registers of a function's caller hold its stack pointer (bytes); set by the
+ * program that attaches, so that this object is the same for all machines. */
+const volatile u32 stack_at = 0;
 
 static struct counts *count(u32 probe)
 {
@@ -67,22 +73,42 @@ static int is_over(struct counts *counts, u32 probe, u64 now)
     return counts->in_window++ >= *limit;
 }
 
-static int enter(u32 probe)
+/* Whether a call was made within another. If not, the other ended without its return:
+ * by longjmp, an exception, or with its thread, whose number another has now. Stacks
+ * grow down. Events have no stack: one never contains another. */
+static int is_within(const struct start *inner, const struct start *outer)
 {
-    struct call call = {bpf_get_current_pid_tgid(), probe};
-    struct start first = {bpf_ktime_get_ns(), 1}, *known;
+    return inner->task == outer->task && inner->stack < outer->stack;
+}
+
+static int enter(u64 cookie, u64 stack)
+{
+    u32 probe = cookie;
+    struct call call = {bpf_get_current_pid_tgid(), cookie};
+    struct start first = {bpf_ktime_get_ns(), 1, stack, bpf_get_current_task()}, *known;
     struct counts *counts = count(probe);
     if (!counts)
         return 0;
     known = bpf_map_lookup_elem(&started, &call);
-    if (known) {
+    if (known && is_within(&first, known)) {
         known->depth++;
         return 0;
     }
+    if (known) {
+        counts->missed++;
+        bpf_map_delete_elem(&started, &call);
+    }
     if (is_over(counts, probe, first.time) ||
-        bpf_map_update_elem(&started, &call, &first, BPF_NOEXIST))
+        bpf_map_update_elem(&started, &call, &first, BPF_ANY))
         counts->shed++;
     return 0;
+}
+
+static u64 stack_of(void *registers)
+{
+    u64 stack = 0;
+    bpf_probe_read_kernel(&stack, sizeof stack, registers + stack_at);
+    return stack;
 }
 
 static u32 bucket_of(u64 nanoseconds)
@@ -98,9 +124,10 @@ static u32 bucket_of(u64 nanoseconds)
     return bucket;
 }
 
-static int leave(u32 probe)
+static int leave(u64 cookie)
 {
-    struct call call = {bpf_get_current_pid_tgid(), probe};
+    u32 probe = cookie;
+    struct call call = {bpf_get_current_pid_tgid(), cookie};
     u64 now = bpf_ktime_get_ns();
     struct start *start = bpf_map_lookup_elem(&started, &call);
     struct counts *counts = bpf_map_lookup_elem(&counted, &probe);
@@ -123,7 +150,7 @@ static int leave(u32 probe)
     return 0;
 }
 
-#define PROGRAMS(section, suffix)                                                      \
+#define PROGRAMS(section, suffix, stack)                                               \
     SEC(section) int count_##suffix(void *context)                                     \
     {                                                                                  \
         count(bpf_get_attach_cookie(context));                                         \
@@ -131,15 +158,15 @@ static int leave(u32 probe)
     }                                                                                  \
     SEC(section) int enter_##suffix(void *context)                                     \
     {                                                                                  \
-        return enter(bpf_get_attach_cookie(context));                                  \
+        return enter(bpf_get_attach_cookie(context), stack);                           \
     }                                                                                  \
     SEC(section) int leave_##suffix(void *context)                                     \
     {                                                                                  \
         return leave(bpf_get_attach_cookie(context));                                  \
     }
 
-PROGRAMS("uprobe", user)
-PROGRAMS("tracepoint", event)
+PROGRAMS("uprobe", user, stack_of(context))
+PROGRAMS("tracepoint", event, 0)
 
 /* Of the sources of this object, for a test that they belong together. */
 const char digest[] SEC("sources") = DIGEST;

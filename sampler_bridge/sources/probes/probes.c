@@ -13,12 +13,14 @@
  * ends, however it ends: with its standard input, or by a signal.
  */
 #define _GNU_SOURCE
+#include <asm/ptrace.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +31,12 @@
 
 #include "probes.h"
 
-/* Debian 12's headers have both; older ones lack them. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
+#if defined(__x86_64__)
+static const unsigned stack_at = offsetof(struct pt_regs, rsp);
+#elif defined(__aarch64__)
+static const unsigned stack_at = offsetof(struct user_pt_regs, sp);
+#else
+#error "where does this processor keep the stack pointer?"
 #endif
 
 __asm__(".section .rodata\n"
@@ -52,6 +54,8 @@ static struct counts *per_cpu;
 static struct probe {
     int links;
     struct bpf_link *link[LINKS];
+    unsigned long long used;   /* how often the number was given up */
+    unsigned long long missed; /* as last answered: a counter must not decrease */
 } probes[PROBES];
 static char verdict[REASON]; /* the last words of the kernel's verifier */
 
@@ -125,10 +129,18 @@ static void drop_rights(void)
     prctl(PR_SET_DUMPABLE, 0);
 }
 
+static int set_stack_at(void)
+{
+    struct bpf_map *map;
+    bpf_object__for_each_map(map, file) if (strstr(bpf_map__name(map), ".rodata"))
+        return bpf_map__set_initial_value(map, &stack_at, sizeof stack_at);
+    return -1;
+}
+
 static void load(void)
 {
     file = bpf_object__open_mem(object, object_end - object, NULL);
-    if (!file || bpf_object__load(file)) {
+    if (!file || set_stack_at() || bpf_object__load(file)) {
         if (*verdict)
             refuse_all("the kernel's verifier refuses the program: %s", verdict);
         refuse_all("the kernel does not load the program (%s): Linux 5.15 or newer is "
@@ -151,10 +163,15 @@ static struct bpf_program *program_of(const char *what, const char *where)
     return bpf_object__find_program_by_name(file, name);
 }
 
+static unsigned long long cookie_of(unsigned number)
+{
+    return probes[number].used << 32 | number;
+}
+
 static struct bpf_link *to_function(unsigned number, char **word)
 {
     struct bpf_program *program = program_of(word[2], "user");
-    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = number,
+    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie_of(number),
                 .ref_ctr_offset = strtoull(word[6], NULL, 10),
                 .retprobe = *word[7] == '1');
     errno = EINVAL;
@@ -167,7 +184,7 @@ static struct bpf_link *to_function(unsigned number, char **word)
 static struct bpf_link *to_event(unsigned number, char **word)
 {
     struct bpf_program *program = program_of(word[2], "event");
-    LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = number);
+    LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = cookie_of(number));
     errno = EINVAL;
     return program ? bpf_program__attach_tracepoint_opts(program, word[4], word[5],
                                                          &options)
@@ -206,6 +223,8 @@ static void detach(unsigned number)
     unsigned long long none = 0;
     while (probe->links)
         bpf_link__destroy(probe->link[--probe->links]);
+    probe->used++;
+    probe->missed = 0;
     memset(per_cpu, 0, cpus * sizeof *per_cpu);
     bpf_map_update_elem(counted, &number, per_cpu, BPF_ANY);
     bpf_map_update_elem(limits, &number, &none, BPF_ANY);
@@ -218,6 +237,14 @@ static void limit(unsigned number, const char *calls)
     if (bpf_map_update_elem(limits, &number, &most, BPF_ANY))
         return refused("%s", strerror(errno));
     printf("ok\n");
+}
+
+/* The end of a shed call finds no begin, too, but is not missed. */
+static unsigned long long missed(struct probe *probe, const struct counts *sum)
+{
+    if (sum->missed > sum->shed && sum->missed - sum->shed > probe->missed)
+        probe->missed = sum->missed - sum->shed;
+    return probe->missed;
 }
 
 static void say_counts(unsigned number)
@@ -235,7 +262,7 @@ static void say_counts(unsigned number)
             sum.buckets[n] += per_cpu[cpu].buckets[n];
     }
     printf("%u %llu %llu %llu %llu %llu", number, sum.calls, sum.timed, sum.nanoseconds,
-           sum.shed, sum.missed);
+           sum.shed, missed(&probes[number], &sum));
     for (int n = 0; n < BUCKETS; n++)
         printf(" %llu", sum.buckets[n]);
     printf("\n");

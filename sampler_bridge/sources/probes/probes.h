@@ -12,7 +12,7 @@ enum {
 struct counts {
     unsigned long long calls, timed, nanoseconds;
     unsigned long long shed;   /* calls that were not timed: too many, or no room */
-    unsigned long long missed; /* ends whose begin was not seen */
+    unsigned long long missed; /* begins and ends without the other, and shed ends */
     unsigned long long window, in_window;
     unsigned long long buckets[BUCKETS];
 };
