@@ -17,6 +17,7 @@ from bench.observe import accuracy_figures, overhead_figures
 from bench.pinning import pinning_figures
 from bench.pop import pop_figures
 from bench.probes import probe_cost_figures
+from bench.profiles import profile_figures
 from bench.queries import query_figures
 from bench.questions.run import word_figures
 from bench.questions.speed import question_figures
@@ -65,6 +66,7 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "sampling-cost": cost_figures,
     "pop": pop_figures,
     "probes": probe_cost_figures,
+    "profiles": profile_figures,
     "regions": region_figures,
     "timeline": timeline_figures,
     "suites": suite_figures,

@@ -17,6 +17,7 @@ from core.linux.ssh.errors import AddressError
 from ontology.ids import IdError, decode_id, encode_id
 from queries.natural_order import natural
 from sampler_bridge.errors import StateError
+from sampler_bridge.local_samplers import LocalAccess
 from sampler_bridge.plan_watch import PlanReadStatus, load_addresses, save_addresses
 from sampler_bridge.sampled_host import PLAN_FILE, SampledHost
 from sampler_bridge.sending.outbox import Outbox
@@ -231,10 +232,10 @@ class Fleet:
         place = self._place
         folder = self._folder(name)
         box = outbox or Outbox(folder, place.log_max_bytes, self._writer.notify)
-        local = (self._cgroups, place.processes, place.probes)
+        local = LocalAccess(self._cgroups, place.processes, place.probes)
         host = SampledHost(
             *(name, folder, box, self._writer, self._transport, lambda: self._spread),
-            *(local if name == place.host else ()),
+            local if name == place.host else LocalAccess(),
         )
         try:
             host.start()

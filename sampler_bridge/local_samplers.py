@@ -1,0 +1,88 @@
+"""The samplers of what the bridge reads itself, without PCP."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sampler_bridge.sampling.recorder import Recorder
+from sampler_bridge.sampling.samplers import Samplers
+from sampler_bridge.sources.cgroup.source import CgroupSource
+from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampler_bridge.sources.local_source import LocalSource
+from sampler_bridge.sources.own_source import OwnSource
+from sampler_bridge.sources.probes.probe_set import ProbeSet
+from sampler_bridge.sources.probes.source import ProbeSource
+from sampler_bridge.sources.processes.access import ProcessAccess
+from sampler_bridge.sources.processes.source import ProcessSource
+from sampler_bridge.sources.timed import TimedSource
+from sampling.account.cost import Cost
+from sampling.plan_file.plan import SamplingPlan, split_plan
+from sampling.sources.local_metrics import is_local
+from sampling.sources.probe_metrics import PREFIX as PROBES
+from sampling.sources.source import Source
+
+
+@dataclass(frozen=True)
+class LocalAccess:
+    """What the bridge can read of this machine; of other hosts, it can read nothing."""
+
+    cgroups: CgroupWatch | None = None
+    processes: ProcessAccess = ProcessAccess()
+    probes: ProbeSet | None = None
+
+
+class LocalSamplers:
+    """Samples the bridge itself, control groups, processes and probes.
+
+    ``figures`` returns the bridge's own values, and ``cost`` gets the times of fetches.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        access: LocalAccess,
+        figures: Callable[[], Mapping[str, Any]],
+        cost: Cost,
+        recorder: Recorder,
+    ) -> None:
+        self._access, self._figures, self._cost = access, figures, cost
+        self._own = Samplers(host, self._new_own, recorder)
+        self.processes = Samplers(host, self._new_processes, recorder)
+        probes = access.probes
+        self._probes = (
+            Samplers(host, lambda _: ProbeSource(probes), recorder) if probes else None
+        )
+
+    @property
+    def all(self) -> tuple[Samplers, ...]:
+        """The samplers of all sources that can be read."""
+        processes = (self.processes,) if self._access.processes.metrics else ()
+        return self._own, *processes, *((self._probes,) if self._probes else ())
+
+    def take(self, plan: SamplingPlan) -> tuple[SamplingPlan, SamplingPlan]:
+        """Sample what can be read here; return what is of processes, and the rest.
+
+        Raises StateError if no threads can be started.
+        """
+        own, rest = split_plan(plan, is_local)
+        probes, own = split_plan(own, lambda metric: metric.startswith(PROBES))
+        processes, rest = split_plan(rest, self._access.processes.serves)
+        self._own.apply(own)
+        if self._probes:
+            self._probes.apply(probes)
+        if self._access.processes.metrics:
+            self.processes.apply(processes)
+        return processes, rest
+
+    def stop(self, seconds: float) -> None:
+        """Finish the running ticks, each within ``seconds``, and end."""
+        for samplers in self.all:
+            samplers.stop(seconds)
+
+    def _new_own(self, _: int) -> Source:
+        own, cgroups = OwnSource(self._figures), self._access.cgroups
+        return LocalSource(own, CgroupSource(cgroups)) if cgroups else own
+
+    def _new_processes(self, period_ms: int) -> Source:
+        source = ProcessSource(self._access.processes.path)
+        return TimedSource(source, self._cost, period_ms)
