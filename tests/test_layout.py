@@ -87,7 +87,7 @@ MAY_BE_LONG = {
     "ingest/remote/collect.py": 560,
     # Lists with one entry for each setting, and for each suite.
     "core/settings/settings.py": 400,
-    "benchmarks/suites.py": 330,
+    "benchmarks/suites.py": 340,
     "sampler_bridge/sampling/sampler.py": 340,
     # The names of its imports are long.
     "sampler_bridge/sources/cgroup/watch.py": 340,

@@ -17,6 +17,7 @@ from sampling.agents.private_pmcd import (
     AGENTS,
     AgentError,
     AgentKind,
+    user,
     write_whole,
 )
 
@@ -122,7 +123,8 @@ class Openmetrics(_Known):
         return [
             *(PYTHON, "-ISB", str(folder / "start.py"), str(folder), "--"),
             *(PYTHON, "-I", str(self.program), "-d", str(self.domain)),
-            *("-l", str(log), "-c", str(folder / "config.d")),
+            # By default PCP 6.3 runs it as the user pcp, who may not read the folder.
+            *("-l", str(log), "-c", str(folder / "config.d"), "-u", user()),
         ]
 
 
