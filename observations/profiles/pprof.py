@@ -17,7 +17,7 @@ class _Strings:
     def __init__(self) -> None:
         self.numbers = {"": 0}
 
-    def integer(self, text: str) -> int:
+    def number(self, text: str) -> int:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
