@@ -314,7 +314,7 @@ SUITES: Mapping[str, Suite] = {
             "Sparse matrices",
             "sparse matrix-vector products by matrix, and by its format and order",
             _spmv,
-            _time_of_rows(10, 45),
+            _time_of_rows(17, 45),
             _STREAM_FLAGS,
         ),
         Suite(
@@ -322,7 +322,7 @@ SUITES: Mapping[str, Suite] = {
             "Conjugate gradients",
             "a 27-point stencil with a multigrid preconditioner, by its kernels",
             _cg,
-            _time_of_rows(10, 10),
+            _time_of_rows(15, 15),
             _STREAM_FLAGS,
         ),
         Suite(
