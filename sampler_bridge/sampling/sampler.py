@@ -28,7 +28,7 @@ from sampling.account.account import LATE, SLOW_SOURCE
 from sampling.account.reasons import GapCause, GapReason
 from sampling.errors import SourceDownError
 from sampling.plan_file.plan import FetchGroup
-from sampling.sources.source import Gap, Sample, Source
+from sampling.sources.source import Gap, NarrowableSource, Sample, Source
 
 _LOG = logging.getLogger(__name__)
 
@@ -244,6 +244,8 @@ class Sampler(RestartingWorker):
         self._group = group
         self._writer.give(partial(self._journal.planned, group))
         self._source.select(list(group.names))
+        if isinstance(self._source, NarrowableSource):
+            self._source.narrow(group.only)
 
     def _skip(self, ticks: int, cause: GapCause) -> None:
         if ticks:
