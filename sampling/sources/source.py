@@ -119,3 +119,12 @@ class NarrowableSource(Protocol):
 
     def narrow(self, only: Collection[str] | None) -> None:
         """Leave out other instances from now on, as far as possible; None: none."""
+
+
+def select(
+    source: Source, metrics: Sequence[str], only: Collection[str] | None
+) -> None:
+    """Fetch these metrics from now on, and no instance but ``only`` if that helps."""
+    source.select(metrics)
+    if isinstance(source, NarrowableSource):
+        source.narrow(only)
