@@ -54,6 +54,11 @@ class ProcessSource:
         """Whether the program runs and answered the last call."""
         return self._program is not None
 
+    @property
+    def pid(self) -> int:
+        """The number of the program's process; 0 while it does not run."""
+        return self._program.pid if self._program else 0
+
     def connect(self) -> None:
         """Start the program; raises SourceDownError."""
         self.close()
