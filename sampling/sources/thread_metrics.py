@@ -33,6 +33,12 @@ THREAD_METRICS = (
     _metric("maj_flt", "page faults that read a disk", "count"),
     _metric("vctxsw", "times that the thread gave up its CPU to wait", "count"),
     _metric("nvctxsw", "times that the thread was taken off its CPU", "count"),
+    _metric(
+        "state",
+        "state: R running or ready, S or D waiting, T or t stopped, I idle, Z ended",
+        semantics="instant",
+        type_="string",
+    ),
     _state("processor", "CPU on which the thread ran last"),
     _state("nice", "nice value of the thread"),
     _state("policy", "scheduling policy of the thread, as in sched(7)"),

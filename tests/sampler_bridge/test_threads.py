@@ -1,12 +1,14 @@
 """Threads from the kernel: values of /proc, selection by plans, and limits."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,14 +101,14 @@ def proc_values(pid: int, tid: int) -> dict[str, int]:
     return found | {name: int(value) for name, value in written}
 
 
-def by_thread(source: ProcessSource, pid: int) -> dict[int, dict[str, float]]:
+def by_thread(source: ProcessSource, pid: int) -> dict[int, dict[str, Any]]:
     """The values of each thread of a process, by metric without the prefix."""
-    found: dict[int, dict[str, float]] = {}
+    found: dict[int, dict[str, Any]] = {}
     for series, value in values(source.fetch()).items():
         process, _, tid = (series.instance or "").rpartition(":tid=")
         if process.startswith(f"{pid:06d} "):
             name = series.metric.removeprefix(PREFIX)
-            found.setdefault(int(tid), {})[name] = value
+            found.setdefault(int(tid), {})[name] = series.text or value
     return found
 
 
@@ -130,10 +132,11 @@ def test_values_lie_between_those_of_proc_before_and_after(
     assert all(used.values()), used  # otherwise equal values would say little
 
 
-def check(
-    before: dict[str, int], ours: dict[str, float], after: dict[str, int]
-) -> None:
+def check(before: dict[str, int], ours: dict[str, Any], after: dict[str, int]) -> None:
     for name, value in ours.items():
+        if name == "state":
+            assert value in "RSD"
+            continue
         first, last = before[name], after[name]
         if name in EXACT:
             assert first == value == last, name
@@ -155,6 +158,41 @@ def test_waiting_thread_ran_last_where_proc_says(threads: ThreadSource) -> None:
         expected = proc_values(process.pid, process.pid)["processor"]
         assert by_thread(threads, process.pid)[process.pid]["processor"] == expected
         process.kill()
+
+
+def states(pid: int) -> dict[int, str]:
+    """The states of a process's threads in /proc."""
+    found = {}
+    for tid in tasks(pid):
+        text = Path(f"/proc/{pid}/task/{tid}/stat").read_text()
+        found[tid] = text.rpartition(") ")[2][0]
+    return found
+
+
+def test_states_are_those_of_proc(threads: ThreadSource, tmp_path: Path) -> None:
+    """Of a process that is stopped, one that has ended, and idle threads."""
+
+    def ours(pid: int) -> dict[int, str]:
+        return {tid: of["state"] for tid, of in by_thread(threads, pid).items()}
+
+    with loaded(tmp_path / "x") as pid:
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: {*states(pid).values()} == {"T"})
+        assert ours(pid) == states(pid)
+    with subprocess.Popen(["true"]) as process:
+        wait_until(lambda: {*states(process.pid).values()} == {"Z"})
+        assert ours(process.pid) == {process.pid: "Z"}
+    with subprocess.Popen([*ENDS_WITH_US, "sleep", "1000"]) as process:
+        wait_until(lambda: {*states(process.pid).values()} == {"S"})
+        assert ours(process.pid) == {process.pid: "S"}
+        process.kill()
+    idle = [
+        int(one.parent.name)
+        for one in Path("/proc").glob("[0-9]*/comm")
+        if one.read_text().startswith("kworker/")
+    ]
+    assert idle
+    assert "I" in {state for pid in idle for state in ours(pid).values()}
 
 
 def all_tasks() -> set[int]:

@@ -4,7 +4,7 @@ import os
 import select
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ _PATIENCE_MS = 10_000  # as long as PCP waits for PMCD
 _LINE_BYTES = 1 << 16
 _HEADER = struct.Struct("=4Q")
 _COMMAND = 16  # bytes
+# A metric of characters gives their codes; its series are those of texts.
+_TYPES: Mapping[str, type[np.generic]] = {"i": np.int64, "u": np.uint64, "c": np.int8}
 PROCESSES, THREADS = "processes", "threads"
 # As in tasks.c: reading all processes takes no longer than selecting more.
 _MOST_SELECTED = 256
@@ -121,7 +123,7 @@ class ProcessProgram:
         if kind != "metrics":
             raise KernelRefusedError(rest or "it ended without a reason")
         given = [word.split(":") for word in rest.split()]
-        return {name: np.int64 if type_ == "i" else np.uint64 for name, type_ in given}
+        return {name: _TYPES[type_] for name, type_ in given}
 
     def _read_line(self) -> str:
         line = bytearray()

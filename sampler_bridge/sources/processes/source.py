@@ -48,6 +48,9 @@ class ProcessSource:
         self._names: dict[TaskId, str] = {}
         self._known: dict[str, dict[TaskId, Series]] = {}
         self._series: dict[type[np.generic], tuple[Series, ...]] = {}
+        self._codes: list[int] = []
+        self._coded: tuple[Series, ...] = ()
+        self._lettered: tuple[Series, ...] = ()
 
     @property
     def connected(self) -> bool:
@@ -140,7 +143,21 @@ class ProcessSource:
             if rows:
                 picked = values[rows].view(dtype).ravel()
                 columns.append(SampleColumn(self._named(dtype), picked))
-        return tuple(columns)
+        return (*columns, *self._texts(values))
+
+    def _texts(self, values: Numbers) -> tuple[SampleColumn, ...]:
+        """A column of ones for metrics of characters: each is a series of its own."""
+        rows = [row for row, of in enumerate(self._types.values()) if of is np.int8]
+        if not rows:
+            return ()
+        codes, named = values[rows].ravel().tolist(), self._named(np.int8)
+        if codes != self._codes or named is not self._coded:
+            self._codes, self._coded = codes, named
+            self._lettered = tuple(
+                one._replace(text=chr(code))
+                for one, code in zip(named, codes, strict=True)
+            )
+        return (SampleColumn(self._lettered, np.ones(len(codes), np.int8)),)
 
     def _named(self, dtype: type[np.generic]) -> tuple[Series, ...]:
         found = self._series.get(dtype)

@@ -86,7 +86,8 @@ struct thread_info {
 struct task_struct {
     struct thread_info thread_info;
     unsigned flags, policy, rt_priority;
-    int static_prio, pid, tgid, exit_signal;
+    unsigned __state;
+    int static_prio, pid, tgid, exit_signal, exit_state;
     struct sched_entity se;
     struct sched_info sched_info;
     struct mm_struct *mm;
@@ -310,6 +311,8 @@ static void fill_shared(struct process *row, struct signal_struct *signal)
 
 static void fill_state(struct process *row, struct task_struct *task)
 {
+    row->state = task->__state;
+    row->exit_state = task->exit_state;
     row->cpu = task->thread_info.cpu;
     row->policy = task->policy;
     row->rt_priority = task->rt_priority;

@@ -2,7 +2,7 @@
  * iterators, on request.
  *
  * Standard output begins with a line: "metrics NAME:TYPE …" (TYPE is i or u, for a
- * column of int64 or uint64), or "refused REASON". Then each request on standard input
+ * column of int64 or uint64, or c for characters), or "refused REASON". Then each request on standard input
  * is answered. A request is three u64: which metrics (bit N is the Nth of the first
  * line), the last set of tasks that the reader knows, or 0, and how many processes are
  * wanted, or 0 for all. Their numbers follow as u64, in increasing order. An answer is
@@ -58,11 +58,11 @@ struct pass {
 static struct pass now, last;
 static u64 set; /* increases when a task starts or ends */
 
-/* The processes that are read, each by an iterator of its own: that of all tasks takes
- * longer, but not than many. With none, all are read. */
+/* The processes that are wanted, and the iterator of each: few take less time than that
+ * of all tasks. Without links, all are read. */
 enum { MOST_WANTED = 256 };
 static u64 wanted_pids[MOST_WANTED];
-static size_t wanted;
+static size_t wanted, linked;
 static struct bpf_link *links[MOST_WANTED];
 static struct bpf_program *program;
 
@@ -80,6 +80,20 @@ static u64 executable_kb(const struct process *p)
 {
     u64 text = text_pages(p);
     return (text < p->exec_vm ? text : p->exec_vm) * page_kb;
+}
+
+/* The letter of a state, as __task_state_index of the kernel's sched.h finds it. */
+static u64 state_letter(const struct process *p)
+{
+    const unsigned idle = 0x402, waits = 0x2, rtlock = 0x1000, frozen = 0x8000;
+    unsigned state = (p->state | p->exit_state) & 0x7f, place = 0;
+    if ((p->state & idle) == idle)
+        state = 0x80;
+    if (p->state & (rtlock | frozen))
+        state = waits;
+    while (state >> place)
+        place++;
+    return "RSDTtXZPI"[place];
 }
 
 /* One function for each metric; `r` is the row of a process. */
@@ -130,6 +144,7 @@ VALUE(minor_faults, r->sums.min_flt)
 VALUE(major_faults, r->sums.maj_flt)
 VALUE(voluntary, r->process.nvcsw)
 VALUE(involuntary, r->process.nivcsw)
+VALUE(state, state_letter(&r->process))
 
 /* Names and types are PCP's: 32-bit numbers are in a column of int64, as the bridge
  * reads them from PCP. */
@@ -189,6 +204,7 @@ static const struct metric of_threads[] = {
     {"maj_flt:u", FAULTS, major_faults},
     {"vctxsw:u", SWITCHES, voluntary},
     {"nvctxsw:u", SWITCHES, involuntary},
+    {"state:c", STATE, state},
     {"processor:i", STATE, processor},
     {"nice:i", STATE, nice_value},
     {"policy:i", STATE, policy},
@@ -381,9 +397,8 @@ static struct bpf_link *attach_to(u64 pid)
 
 static void detach_all(void)
 {
-    for (size_t n = 0; n < wanted; n++)
-        bpf_link__destroy(links[n]);
-    wanted = 0;
+    while (linked)
+        bpf_link__destroy(links[--linked]);
 }
 
 /* Read these processes from now on, or all if the kernel cannot select them. */
@@ -392,14 +407,14 @@ static void select_pids(const u64 *pids, size_t count)
     if (count == wanted && !memcmp(pids, wanted_pids, count * sizeof *pids))
         return;
     detach_all();
-    for (size_t n = 0; n < count; n++, wanted++) {
-        links[n] = attach_to(pids[n]);
-        if (!links[n]) {
+    memcpy(wanted_pids, pids, count * sizeof *pids);
+    for (wanted = count; linked < wanted; linked++) {
+        links[linked] = attach_to(pids[linked]);
+        if (!links[linked]) {
             detach_all();
             return;
         }
     }
-    memcpy(wanted_pids, pids, count * sizeof *pids);
 }
 
 /* Add the rows of an iterator; a read may end in the middle of one. */
@@ -454,9 +469,9 @@ static void take(int link, u64 asked)
     last = now;
     now = kept;
     now.count = 0;
-    for (size_t n = 0; n < wanted; n++)
+    for (size_t n = 0; n < linked; n++)
         read_rows(bpf_link__fd(links[n]));
-    if (!wanted)
+    if (!linked)
         read_rows(link);
     sort_rows();
     settle_all();

@@ -23,6 +23,7 @@ struct process {
     unsigned long long pid, tgid, start;
     char comm[16];
     unsigned int ppid, threads, cpu, policy, rt_priority, exit_signal;
+    unsigned int state, exit_state;
     long long static_prio; /* wide, because a row must not have padding */
     unsigned long long prev_utime, prev_stime; /* what /proc last showed */
     unsigned long long cutime, cstime, cmin_flt, cmaj_flt;
