@@ -12,6 +12,7 @@ from bench.chrontext import chrontext_figures
 from bench.commands import command_figures
 from bench.dashboards import dashboard_figures
 from bench.explosions import explosion_figures
+from bench.few_processes import few_process_figures
 from bench.fleet import fleet_figures, local_probe_figures, zen4_figures
 from bench.observe import accuracy_figures, overhead_figures
 from bench.pinning import pinning_figures
@@ -67,6 +68,7 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "pop": pop_figures,
     "probes": probe_cost_figures,
     "profiles": profile_figures,
+    "few-processes": few_process_figures,
     "regions": region_figures,
     "timeline": timeline_figures,
     "suites": suite_figures,

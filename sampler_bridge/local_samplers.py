@@ -14,12 +14,14 @@ from sampler_bridge.sources.probes.probe_set import ProbeSet
 from sampler_bridge.sources.probes.source import ProbeSource
 from sampler_bridge.sources.processes.access import ProcessAccess
 from sampler_bridge.sources.processes.source import ProcessSource
+from sampler_bridge.sources.processes.threads import NoThreads, ThreadSource
 from sampler_bridge.sources.timed import TimedSource
 from sampling.account.cost import Cost
 from sampling.plan_file.plan import SamplingPlan, split_plan
 from sampling.sources.local_metrics import is_local
 from sampling.sources.probe_metrics import PREFIX as PROBES
 from sampling.sources.source import Source
+from sampling.sources.thread_metrics import PREFIX as THREADS
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class LocalAccess:
 
 
 class LocalSamplers:
-    """Samples the bridge itself, control groups, processes and probes.
+    """Samples the bridge itself, control groups, processes, threads and probes.
 
     ``figures`` returns the bridge's own values, and ``cost`` gets the times of fetches.
     """
@@ -49,6 +51,8 @@ class LocalSamplers:
         self._own = Samplers(host, self._new_own, recorder)
         self.processes = Samplers(host, self._new_processes, recorder)
         probes = access.probes
+        self._threads = Samplers(host, self._new_threads, recorder)
+        self._has_threads = False
         self._probes = (
             Samplers(host, lambda _: ProbeSource(probes), recorder) if probes else None
         )
@@ -57,7 +61,8 @@ class LocalSamplers:
     def all(self) -> tuple[Samplers, ...]:
         """The samplers of all sources that can be read."""
         processes = (self.processes,) if self._access.processes.metrics else ()
-        return self._own, *processes, *((self._probes,) if self._probes else ())
+        probes = (self._probes,) if self._probes else ()
+        return self._own, *processes, self._threads, *probes
 
     def take(self, plan: SamplingPlan) -> tuple[SamplingPlan, SamplingPlan]:
         """Sample what can be read here; return what is of processes, and the rest.
@@ -66,8 +71,12 @@ class LocalSamplers:
         """
         own, rest = split_plan(plan, is_local)
         probes, own = split_plan(own, lambda metric: metric.startswith(PROBES))
+        threads, own = split_plan(own, lambda metric: metric.startswith(THREADS))
         processes, rest = split_plan(rest, self._access.processes.serves)
         self._own.apply(own)
+        self._has_threads = self._has_threads or bool(threads.names)
+        if self._has_threads:
+            self._threads.apply(threads)
         if self._probes:
             self._probes.apply(probes)
         if self._access.processes.metrics:
@@ -86,3 +95,9 @@ class LocalSamplers:
     def _new_processes(self, period_ms: int) -> Source:
         source = ProcessSource(self._access.processes.path)
         return TimedSource(source, self._cost, period_ms)
+
+    def _new_threads(self, period_ms: int) -> Source:
+        access = self._access.processes
+        if not access.metrics:
+            return NoThreads(access.reason)
+        return TimedSource(ThreadSource(access.path), self._cost, period_ms)

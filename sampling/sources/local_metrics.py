@@ -1,4 +1,4 @@
-"""Metrics that do not come from PCP, as facts: bridge, control groups, probes."""
+"""Metrics that do not come from PCP, as facts: bridge, groups, probes, threads."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -10,12 +10,15 @@ from sampling.sources.own_metrics import DOMAINS, OWN_METRICS, OwnMetric
 from sampling.sources.own_metrics import PREFIX as BRIDGE
 from sampling.sources.probe_metrics import BUCKETS, PROBE_METRICS, PROBES
 from sampling.sources.probe_metrics import PREFIX as PROBE
+from sampling.sources.thread_metrics import DOMAIN as THREADS
+from sampling.sources.thread_metrics import PREFIX as THREAD
+from sampling.sources.thread_metrics import THREAD_METRICS
 
 if TYPE_CHECKING:
     from ingest.schema.schema import InstanceDomain, Pcp, ProbedMetric
 
-_PREFIXES = (BRIDGE, CGROUP, PROBE)
-_PMIDS = ((BRIDGE, "512"), (CGROUP, "513"), (PROBE, "514"))
+_PREFIXES = (BRIDGE, CGROUP, PROBE, THREAD)
+_PMIDS = ((BRIDGE, "512"), (CGROUP, "513"), (PROBE, "514"), (THREAD, "515"))
 
 
 def is_local(metric: str) -> bool:
@@ -32,14 +35,15 @@ def monitored_metrics() -> list[str]:
 def with_local(pcp: "Pcp", cgroups: bool) -> "Pcp":
     """The facts of a PMCD, plus those of what the bridge itself can give.
 
-    Control groups and probes are those of the bridge's machine; each fetch finds out
-    which.
+    Control groups, probes and threads are those of the bridge's machine; each fetch
+    finds out which.
     """
     of_groups = [one.metric for one in cgroup_metrics().values()] if cgroups else []
-    metrics = (*OWN_METRICS, *of_groups, *(PROBE_METRICS if cgroups else ()))
+    near = (*PROBE_METRICS, *THREAD_METRICS) if cgroups else ()
+    metrics = (*OWN_METRICS, *of_groups, *near)
     domains = {name: _domain(instances) for name, instances in DOMAINS.items()}
     if cgroups:
-        found_later = (CGROUP_DOMAIN, PROBES, BUCKETS)
+        found_later = (CGROUP_DOMAIN, PROBES, BUCKETS, THREADS)
         domains |= {name: _domain((), False) for name in found_later}
     added = {
         "metrics": [*pcp.metrics, *map(_fact, metrics)],
