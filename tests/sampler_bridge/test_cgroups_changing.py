@@ -1,4 +1,4 @@
-"""Control groups that change during a look or a reading."""
+"""Control groups that change during a scan or a reading."""
 
 import shutil
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from core.linux.cgroups.groups import Cgroup
 from core.linux.cgroups.roots import parse_roots
 from sampler_bridge.sources.cgroup import watch as watching
-from sampler_bridge.sources.cgroup.reader import given
+from sampler_bridge.sources.cgroup.reader import available_metrics
 from sampler_bridge.sources.cgroup.source import CgroupSource
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
 from sampling.sources.cgroup_metrics import PREFIX
@@ -28,16 +28,16 @@ def test_folder_created_while_its_group_is_read_stays_known(
     root = plant(tmp_path / "machine", cpu)
     made = CgroupWatch(parse_roots("jobs"), 10, tmp_path, root)
 
-    def looked_meanwhile(group: Cgroup) -> tuple[str, ...]:
-        metrics = given(group)
+    def scanned_meanwhile(group: Cgroup) -> tuple[str, ...]:
+        metrics = available_metrics(group)
         plant(root, {"memory/jobs/1/memory.usage_in_bytes": "7\n"})
-        made._look_after = 0.0
-        made.look()
+        made._next_scan = 0.0
+        made.running()
         return metrics
 
-    made.look()
+    made.running()
     with monkeypatch.context() as patched:
-        patched.setattr(watching, "given", looked_meanwhile)
+        patched.setattr(watching, "available_metrics", scanned_meanwhile)
         made._describe()
     numbers = {
         str(root / mount): (root / mount / "jobs/1").stat().st_ino
@@ -49,8 +49,8 @@ def test_folder_created_while_its_group_is_read_stays_known(
     # The metrics known by now keep the group alive when its first folder goes first.
     (root / "cpuacct/jobs/1/cpuacct.usage").unlink()
     (root / "cpuacct/jobs/1").rmdir()
-    made._look_after = 0.0
-    made.look()
+    made._next_scan = 0.0
+    made.running()
     assert made._ledger.running["/jobs/1"].began == life.began
     assert not made._ledger.ended
     made._describe()
@@ -76,5 +76,5 @@ def test_counter_is_read_from_one_hierarchy_only(tmp_path: Path, gone: str) -> N
         (root / "cpuacct/jobs/1" / gone).unlink()
     else:
         shutil.rmtree(root / "cpuacct/jobs/1")
-    made._look_after = 0.0
+    made._next_scan = 0.0
     assert source.fetch().columns == ()

@@ -26,7 +26,7 @@ def folders() -> Iterator[Folders]:
 @pytest.fixture
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make periodic looks so rare that only kernel notifications arrive in time."""
-    monkeypatch.setattr(watching, "_LOOK_SECONDS", 600.0)
+    monkeypatch.setattr(watching, "_SCAN_SECONDS", 600.0)
 
 
 def ledger(state: Path) -> Ledger:
@@ -124,7 +124,7 @@ def test_immediate_scan_needs_saved_time(
         monkeypatch.setattr(watching, "_MOST_BUDGET_SECONDS", budget)
         watch._budget = budget
         job = folders.make("all/job_1")
-        watch._look_within_budget()
+        watch._scan_within_budget()
         assert (job in watch._groups) is noticed
 
 
