@@ -155,39 +155,56 @@ class Reader(threading.Thread):
         self._path, self._one, self._reports = folder / f"{one.name}.prom", one, reports
         self._known = Families()
         self._ended = threading.Event()
+        # Held while the file is changed, so that an ended reader never changes it.
+        self._lock = threading.Lock()
 
     def run(self) -> None:
-        """Read until `end` is called, then remove the values."""
+        """Read until `end` is called."""
         period = self._one.period_ms / 1000
         while not self._ended.is_set():
             self._read(min(LONGEST_S, max(0.25, 0.8 * period)))
             now = time.time() + _LEAD * period
             self._ended.wait(period - now % period)
-        self._remove()
 
     def end(self) -> None:
-        """Stop reading."""
-        self._ended.set()
+        """Stop reading, and remove the values; a later reader may write the file."""
+        with self._lock:
+            self._ended.set()
+            self._remove()
 
     def _read(self, seconds: float) -> None:
         state: dict[str, object] = {"reason": "", "series": 0}
-        result = "ok"
+        result, text = "ok", None
         try:
             text, state["series"] = self._known.document(fetch(self._one.url, seconds))
-            replace(self._path, text)
         except FetchError as error:
             result, state["reason"] = error.kind, str(error)
-            self._remove()
-        except OSError as error:
-            result, state["reason"] = "not written", str(error)
-            # The last values would be taken for new ones.
-            self._remove()
         state["dropped"] = dict(self._known.dropped)
-        if not self._ended.is_set():
+        with self._lock:
+            if self._ended.is_set():
+                return
+            if problem := self._write(text):
+                result, state["reason"] = "not written", problem
             self._reports.add(self._one, result, state)
 
+    def _write(self, text: str | None) -> str:
+        """Replace the values, or remove them if there are none.
+
+        Returns why that failed, or an empty string.
+        """
+        # Without the file, the agent gives no values; with the old one, it would give
+        # the last values again.
+        if text is None:
+            self._remove()
+            return ""
+        try:
+            replace(self._path, text)
+        except OSError as error:
+            self._remove()
+            return str(error)
+        return ""
+
     def _remove(self) -> None:
-        """Remove the values: without the file, the agent gives none."""
         with suppress(OSError):
             self._path.unlink()
 

@@ -73,3 +73,20 @@ def test_values_that_cannot_be_written_are_not_kept(url: str, tmp_path: Path) ->
     assert not values.exists()
     state = json.loads((tmp_path / STATUS).read_text())["x"]
     assert state["result"] == "not written" and "x.prom.part" in state["reason"]
+
+
+def test_ended_reader_leaves_the_values_of_its_successor(
+    url: str, tmp_path: Path
+) -> None:
+    """The URL of an exporter is changed while a read hangs."""
+    reports = Reports(tmp_path)
+    old = Reader(tmp_path, Exporter("x", 1000, f"{url}/hang"), reports)
+    new = Reader(tmp_path, Exporter("x", 1000, f"{url}/good"), reports)
+    old.start()
+    old.end()
+    new._read(2.0)
+    old.join()
+    assert "heat" in (tmp_path / "x.prom").read_text()
+    assert json.loads((tmp_path / STATUS).read_text())["x"]["result"] == "ok"
+    new.end()
+    assert not (tmp_path / "x.prom").exists()
