@@ -1,4 +1,4 @@
-"""The samplers of what the bridge reads itself, without PCP."""
+"""Samples what the bridge reads itself, without PCP."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from sampling.sources.thread_metrics import PREFIX as THREADS
 
 @dataclass(frozen=True)
 class LocalAccess:
-    """What the bridge can read of this machine; of other hosts, it can read nothing."""
+    """What the bridge can read itself: nothing by default, as on other hosts."""
 
     cgroups: CgroupWatch | None = None
     processes: ProcessAccess = ProcessAccess()
@@ -36,7 +36,8 @@ class LocalAccess:
 class LocalSamplers:
     """Samples the bridge itself, control groups, processes, threads and probes.
 
-    ``figures`` returns the bridge's own values, and ``cost`` gets the times of fetches.
+    ``figures`` returns the bridge's own values. ``cost`` records how long processes
+    take to read.
     """
 
     def __init__(
@@ -59,15 +60,16 @@ class LocalSamplers:
 
     @property
     def all(self) -> tuple[Samplers, ...]:
-        """The samplers of all sources that can be read."""
+        """The samplers of all sources that the bridge can read."""
         processes = (self.processes,) if self._access.processes.metrics else ()
         probes = (self._probes,) if self._probes else ()
         return self._own, *processes, self._threads, *probes
 
     def take(self, plan: SamplingPlan) -> tuple[SamplingPlan, SamplingPlan]:
-        """Sample what can be read here; return what is of processes, and the rest.
+        """Sample the part of a plan that the bridge can read.
 
-        Raises StateError if no threads can be started.
+        Returns the part for processes, and the rest, which is for PCP. Raises
+        StateError if no thread can be started.
         """
         own, rest = split_plan(plan, is_local)
         probes, own = split_plan(own, lambda metric: metric.startswith(PROBES))
@@ -84,7 +86,7 @@ class LocalSamplers:
         return processes, rest
 
     def stop(self, seconds: float) -> None:
-        """Finish the running ticks, each within ``seconds``, and end."""
+        """Finish the running ticks, and end each sampler within ``seconds``."""
         for samplers in self.all:
             samplers.stop(seconds)
 

@@ -89,8 +89,6 @@ MAY_BE_LONG = {
     "core/settings/settings.py": 400,
     "benchmarks/suites.py": 340,
     "sampler_bridge/sampling/sampler.py": 340,
-    # The names of its imports are long.
-    "sampler_bridge/sources/cgroup/watch.py": 340,
 }
 
 # Only these make settings from the environment; all others receive them.

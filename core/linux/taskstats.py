@@ -1,4 +1,4 @@
-"""The kernel's account of each task that ends, by generic netlink (taskstats).
+"""Receives the kernel's accounting of each task that ends, by generic netlink.
 
 See Documentation/accounting/taskstats.rst and include/uapi/linux/taskstats.h.
 """
@@ -13,13 +13,17 @@ from typing import NamedTuple
 
 from core.linux.errors import TaskstatsError
 
+# NETLINK_GENERIC, GENL_ID_CTRL, and NLM_F_REQUEST | NLM_F_ACK.
 _GENERIC, _CONTROL, _REQUEST_ACK = 16, 16, 1 | 4
+# CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID and _NAME.
 _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 3, 1, 2
+# TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_PID and _REGISTER_CPUMASK.
 _GET, _OF_PROCESS, _REGISTER = 1, 1, 3
+# TASKSTATS_TYPE_AGGR_PID and _STATS.
 _OF_TASK, _STATS = 4, 3
 _ERROR = 2
 _MESSAGE, _GENERIC_HEADER = struct.Struct("=IHHII"), struct.Struct("=BBH")
-_ATTRIBUTE, _CODE = struct.Struct("=HH"), struct.Struct("=i")
+_ATTRIBUTE, _CODE, _FAMILY = (struct.Struct(f"={c}") for c in ("HH", "i", "H"))
 _MOST_BYTES = 1 << 16
 _BUFFER_BYTES = 4 << 20
 _SECONDS = 2.0
@@ -35,9 +39,9 @@ _U64, _TWO = struct.Struct("=Q"), struct.Struct("=2I")
 
 
 class TaskExit(NamedTuple):
-    """A task that ended: its number, its parent's, and times in ns."""
+    """A task that ended: its thread id, its parent's process id, and times in ns."""
 
-    number: int
+    tid: int
     parent: int
     cpu: int
     cpu_delay: int
@@ -47,7 +51,10 @@ class TaskExit(NamedTuple):
 
 
 class ExitSocket:
-    """Receives the tasks that end on this machine; raises TaskstatsError."""
+    """Receives the tasks that end on this machine; raises TaskstatsError.
+
+    ``overruns`` counts the reads that found that the kernel had dropped messages.
+    """
 
     def __init__(self, buffer: int = _BUFFER_BYTES) -> None:
         self.overruns = 0
@@ -72,7 +79,7 @@ class ExitSocket:
         self._socket.setblocking(False)
 
     def fileno(self) -> int:
-        """Its descriptor, to wait on."""
+        """The descriptor of the socket, to wait for messages."""
         return self._socket.fileno()
 
     def take(self) -> Iterator[TaskExit]:
@@ -111,15 +118,16 @@ class ExitSocket:
     def _find_family(self) -> int:
         answer = self._ask(_CONTROL, _GET_FAMILY, _FAMILY_NAME, b"TASKSTATS\0")
         found = dict(attributes(answer[_GENERIC_HEADER.size :]))
-        return int.from_bytes(found[_FAMILY_ID][:2], "little")
+        family: int = _FAMILY.unpack_from(found[_FAMILY_ID])[0]
+        return family
 
     def _check_layout(self) -> None:
-        """Ask for the account of this process, only for its version."""
+        """Request the accounting of this process, to check its version."""
         own = struct.pack("=I", os.getpid())
         check_version(self._ask(self._family, _GET, _OF_PROCESS, own))
 
     def _ask(self, family: int, command: int, key: int, value: bytes) -> bytes:
-        """Send a request; return its answer or b"" once it is acknowledged."""
+        """Send a request; return its answer, or b"" if it is only acknowledged."""
         attribute = _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), key) + value
         body = _GENERIC_HEADER.pack(command, 1, 0) + attribute
         body += b"\0" * (-len(body) % 4)
@@ -137,20 +145,20 @@ class ExitSocket:
 
 
 def delays_are_counted() -> bool:
-    """Whether the kernel counts delays; otherwise they are 0 in every account."""
+    """Whether the kernel counts delays; otherwise they are 0 for every task."""
     try:
         return _DELAYS.read_text().strip() != "0"
-    except OSError:  # older kernels decide it at boot and do not say
+    except OSError:  # older kernels decide at boot, and do not show what they decided
         return True
 
 
 def check_version(answer: bytes) -> None:
-    """Refuse an account whose fields are elsewhere; raises TaskstatsError."""
+    """Raise TaskstatsError if the version of an answer has another layout."""
     for stats in _accounts(answer):
         if _VERSION.unpack_from(stats)[0] == _MOVED:
             raise TaskstatsError(
-                "version 15 of the kernel's taskstats has its fields in other places: "
-                "update the kernel to one with version 16"
+                "version 15 of the kernel's taskstats has another layout: update the "
+                "kernel to one with version 16"
             )
 
 
@@ -177,7 +185,7 @@ def attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_exits(data: bytes, family: int) -> Iterator[TaskExit]:
-    """The tasks in messages; a process's sum over its threads is left out."""
+    """The tasks in messages, without the sums that the kernel adds for processes."""
     for kind, payload in messages(data):
         if kind != family:
             continue

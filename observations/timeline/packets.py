@@ -1,9 +1,9 @@
-"""Packets of a Perfetto trace in the encoding of Protocol Buffers.
+"""Encodes packets of a Perfetto trace as Protocol Buffers.
 
-The numbers of fields are those of `trace_packet.proto`, `track_descriptor.proto`,
+The field numbers are those of `trace_packet.proto`, `track_descriptor.proto`,
 `track_event.proto` and `clock_snapshot.proto` at https://perfetto.dev/docs/reference.
-Times are Unix time in ns: the trace names the clock REALTIME as its own, so that no
-reader converts them.
+Times are Unix time in ns. The trace declares the clock REALTIME as its own, so readers
+do not convert them.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from core.protobuf import BYTES, DOUBLE, VARINT, field, integer, tag, varint
 
-# Of a trace, a packet, a descriptor and an event.
+# Fields of a trace, a packet, a track descriptor and a track event.
 _PACKET = 1
 _CLOCKS, _TIME, _SEQUENCE, _EVENT, _FLAGS, _CLOCK, _TRACK = 6, 8, 10, 11, 13, 58, 60
 _UUID, _NAME, _PARENT, _COUNTER, _ORDER, _RANK, _UNIT = 1, 2, 5, 8, 11, 12, 6
@@ -29,10 +29,10 @@ _NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True)
 class Track:
-    """A row of a timeline, in the row ``parent`` unless that is 0.
+    """A track of a timeline, inside the track ``parent`` unless that is 0.
 
-    ``unit`` is the unit of a counter, and None for a row of slices. Rows are in the
-    order of ``rank``.
+    ``unit`` is the unit of a counter, and None for a track of slices. Tracks are sorted
+    by ``rank``.
     """
 
     uuid: int
@@ -43,14 +43,14 @@ class Track:
 
 
 def start(ns: int) -> bytes:
-    """Return the first packet, which says what clock the trace has."""
+    """Return the first packet, which declares the clock of the trace."""
     clock = integer(1, _REALTIME) + integer(2, ns)
     snapshot = field(1, clock) + integer(2, _REALTIME)
     return _packet(field(_CLOCKS, snapshot) + integer(_FLAGS, _STATE_CLEARED))
 
 
 def track(one: Track) -> bytes:
-    """Return the packet that describes a track; it precedes those of its events."""
+    """Return the packet that describes a track; it must precede the track's events."""
     found = integer(_UUID, one.uuid) + field(_NAME, one.name)
     found += integer(_ORDER, _EXPLICIT) + integer(_RANK, one.rank)
     if one.parent:
@@ -63,7 +63,7 @@ def track(one: Track) -> bytes:
 def begin(
     uuid: int, ns: int, name: str, facts: Mapping[str, str] | None = None
 ) -> bytes:
-    """Return the packet that begins a slice; ``facts`` are shown with it."""
+    """Return the packet that begins a slice; Perfetto shows ``facts`` with it."""
     found = field(_TITLE, name)
     for fact, text in (facts or {}).items():
         about = field(_ANNOTATION_NAME, fact) + field(_ANNOTATION_TEXT, text)
@@ -72,7 +72,7 @@ def begin(
 
 
 def end(uuid: int, ns: int) -> bytes:
-    """Return the packet that ends the last slice of a track that did not end."""
+    """Return the packet that ends the open slice of a track that began last."""
     return _event(uuid, ns, _END, b"")
 
 
@@ -101,7 +101,7 @@ def counts(
 def _times(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
     """Return times as varints of nine bytes."""
     shifts = 7 * np.arange(_TIME_BYTES)
-    # An earlier time would have fewer bytes; there are no such samples.
+    # A time before 1972 would have fewer bytes, but there are no such samples.
     digits = (np.maximum(ns, _FIRST_NS)[:, None] >> shifts) & 0x7F
     digits[:, :-1] |= 0x80
     return digits.astype(np.uint8)

@@ -1,4 +1,4 @@
-"""A run, or a group of runs, as a trace that https://ui.perfetto.dev draws."""
+"""Exports a run or a group of runs as a trace for https://ui.perfetto.dev."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,9 +26,9 @@ _FACTS = ("run", "host", "outcome", "exitStatus", "policy", "threads", "repetiti
 
 @dataclass
 class Trace:
-    """The timeline of runs; ``samples`` counts what `parts` has yielded.
+    """The timeline of runs; ``samples`` is how many samples `parts` has yielded so far.
 
-    ``runs`` are rows of `observations/runs`, in the order of their start.
+    ``runs`` are rows of `observations/runs`, ordered by start.
     """
 
     settings: Settings
@@ -49,7 +49,7 @@ class Trace:
     def _track(
         self, name: str, parent: int = 0, unit: str | None = None
     ) -> Iterator[bytes]:
-        """Yield the packet of a track, unless it was yielded before."""
+        """Yield the packet that describes a track, unless it was yielded before."""
         if (parent, name) not in self._tracks:
             uuid = self._tracks[parent, name] = next(self._uuids)
             yield packets.track(Track(uuid, name, parent, unit, uuid))

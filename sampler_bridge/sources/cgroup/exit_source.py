@@ -1,4 +1,4 @@
-"""The totals of ended tasks as metrics of control groups."""
+"""Gives the totals of ended tasks as metrics of control groups."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,7 +18,7 @@ _STOP_SECONDS = 5.0
 
 
 class ExitSource:
-    """Counts ended tasks while a metric of them is chosen."""
+    """Counts ended tasks while one of their metrics is chosen."""
 
     def __init__(self) -> None:
         self.chosen: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class ExitSource:
             self._start()
 
     def read(self, groups: Iterable[str]) -> tuple[dict[Series, int], dict[str, Gap]]:
-        """The chosen totals, and why others are missing."""
+        """The chosen totals, and the causes why others are missing."""
         if self._counter is None:
             return {}, {name: Gap(self._refused, 1) for name in self.chosen}
         self._counter.watch(groups)

@@ -1,10 +1,11 @@
-"""Adds up tasks that ended, by control group: also those that lived 3 ms."""
+"""Adds up tasks that ended, by control group, including those that lived 3 ms."""
 
 import os
 import select
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from threading import Lock
 
 from core.linux.taskstats import ExitSocket, TaskExit
@@ -12,14 +13,14 @@ from sampler_bridge.worker import Worker
 from sampling.sources.cgroup_exits import EXITS, HOST
 from sampling.sources.source import Series
 
-# A process whose folder in /proc is gone is counted to the group of its parent. The
-# groups of parents are kept for a moment: a shell starts thousands of programs.
+# A task whose folder in /proc is gone counts to its parent's groups. These are cached,
+# because a shell may start thousands of programs.
 _KEEP_SECONDS, _MOST_PARENTS = 1.0, 4096
 
 
 @dataclass
 class ExitTotals:
-    """What tasks used that ended: their number, and times in ns."""
+    """The sums of tasks that ended: their number, and times in ns."""
 
     tasks: int = 0
     cpu: int = 0
@@ -39,10 +40,11 @@ class ExitTotals:
 
 
 class ExitCounter(Worker):
-    """Totals of the host and of watched groups; a task counts to groups above its own.
+    """Adds up ended tasks of the host and of watched groups.
 
-    ``unplaced`` counts tasks of which neither they nor their parents had a group to
-    read: they are in the totals of the host only.
+    A task counts to its group and to all groups above it. ``unplaced`` counts the tasks
+    that are only in the totals of the host, because neither their own group nor their
+    parent's could be read.
     """
 
     def __init__(self, source: ExitSocket) -> None:
@@ -56,19 +58,19 @@ class ExitCounter(Worker):
         self.unplaced = 0
 
     def watch(self, paths: Iterable[str]) -> None:
-        """Count for these groups, and forget others."""
+        """Count for these groups, and forget all others."""
         with self._lock:
             before = self._groups
             self._groups = {one: before.get(one) or ExitTotals() for one in paths}
 
     def collect(self) -> None:
-        """Take all tasks that ended since the last call."""
+        """Add all tasks that ended since the last call."""
         with self._lock:
             for one in self._socket.take():
                 self.host.add(one)
-                paths = groups_of(one.number) or self._of_parent(one.parent)
+                paths = groups_of(one.tid) or self._of_parent(one.parent)
                 self.unplaced += not paths
-                for path in self._above(paths):
+                for path in self._watched(paths):
                     self._groups[path].add(one)
 
     def values(self) -> dict[Series, int]:
@@ -94,7 +96,7 @@ class ExitCounter(Worker):
             os.close(self._alarm)
 
     def _work(self) -> None:
-        """Collect soon after each exit, while the task's group can be read."""
+        """Collect after each exit at once, while the task's group can still be read."""
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         poll.register(self._alarm, select.POLLIN)
@@ -112,18 +114,20 @@ class ExitCounter(Worker):
         self._parents[parent] = now + _KEEP_SECONDS, paths
         return paths
 
-    def _above(self, paths: Iterable[str]) -> set[str]:
-        return {
-            group
-            for group in self._groups
-            if any(path == group or path.startswith(f"{group}/") for path in paths)
-        }
+    def _watched(self, paths: Iterable[str]) -> set[str]:
+        """The watched groups among these and those above them."""
+        above = {one for path in paths for one in accumulate(path.split("/"), _below)}
+        return above & self._groups.keys()
 
 
-def groups_of(process: int) -> frozenset[str]:
-    """The paths of a process's groups in all hierarchies; empty if it is gone."""
+def _below(folder: str, name: str) -> str:
+    return f"{folder}/{name}"
+
+
+def groups_of(task: int) -> frozenset[str]:
+    """The paths of a task's groups in all hierarchies; empty if the task is gone."""
     try:
-        with open(f"/proc/{process}/cgroup", errors="surrogateescape") as file:  # noqa: PTH123
+        with open(f"/proc/{task}/cgroup", errors="surrogateescape") as file:  # noqa: PTH123
             lines = file.read().splitlines()
     except OSError:
         return frozenset()

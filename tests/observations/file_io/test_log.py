@@ -68,14 +68,17 @@ def damaged(content: bytes, at: int, new: bytes) -> bytes:
     [
         (lambda log: b"", "it is not a log of Darshan"),
         (lambda log: b"no log\n" * 100, "it is not a log of Darshan"),
-        (lambda log: log[:40], "its format 3.21 is not read, or its header is cut off"),
+        (
+            lambda log: log[:40],
+            "format 3.21 is not supported, or its header is cut off",
+        ),
         (lambda log: log[:2000], "its records of H5D are damaged"),
         (
             lambda log: damaged(log, 1500, b"\xff" * 4),
             "its records of MPI-IO are damaged",
         ),
-        (lambda log: damaged(log, 0, b"9.99"), "its format 9.99 is not read"),
-        (lambda log: damaged(log, 0, b"2.06"), "its format 2.06 is not read"),
+        (lambda log: damaged(log, 0, b"9.99"), "format 9.99 is not supported"),
+        (lambda log: damaged(log, 0, b"2.06"), "format 2.06 is not supported"),
     ],
 )
 def test_damaged_log_is_refused(change: object, why: str, tmp_path: Path) -> None:
@@ -106,7 +109,7 @@ def test_places_that_are_no_log_are_refused(tmp_path: Path) -> None:
     for path, why in (
         (tmp_path / "none", "is not a file"),
         (tmp_path, "is not a file"),
-        (large, f"more than {MOST_BYTES >> 20} MiB"),
+        (large, f"limit of {MOST_BYTES >> 20} MiB"),
     ):
         with pytest.raises(BadLogError, match=why):
             read_log(path)

@@ -1,12 +1,22 @@
-"""Reading exporters that hang, drip, send a gigabyte, or break off."""
+"""Reading exporters that hang, answer slowly, send a gigabyte, or end early."""
 
+import json
 import resource
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from sampling.agents.exporter_fetch import MOST_BYTES, FetchError, fetch
+from sampling.agents.exporter_fetch import (
+    MOST_BYTES,
+    STATUS,
+    Exporter,
+    FetchError,
+    Reader,
+    Reports,
+    fetch,
+)
 from tests.ports import free_ports
 from tests.sampling.agents.exporter_server import TEXT, exporter
 
@@ -50,3 +60,33 @@ def test_other_failures_are_named(url: str) -> None:
     (port,) = free_ports(1)
     kind, text = failure(f"http://127.0.0.1:{port}/")
     assert kind == "unreachable" and "Connection refused" in text
+
+
+def test_values_that_cannot_be_written_are_not_kept(url: str, tmp_path: Path) -> None:
+    """Otherwise the agent would give the last values at each tick."""
+    reader = Reader(tmp_path, Exporter("x", 1000, f"{url}/good"), Reports(tmp_path))
+    values = tmp_path / "x.prom"
+    reader._read(2.0)
+    assert "heat" in values.read_text()
+    (tmp_path / "x.prom.part").mkdir()
+    reader._read(2.0)
+    assert not values.exists()
+    state = json.loads((tmp_path / STATUS).read_text())["x"]
+    assert state["result"] == "not written" and "x.prom.part" in state["reason"]
+
+
+def test_ended_reader_leaves_the_values_of_its_successor(
+    url: str, tmp_path: Path
+) -> None:
+    """The URL of an exporter is changed while a read hangs."""
+    reports = Reports(tmp_path)
+    old = Reader(tmp_path, Exporter("x", 1000, f"{url}/hang"), reports)
+    new = Reader(tmp_path, Exporter("x", 1000, f"{url}/good"), reports)
+    old.start()
+    old.end()
+    new._read(2.0)
+    old.join()
+    assert "heat" in (tmp_path / "x.prom").read_text()
+    assert json.loads((tmp_path / STATUS).read_text())["x"]["result"] == "ok"
+    new.end()
+    assert not (tmp_path / "x.prom").exists()
