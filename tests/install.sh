@@ -56,6 +56,8 @@ missing_for_tests() {
     [ -e /usr/include/trilinos/Kokkos_Core.hpp ] || echo libtrilinos-kokkos-dev
     # Rooflines as PNG.
     command -v rsvg-convert >/dev/null || echo librsvg2-bin
+    # Runs the scripts of PCP's agent.
+    command -v bpftrace >/dev/null || echo bpftrace
     # They find the hot loops of a run.
     command -v perf >/dev/null || { is_ubuntu && echo linux-tools-generic; } || echo linux-perf
     command -v llvm-mca >/dev/null || echo llvm

@@ -14,7 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterable  # noqa: UP035
 
-from sampling.agents.kinds import KINDS
+from sampling.agents.bpftrace_script import (
+    attached_probes,
+    for_a_moment,
+    probes_of,
+    refusal,
+)
+from sampling.agents.kinds import KINDS, Bpftrace
 from sampling.agents.known import KNOWN, KPROBE, AgentModule, KnownAgent
 from sampling.agents.private_pmcd import (
     AGENTS,
@@ -32,6 +38,12 @@ _DONE = re.compile(r"Info: module \((\w+)\.so\) initialised")
 _NO_TRACEPOINT = re.compile(r"failed to determine tracepoint '([^']+)'")
 _NO_KPROBE = re.compile(r"failed to create kprobe '([^'+]+)")
 _REFUSED = re.compile(r"prog '([^']+)': BPF program load failed: (.*)")
+_ENDED = re.compile(
+    r"script: (?:stopped|failed to start) script \w+ \(name=(\w+),.*? due to error: "
+    r"(.*(?:\n(?!\[).*)*)"
+)
+_LACKS_KPROBES = "kprobe_events): No such file"
+_SILENT = "it does not say why"
 _NO_TARGET = "failed to set attach target"
 
 
@@ -106,6 +118,40 @@ def tried_modules(agent: KnownAgent) -> dict[str, str]:
     return {one.name: found.get(one.name, "it was not loaded") for one in agent.modules}
 
 
+def tried_script(text: str) -> str:
+    """Attach a bpftrace script for a moment: what bpftrace refuses, or empty.
+
+    Raises AgentError if this user or machine cannot run scripts.
+    """
+    kind = Bpftrace()
+    kind.check()
+    with tempfile.TemporaryDirectory(prefix="supertwin-script-") as place:
+        home = Path(place)
+        kind.write(home, "{}")
+        words = [*kind.within(home), str(home / "bpftrace/run"), "-f", "json", "-"]
+        try:
+            done = subprocess.run(  # noqa: S603
+                words,
+                input=for_a_moment(text).encode(),
+                capture_output=True,
+                timeout=_TRIES_FOR,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"it is not attached after {_TRIES_FOR:.0f} s"
+    told = explained(done.stderr.decode(errors="replace"))
+    if done.returncode:
+        return told or _SILENT
+    # The end is a probe as well.
+    named, found = (
+        probes_of(text),
+        attached_probes(done.stdout.decode(errors="replace")) - 1,
+    )
+    if found < named:
+        return f"it attaches {found} of {named} probes: find them by `bpftrace -l`"
+    return ""
+
+
 def bpf_text(modules: Iterable[str]) -> str:
     """The configuration of the BPF agent with these modules switched on."""
     return "".join(f"[{name}.so]\nenabled = true\n" for name in modules)
@@ -127,6 +173,17 @@ def refusals(log: str) -> dict[str, str]:
     return found
 
 
+def refused_scripts(log: str) -> dict[str, str]:
+    """Why each script ended, by the log of the bpftrace agent."""
+    return {found[1]: explained(found[2]) or _SILENT for found in _ENDED.finditer(log)}
+
+
+def explained(stderr: str) -> str:
+    """bpftrace's words, with the reason if it leaves that out."""
+    told = refusal(stderr)
+    return f"{told} ({NO_KPROBES})" if told and _LACKS_KPROBES in stderr else told
+
+
 def _explained(lines: list[str]) -> str:
     text = "\n".join(lines)
     if missing := _NO_KPROBE.search(text):
@@ -140,4 +197,4 @@ def _explained(lines: list[str]) -> str:
     if _NO_TARGET in text:
         return "this kernel cannot call BPF programs at functions (fentry)"
     errors = [line.partition("Error: ")[2] for line in lines if "Error: " in line]
-    return errors[-1][:200] if errors else "the agent's log gives no reason"
+    return errors[-1][:200] if errors else _SILENT

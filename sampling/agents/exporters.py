@@ -11,7 +11,7 @@ from ontology.iris import Iris
 from queries.run import saved_rows
 from sampling.agents.exporter_fetch import LONGEST_S, OWN, FetchError, fetch
 from sampling.agents.exporter_text import Families
-from sampling.agents.graph import publish_exporter, remove_exporter
+from sampling.agents.graph import publish_exporter, remove_module
 from sampling.errors import ExporterError
 
 # PCP's agent names an exporter after its file.
@@ -56,7 +56,7 @@ def remove(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
             raise ExporterError(
                 f"plan {row['plan']} samples exporter {name}: remove the plan first"
             )
-    remove_exporter(host, name, twin, iris)
+    remove_module(host, "openmetrics", name, twin, iris)
 
 
 def exporters(host: str, twin: Endpoint) -> dict[str, str]:

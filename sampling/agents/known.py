@@ -217,6 +217,7 @@ _ALL = (
                 program="bpftrace",
             ),
         ),
+        runs=True,
     ),
     KnownAgent(
         "denki",

