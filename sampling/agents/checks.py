@@ -134,11 +134,11 @@ def tried_script(text: str) -> str:
                 words,
                 input=for_a_moment(text).encode(),
                 capture_output=True,
-                timeout=_TRIES_FOR,
+                timeout=_TRY_SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"it is not attached after {_TRIES_FOR:.0f} s"
+            return f"it is not attached after {_TRY_SECONDS:.0f} s"
     told = explained(done.stderr.decode(errors="replace"))
     if done.returncode:
         return told or _SILENT
