@@ -40,7 +40,7 @@ class RunSpec:
     ``pinning_queries`` are the addresses of the saved queries that chose the CPUs, and
     ``by`` is the user who asked. ``environment`` is added to the host's own,
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
-    its threads spend their time; ``libomp``: see `TimeRecording`. ``hot_loops`` samples
+    its threads spend their time; ``libomp`` and ``trace``: see `TimeRecording`. ``hot_loops`` samples
     where it computes, ``profile`` samples its stacks so often in a second of each
     thread's CPU time, and ``regions`` records the regions that the command names.
 
@@ -68,6 +68,7 @@ class RunSpec:
     timeout: float | None = None
     pop: bool = False
     libomp: bool = False
+    trace: bool = False
     hot_loops: bool = False
     profile: int = 0
     regions: bool = False
@@ -165,7 +166,11 @@ class RunRequest:
     def _recordings(self, events: Sequence[Mapping[str, Any]]) -> dict[str, object]:
         found: dict[str, object] = {}
         if self.spec.pop:
-            found["pop"] = {"sources": sources(), "libomp": self.spec.libomp}
+            found["pop"] = {
+                "sources": sources(),
+                "libomp": self.spec.libomp,
+                "trace": self.spec.trace,
+            }
         if self.spec.regions:
             found["regions"] = {"sources": region_sources(), "events": [*events]}
         if self.spec.hot_loops:
