@@ -40,8 +40,8 @@ class RunSpec:
     ``pinning_queries`` are the addresses of the saved queries that chose the CPUs, and
     ``by`` is the user who asked. ``environment`` is added to the host's own,
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
-    its threads spend their time; ``libomp`` and ``trace``: see `TimeRecording`. ``hot_loops`` samples
-    where it computes, ``profile`` samples its stacks so often in a second of each
+    its threads spend their time; ``libomp`` and ``trace``: see `TimeRecording`.
+    ``hot_loops`` samples where it computes, ``profile`` samples its stacks so often in a second of each
     thread's CPU time, and ``regions`` records the regions that the command names.
 
     With ``multiplex``, events may share counters. With ``passes``, it is run once for
