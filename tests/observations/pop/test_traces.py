@@ -13,6 +13,7 @@ import pytest
 from observations.errors import RunnerEventError
 from observations.events import event_of
 from observations.pop.analysis import analyse
+from observations.pop.table import trace_line
 from observations.slice_times import MOST_SLICES
 from observations.timeline.slices import Slice, call_slices, rows
 from tests.observations.pop.recorded import MPIRUN, build, recorded
@@ -105,6 +106,7 @@ def test_trace_changes_nothing_else(built: Callable[[str], str]) -> None:
     plain, with_trace = recorded(*words), traced(*words)
     assert "trace" not in plain
     assert list(call_slices(plain)) == []
+    assert trace_line(plain) == []
     assert {*with_trace["processes"][0]} == {*plain["processes"][0]}
 
 
@@ -118,6 +120,10 @@ def test_longest_calls_of_many_are_kept(tmp_path: Path) -> None:
     assert {one.name for one in slices} == {"MPI_Iprobe"}
     assert SLICES_OF_A_THREAD // 2 <= len(slices) <= SLICES_OF_A_THREAD
     assert len(slices) + event["trace"]["left_out_slices"] == 100_000
+    left_out = f"{100_000 - len(slices)} shorter ones left out"
+    assert trace_line(event) == [
+        f"trace: {len(slices)} times in MPI and OpenMP, {left_out}"
+    ]
     in_mpi = analyse(event).processes[0].threads[0].in_mpi
     kept = seconds(slices, "MPI_Iprobe")
     assert sum(kept) / len(kept) >= in_mpi / 100_000
