@@ -18,11 +18,12 @@ from observations.event_types import (
     Number,
     ShortLine,
     Size,
+    Slices,
     Time,
     Word,
 )
+from observations.pop.event_model import PopEvent
 from observations.profiles.event_model import ProfileEvent
-from observations.regions.piped import MOST_SLICES
 from observations.regions.recording import MOST_EVENTS, MOST_TIMES
 
 # In base64: a runner keeps and sends at most 1 MiB at once.
@@ -103,23 +104,6 @@ class _Streams(EventModel):
 
     stdout: _Kept
     stderr: _Kept
-
-
-class _ProcessTimes(EventModel):
-    rank: Annotated[int, Field(ge=-1, lt=2**31)]
-    size: Number
-    openmp: Literal["recorded", "none", "libgomp", "other-tool"]
-    ns: Time
-    threads: Annotated[
-        list[Annotated[list[Time], Field(min_length=7, max_length=7)]],
-        Field(min_length=1, max_length=100_000),
-    ]
-
-
-class _Pop(EventModel):
-    event: Literal["pop"]
-    reason: Line
-    processes: Annotated[list[_ProcessTimes], Field(max_length=100_000)]
 
 
 class _HotFunction(EventModel):
@@ -215,10 +199,7 @@ class _RegionThread(EventModel):
         Field(max_length=MOST_TIMES),
     ]
     # Position of the region, begin and end; earlier versions recorded none.
-    slices: Annotated[
-        list[Annotated[tuple[Number, Time, Time], Field(strict=False)]],
-        Field(max_length=MOST_SLICES),
-    ] = []
+    slices: Slices = []
 
 
 class _RegionEvent(EventModel):
@@ -280,7 +261,7 @@ EVENT: TypeAdapter[EventModel] = TypeAdapter(
         | _Output
         | _Alive
         | _About
-        | _Pop
+        | PopEvent
         | _HotLoops
         | ProfileEvent
         | _Regions

@@ -33,6 +33,7 @@ _PROFILE = (*_LOOPS, "profiles/perf.py")
 _PARTS = (
     "environment.py",
     "recorder.py",
+    "slice_times.py",
     "pop/recording.py",
     "regions/piped.py",
     "regions/recording.py",

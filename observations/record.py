@@ -40,9 +40,10 @@ class RunSpec:
     ``pinning_queries`` are the addresses of the saved queries that chose the CPUs, and
     ``by`` is the user who asked. ``environment`` is added to the host's own,
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
-    its threads spend their time; ``libomp``: see `TimeRecording`. ``hot_loops`` samples
-    where it computes, ``profile`` samples its stacks so often in a second of each
-    thread's CPU time, and ``regions`` records the regions that the command names.
+    its threads spend their time; ``libomp`` and ``trace``: see `TimeRecording`.
+    ``hot_loops`` samples where it computes, ``profile`` samples its stacks so often in
+    a second of each thread's CPU time, and ``regions`` records the regions that the
+    command names.
 
     With ``multiplex``, events may share counters. With ``passes``, it is run once for
     each of them, ``repeat`` times; ``common`` is an event that is counted in all, and
@@ -68,6 +69,7 @@ class RunSpec:
     timeout: float | None = None
     pop: bool = False
     libomp: bool = False
+    trace: bool = False
     hot_loops: bool = False
     profile: int = 0
     regions: bool = False
@@ -165,7 +167,11 @@ class RunRequest:
     def _recordings(self, events: Sequence[Mapping[str, Any]]) -> dict[str, object]:
         found: dict[str, object] = {}
         if self.spec.pop:
-            found["pop"] = {"sources": sources(), "libomp": self.spec.libomp}
+            found["pop"] = {
+                "sources": sources(),
+                "libomp": self.spec.libomp,
+                "trace": self.spec.trace,
+            }
         if self.spec.regions:
             found["regions"] = {"sources": region_sources(), "events": [*events]}
         if self.spec.hot_loops:

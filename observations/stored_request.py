@@ -22,6 +22,7 @@ class _Recorder(BaseModel):
 
     sources: _Sources
     libomp: bool = False
+    trace: bool = False
 
 
 class _RegionEvent(BaseModel):

@@ -25,6 +25,7 @@ router = APIRouter(tags=["Observations"])
 _CHOICES = {
     "pop": "Record the times of OpenMP threads and MPI ranks, for the POP metrics",
     "libomp": "The same, also for programs of GCC's OpenMP: they run on LLVM's libomp",
+    "trace": "The same, and when they were in MPI and OpenMP, for the timeline",
     "regions": "Record the regions that it names",
     "hot_loops": "Sample where it computes, and analyse its hot loops",
     "profile": "Sample its stacks on the CPU, for a flame graph",

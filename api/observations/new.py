@@ -124,6 +124,10 @@ class NewObservation(BaseModel):
         default=False,
         description="With `pop`: run programs for GCC's libgomp on LLVM's libomp",
     )
+    trace: bool = Field(
+        default=False,
+        description="With `pop`: record also when, for the timeline",
+    )
     hot_loops: bool = Field(
         default=False,
         description="Sample where it computes, and analyse its hot loops",
@@ -179,8 +183,9 @@ class NewObservation(BaseModel):
             environment=self.env,
             repeat=self.repeat,
             timeout=self.timeout,
-            pop=self.pop or self.libomp,
+            pop=self.pop or self.libomp or self.trace,
             libomp=self.libomp,
+            trace=self.trace,
             hot_loops=self.hot_loops,
             profile=self.rate if self.profile else 0,
             multiplex=self.multiplex,

@@ -9,7 +9,7 @@ from observations.errors import UnknownRunError
 from observations.hot_loops import table as loop_table
 from observations.hot_loops.analysis import analyse_loops
 from observations.pop.analysis import analyse
-from observations.pop.table import table
+from observations.pop.table import table, trace_line
 from observations.profiles.profile import profile_of
 from observations.profiles.table import profile_table
 from observations.regions.regions import regions_of
@@ -71,7 +71,7 @@ def not_running(id_: str) -> ApiError:
 def _run(node: str, run: "Run") -> dict[str, Any]:
     left = [one["name"] for one in (run.ended or {}).get("left_behind", [])]
     seconds = run.span.seconds
-    efficiencies = table(analyse(run.pop)) if run.pop else []
+    pop = [*table(analyse(run.pop)), *trace_line(run.pop)] if run.pop else []
     loops = loop_table.table(analyse_loops(run.hot_loops)) if run.hot_loops else []
     regions = region_table(regions_of(run.regions), seconds) if run.regions else []
     return {
@@ -79,7 +79,7 @@ def _run(node: str, run: "Run") -> dict[str, Any]:
         "outcome": run.outcome,
         "seconds": seconds,
         "left": left,
-        "pop": efficiencies,
+        "pop": pop,
         "hotLoops": loops,
         "profile": profile_table(profile_of(run.profile)) if run.profile else [],
         "regions": regions,

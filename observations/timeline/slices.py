@@ -21,9 +21,19 @@ class ThreadSlices(NamedTuple):
 
 def region_slices(event: Mapping[str, Any]) -> Iterator[ThreadSlices]:
     """Yield the regions of each thread in a runner's event, ordered by rank."""
-    names = [name for _, name in event["regions"]]
-    order = sorted(event["threads"], key=_place)
-    for thread in order:
+    return _slices([name for _, name in event["regions"]], event["threads"])
+
+
+def call_slices(event: Mapping[str, Any]) -> Iterator[ThreadSlices]:
+    """Yield when each thread was in MPI and OpenMP; nothing unless it was traced."""
+    trace = event.get("trace")
+    return _slices(trace["names"], trace["threads"]) if trace else iter(())
+
+
+def _slices(
+    names: Sequence[str], threads: Sequence[Mapping[str, Any]]
+) -> Iterator[ThreadSlices]:
+    for thread in sorted(threads, key=_place):
         found = [
             Slice(begin, end, names[at]) for at, begin, end in thread.get("slices", ())
         ]
@@ -32,11 +42,12 @@ def region_slices(event: Mapping[str, Any]) -> Iterator[ThreadSlices]:
 
 
 def _place(thread: Mapping[str, Any]) -> tuple[bool, int, int, int]:
-    return thread["piped"], thread["rank"], thread["process"], thread["thread"]
+    piped = thread.get("piped", False)
+    return piped, thread["rank"], thread["process"], thread["thread"]
 
 
 def _thread_name(thread: Mapping[str, Any]) -> str:
-    if thread["piped"]:
+    if thread.get("piped"):
         return "lines in $SUPERTWIN_REGIONS"
     process = f"process {thread['process']}"
     rank = f"rank {thread['rank']}" if thread["rank"] >= 0 else process

@@ -12,7 +12,7 @@ from observations.launch import RunnerEvent
 from observations.session.repetition import EVENTS
 from queries.run import Row
 
-_WANTED = ("started", "ended", "regions")
+_WANTED = ("started", "ended", "over", "alive", "regions", "pop")
 _NS_PER_US = 1000
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -20,14 +20,15 @@ _MICROSECOND = timedelta(microseconds=1)
 class RunTimes(NamedTuple):
     """Times of a run in Unix ns: its start, the start of its command, and its end.
 
-    ``command`` is None if it is unknown. ``regions`` is the runner's event of that
-    name, if there is one.
+    ``command`` is None if it is unknown. ``regions`` and ``pop`` are the
+    runner's events, or None.
     """
 
     start: int
     command: int | None
     end: int
     regions: Mapping[str, Any] | None = None
+    pop: Mapping[str, Any] | None = None
 
 
 def times_of(home: Path, row: Row) -> RunTimes:
@@ -43,7 +44,8 @@ def times_of(home: Path, row: Row) -> RunTimes:
         start, command = started["start_ns"], started["exec_ns"]
     if ended := events.get("ended"):
         end = ended["end_ns"]
-    return RunTimes(start, command, max(start, end), events.get("regions"))
+    recorded = events.get("regions"), events.get("pop")
+    return RunTimes(start, command, max(start, end), *recorded)
 
 
 def _events(home: Path, row: Row) -> Iterator[RunnerEvent]:

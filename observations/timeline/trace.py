@@ -13,6 +13,7 @@ from observations.timeline.counters import unit_of, values_of
 from observations.timeline.packets import Track
 from observations.timeline.slices import (
     ThreadSlices,
+    call_slices,
     in_time_order,
     region_slices,
     rows,
@@ -44,6 +45,7 @@ class Trace:
         yield packets.start(times[0].start)
         yield from self._run_slices(times)
         yield from self._regions(times)
+        yield from self._calls(times)
         yield from self._counters()
 
     def _track(
@@ -68,8 +70,16 @@ class Trace:
     def _regions(self, times: Sequence[RunTimes]) -> Iterator[bytes]:
         for one in times:
             for thread in region_slices(one.regions) if one.regions else ():
-                yield from self._track("regions")
-                yield from self._thread(self._tracks[0, "regions"], thread)
+                yield from self._in("regions", thread)
+
+    def _calls(self, times: Sequence[RunTimes]) -> Iterator[bytes]:
+        for one in times:
+            for thread in call_slices(one.pop) if one.pop else ():
+                yield from self._in("MPI and OpenMP", thread)
+
+    def _in(self, name: str, thread: ThreadSlices) -> Iterator[bytes]:
+        yield from self._track(name)
+        yield from self._thread(self._tracks[0, name], thread)
 
     def _thread(self, parent: int, thread: ThreadSlices) -> Iterator[bytes]:
         for number, row in enumerate(rows(thread.slices), 1):

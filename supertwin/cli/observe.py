@@ -114,6 +114,11 @@ _SHOWN_BYTES = 1 << 20
     help="Record GCC's OpenMP, too, by running it on LLVM's libomp; implies --pop.",
 )
 @click.option(
+    "--trace",
+    is_flag=True,
+    help="Record also when, for the timeline of the run; implies --pop.",
+)
+@click.option(
     "--hot-loops",
     is_flag=True,
     help="Sample where it computes, and analyse its hot loops.",
