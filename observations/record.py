@@ -42,7 +42,8 @@ class RunSpec:
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
     its threads spend their time; ``libomp``: see `TimeRecording`. ``hot_loops`` samples
     where it computes, ``profile`` samples its stacks so often in a second of each
-    thread's CPU time, and ``regions`` records the regions that the command names.
+    thread's CPU time, ``off_cpu`` with it records where threads wait, and ``regions``
+    records the regions that the command names.
 
     With ``multiplex``, events may share counters. With ``passes``, it is run once for
     each of them, ``repeat`` times; ``common`` is an event that is counted in all, and
@@ -70,6 +71,7 @@ class RunSpec:
     libomp: bool = False
     hot_loops: bool = False
     profile: int = 0
+    off_cpu: bool = False
     regions: bool = False
     multiplex: bool = False
     passes: tuple[CountingPass, ...] = ()
@@ -172,6 +174,7 @@ class RunRequest:
             found["hot_loops"] = True
         if self.spec.profile:
             found["profile"] = self.spec.profile
+            found["off_cpu"] = self.spec.off_cpu
         return found
 
 

@@ -215,7 +215,7 @@ class CommandRun:
         self._streams.say("alive", ns=time.time_ns(), **pids, **self._streams.sizes)
 
     def _pids(self) -> dict[str, list[int]]:
-        return self._processes.listed(but=self._loops.pid if self._loops else 0)
+        return self._processes.listed(but=self._loops.pids if self._loops else ())
 
     def _hold_for_counters(self, ended_ns: int) -> None:
         """Keep the ended command as a zombie until its counters were read."""
