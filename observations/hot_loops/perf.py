@@ -49,7 +49,7 @@ class LoopRecording:
 
     member = "hot_loops"
     most_bytes = _MOST_BYTES
-    events = _EVENTS
+    events: tuple[str, ...] = _EVENTS
     # Above this level of kernel.perf_event_paranoid only root may sample.
     most_paranoid = 2
     options: tuple[str, ...] = ()

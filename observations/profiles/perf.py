@@ -16,6 +16,7 @@ from typing import Any, Iterable, Iterator, Tuple
 from observations.hot_loops.code import Binary
 from observations.hot_loops.llvm import MissingError, Tools, printable
 from observations.hot_loops.perf import LoopRecording
+from observations.profiles.programs import separate_programs
 
 # perf copies this many bytes of each stack: the frames that they hold are unwound.
 _STACK_BYTES = 4096
@@ -32,6 +33,8 @@ _BEFORE_MAIN = {"_start", "__libc_start_main", "__libc_start_call_main"}
 _PID = re.compile(rb"\s*(\d+)\s*$")
 LOST = re.compile(rb".*PERF_RECORD_LOST\w*\s*:?\s*lost (\d+)")
 _MAP = re.compile(r"(.*/)?perf-\d+\.map")
+# Of a symbol of a library.
+_VERSION = re.compile(r"@@?[A-Za-z]\w*_[\d.]+$")
 # CPython names its trampolines so: the function, and its file.
 _PYTHON = re.compile(r"py::(.+?):(.+)")
 # Unwinding ended outside of all code.
@@ -103,6 +106,7 @@ class ProfileRecording(LoopRecording):
 
     def _read(self, tools: Tools) -> dict[str, Any]:
         self._event = tools.event(self._data)
+        separate_programs(self._data, os.getpid())
         stacks = Stacks(tools.stack_lines(self._data, MOST_FRAMES), os.getpid())
         total = sum(stacks.counts.values())
         if not total:
@@ -117,7 +121,7 @@ class ProfileRecording(LoopRecording):
     def _notes(self, stacks: Stacks, omitted: int) -> Iterator[str]:
         if self._rate < self._wanted:
             yield _FEWER.format(self._wanted, self._rate)
-        alone = sum(n for stack, n in stacks.counts.items() if len(stack) == 1)
+        alone = sum(n for stack, n in stacks.counts.items() if _is_alone(stack))
         if alone > _ALONE_SHARE * sum(stacks.counts.values()):
             yield _ALONE.format(alone)
         if omitted:
@@ -136,13 +140,17 @@ def stack_of(frames: list[tuple[Frame, int]]) -> Stack:
 def frame_of(found: re.Match[bytes]) -> tuple[Frame, int]:
     """Return a frame of perf's text, and its address in the file."""
     at, name = int(found[1], 16), found[2].decode(errors="replace")
-    name = printable(name.partition("@@")[0])  # without the version of the symbol
+    name = printable(_VERSION.sub("", name))
     path = printable(os.fsdecode(found[3]))
     if _MAP.fullmatch(path):  # the name holds the process: ranks would not merge
         path = "[generated code]"
         if python := _PYTHON.fullmatch(name):
             return (python[1], python[2]), at
     return (f"{at:#x}" if name == "[unknown]" else name, path), at
+
+
+def _is_alone(stack: Stack) -> bool:
+    return len(stack) == 1 and stack[0][0] != "main"
 
 
 def _is_before_main(frame: tuple[Frame, int]) -> bool:

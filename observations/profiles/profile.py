@@ -85,11 +85,11 @@ class Share:
 class Profile:
     """The stacks of all processes of a run; each has its weight, outermost call first.
 
-    The weight is the number of samples, or off the CPU the ns of waiting. ``sampler`` is
-    the event that was sampled, at ``rate`` samples in a second of CPU time. ``lost``
-    samples were taken by perf but not written. Off the CPU, ``waits`` of
-    all threads took ``waited_ns`` together, and ``samples`` of them have a stack of
-    their own. ``note`` says what is missing. A ``reason`` says why there is nothing.
+    The weight is the number of samples, or the ns of waiting. ``sampler`` is the event
+    that was sampled, at ``rate`` samples in a second of CPU time. ``lost`` samples were
+    taken by perf but not written. ``waits`` off the CPU took ``waited_ns`` of all
+    threads together, and ``samples`` of them have a stack of their own. ``note`` says
+    what is missing. A ``reason`` says why there is nothing.
     """
 
     reason: str
@@ -146,7 +146,7 @@ def profile_of(
 ) -> Profile:
     """Return a profile that a runner recorded; None if it recorded nothing."""
     if event and kind is ProfileKind.OFF_CPU:
-        event = event["off_cpu"]
+        event = event.get("off_cpu")
     if event is None:
         return Profile(_NOT_RECORDED, kind)
     functions = [

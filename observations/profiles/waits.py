@@ -30,6 +30,7 @@ from observations.profiles.perf import (
     sources_of,
     stack_of,
 )
+from observations.profiles.programs import separate_programs
 
 _MOST_WAIT_BYTES = 256 << 20
 _SWITCHED = re.compile(
@@ -45,6 +46,7 @@ _WAITS_OMITTED = (
     "of {} different stacks, the {} with most time are kept: {:.3g} s are not"
 )
 _ESTIMATED = "{} of {} waits have a stack; it stands for the thread's others as long"
+_NEARLY_ALL = 0.99
 # The thread, whether it could go on, and the bits of the time in ns.
 _Kind = Tuple[int, bool, int]
 
@@ -119,7 +121,7 @@ class WaitRecording(ProfileRecording):
     """Records the waits of all processes that this process starts."""
 
     most_bytes = _MOST_WAIT_BYTES
-    events = ("context-switches",)
+    events: tuple[str, ...] = ("context-switches:k",)
     # It is the kernel that leaves a CPU.
     most_paranoid = 1
 
@@ -148,6 +150,7 @@ class WaitRecording(ProfileRecording):
         return {"reason": self._reason, "sampler": self._event, **found}
 
     def _read(self, tools: Tools) -> dict[str, Any]:
+        separate_programs(self._data, os.getpid())
         waits = Waits(tools.switch_lines(self._data, MOST_FRAMES), self._others)
         if not waits.count:
             raise MissingError("the command did not wait")
@@ -167,7 +170,7 @@ class WaitRecording(ProfileRecording):
         }
 
     def _wait_notes(self, waits: Waits, stacks: int, omitted: float) -> Iterator[str]:
-        if waits.sampled < waits.count:
+        if waits.sampled < _NEARLY_ALL * waits.count:
             yield _ESTIMATED.format(waits.sampled, waits.count)
         if omitted:
             yield _WAITS_OMITTED.format(stacks, MOST_STACKS, omitted)

@@ -33,7 +33,8 @@ def test_profile_is_printed_recorded_shown_and_exported(
     assert (file["binary"], file["lost"]) == (program, 0)
     page = httpx.get(iri, headers={"Accept": "text/html"}).raise_for_status().text
     assert '<h2 id="profile">Profile' in page
-    assert 'id="flame"' in page
+    assert 'class="profile" data-kind="on-cpu"' in page
+    assert 'data-kind="off-cpu"' not in page
     address = f"{iri.replace('/observation/', '/observations/')}/profile"
     parameters = {"base": iri.rpartition("/")[2]}
     flame = httpx.get(address, params=parameters).raise_for_status().json()
