@@ -29,7 +29,8 @@ _FUTURE = "from __future__ import annotations\n"
 # Read as text, so that callers need not import these modules.
 # Sent only if it is requested, and executed with names of its own.
 _LOOPS = ("hot_loops/llvm.py", "hot_loops/code.py", "hot_loops/perf.py")
-_PROFILE = (*_LOOPS, "profiles/perf.py")
+_PROFILE = (*_LOOPS, "profiles/programs.py", "profiles/perf.py")
+_OFF_CPU = (*_PROFILE, "profiles/waits.py")
 _PARTS = (
     "environment.py",
     "recorder.py",
@@ -69,8 +70,11 @@ def program(request: Mapping[str, object]) -> bytes:
     if request.get("hot_loops"):
         loops, begin = "_loops['LoopRecording']", f"_loops = {_sampler(_LOOPS)}\n"
     elif rate := request.get("profile"):
-        recording = f"_loops['ProfileRecording'](env, {int(str(rate))})"
-        loops, begin = f"lambda env: {recording}", f"_loops = {_sampler(_PROFILE)}\n"
+        name, parts = "ProfileRecording", [*_PROFILE]
+        if request.get("off_cpu"):
+            name, parts = "FullProfileRecording", [*_OFF_CPU]
+        recording = f"_loops[{name!r}](env, {int(str(rate))})"
+        loops, begin = f"lambda env: {recording}", f"_loops = {_sampler(parts)}\n"
     run = f"run(json.loads({text!r}), CommandEnvironment, {recorders}, {loops})"
     return program_start() + f"\n\n{begin}os._exit({run})\n".encode()
 

@@ -42,8 +42,8 @@ class RunSpec:
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
     its threads spend their time; ``libomp`` and ``trace``: see `TimeRecording`.
     ``hot_loops`` samples where it computes, ``profile`` samples its stacks so often in
-    a second of each thread's CPU time, and ``regions`` records the regions that the
-    command names.
+    a second of each thread's CPU time, ``off_cpu`` with it records where threads wait,
+    and ``regions`` records the regions that the command names.
 
     With ``multiplex``, events may share counters. With ``passes``, it is run once for
     each of them, ``repeat`` times; ``common`` is an event that is counted in all, and
@@ -72,6 +72,7 @@ class RunSpec:
     trace: bool = False
     hot_loops: bool = False
     profile: int = 0
+    off_cpu: bool = False
     regions: bool = False
     multiplex: bool = False
     passes: tuple[CountingPass, ...] = ()
@@ -178,6 +179,7 @@ class RunRequest:
             found["hot_loops"] = True
         if self.spec.profile:
             found["profile"] = self.spec.profile
+            found["off_cpu"] = self.spec.off_cpu
         return found
 
 

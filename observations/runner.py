@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from typing import Any, Callable, Dict, Iterable, List, Optional, Protocol
+from typing import Any, Callable, Collection, Dict, Iterable, List, Optional, Protocol
 
 from observations.command_processes import CommandProcesses, adopt_orphans, identity
 from observations.command_start import Refused, leave_cpus, start_command, user_name
@@ -51,13 +51,16 @@ class Recording(PipeReader, Protocol):
 
 
 class LoopRecording(Protocol):
-    """Samples where a command computes; ``pid`` is the process that does so, or 0.
+    """Samples where a command computes.
 
     ``member`` is that of the request, and the name of the event with what was found.
     """
 
-    pid: int
     member: str
+
+    @property
+    def pids(self) -> Collection[int]:
+        """The processes that sample now."""
 
     def begin(self) -> None:
         """Start to sample the processes that this process will start."""
@@ -215,7 +218,7 @@ class CommandRun:
         self._streams.say("alive", ns=time.time_ns(), **pids, **self._streams.sizes)
 
     def _pids(self) -> dict[str, list[int]]:
-        return self._processes.listed(but=self._loops.pid if self._loops else 0)
+        return self._processes.listed(but=self._loops.pids if self._loops else ())
 
     def _hold_for_counters(self, ended_ns: int) -> None:
         """Keep the ended command as a zombie until its counters were read."""

@@ -61,6 +61,7 @@ class StoredRequest(BaseModel):
     pop: _Recorder | None = None
     hot_loops: bool = False
     profile: Annotated[int, Field(ge=0, le=MOST_RATE)] = 0
+    off_cpu: bool = False
     regions: _RegionRecorder | None = None
 
 

@@ -29,6 +29,7 @@ _CHOICES = {
     "regions": "Record the regions that it names",
     "hot_loops": "Sample where it computes, and analyse its hot loops",
     "profile": "Sample its stacks on the CPU, for a flame graph",
+    "off_cpu": "The same, and where its threads wait",
     "multiplex": "Let PMU events share counters; their counts are then estimates",
     "passes": "Run it once for each group of PMU events that fits the counters",
 }
@@ -114,6 +115,7 @@ async def _form_of_run(
         "regions": bool(text(ST.hasRegionRecord)),
         "hot_loops": bool(text(ST.hasLoopAnalysis)),
         "profile": bool(text(ST.hasProfile)),
+        "off_cpu": len(texts(ST.hasProfile)) > 1,
         "multiplex": bool(text(ST.mayShareCounters)),
         "passes": bool(text(ST.requestedPasses)),
         **_variables(texts(ST.addedVariable)),

@@ -135,6 +135,10 @@ class NewObservation(BaseModel):
     profile: bool = Field(
         default=False, description="Sample its stacks on the CPU, for a flame graph"
     )
+    off_cpu: bool = Field(
+        default=False,
+        description="With its profile on the CPU, record where its threads wait",
+    )
     rate: int = Field(
         default=USUAL_RATE,
         ge=1,
@@ -159,7 +163,7 @@ class NewObservation(BaseModel):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.profile and self.hot_loops:
+        if (self.profile or self.off_cpu) and self.hot_loops:
             raise ValueError("profile and hot_loops exclude each other: run it twice")
         return self
 
@@ -187,7 +191,8 @@ class NewObservation(BaseModel):
             libomp=self.libomp,
             trace=self.trace,
             hot_loops=self.hot_loops,
-            profile=self.rate if self.profile else 0,
+            profile=self.rate if self.profile or self.off_cpu else 0,
+            off_cpu=self.off_cpu,
             multiplex=self.multiplex,
             regions=self.regions,
         )

@@ -1,6 +1,8 @@
-"""The profile of a run: for its page, and for other programs."""
+"""The profiles of a run: for its page, and for other programs."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +17,7 @@ from api.observations.search import rows
 from api.observations.stored_files import HEADERS, NOT_KEPT, read_kept
 from api.services import Services, Use
 from core.errors import NotFoundError
-from observations.profiles.profile import Profile
+from observations.profiles.profile import Profile, ProfileKind
 from ontology.terms import ST
 
 router = APIRouter(tags=["Observations"])
@@ -31,10 +33,25 @@ _TYPES = {
 Form = Literal["flame", "pprof", "folded", "speedscope"]
 
 
+Kind = Literal["on-cpu", "off-cpu"]
+_KINDS: Mapping[Kind, ProfileKind] = {
+    "on-cpu": ProfileKind.ON_CPU,
+    "off-cpu": ProfileKind.OFF_CPU,
+}
+_TITLES: Mapping[Kind, tuple[str, str, str]] = {
+    "on-cpu": ("profile", "Profile", "where the CPU time went"),
+    "off-cpu": ("off-cpu-profile", "Off-CPU profile", "where its threads waited"),
+}
+
+
 @dataclass(frozen=True)
 class ShownProfile:
-    """Whether a run was profiled, and the reason why there is nothing."""
+    """A profile of a run, and the reason why there is nothing."""
 
+    kind: Kind
+    anchor: str
+    title: str
+    about: str
     missing: str
 
 
@@ -50,15 +67,16 @@ async def profile(
     form: Annotated[
         Form, Query(alias="format", description="`flame`: calls and shares, as JSON")
     ] = "flame",
+    kind: Annotated[Kind, Query(description="CPU time, or waiting")] = "on-cpu",
     base: Annotated[
         str, Query(max_length=300, description="Id of a run to compare with (`flame`)")
     ] = "",
 ) -> Response:
-    """The sampled stacks as calls with their shares, as pprof, as folded stacks, or for
+    """The stacks as calls with their shares, as pprof, as folded stacks, or for
     speedscope.
     """
-    home = services.settings.home
-    body = await to_thread.run_sync(_body, home, id_, form, base)
+    read = partial(_kept_profile, services.settings.home, _KINDS[kind])
+    body = await to_thread.run_sync(_body, read, id_, form, base)
     if form == "flame":
         return Response(body, headers=HEADERS, media_type=formats.JSON)
     media_type, ending = _TYPES[form]
@@ -67,30 +85,34 @@ async def profile(
     return Response(body, headers=headers, media_type=media_type)
 
 
-async def find_profile(services: Services, node: Node) -> ShownProfile | None:
-    """Return what the page of a run shows; None if no profile was requested."""
+async def find_profiles(services: Services, node: Node) -> list[ShownProfile]:
+    """Return what the page of a run shows of each profile that was requested."""
     if (node.iri, ST.hasProfile, None) not in node.graph:
-        return None
+        return []
     found = await rows(services, QUERY, {"id": str(node.iri)})
-    missing = next((str(row["missing"]) for row in found if row["missing"]), "")
-    return ShownProfile(missing)
+    missing = {str(row["kind"]): str(row["missing"] or "") for row in found}
+    return [
+        ShownProfile(kind, *_TITLES[kind], missing[name])
+        for kind, name in _KINDS.items()
+        if name in missing
+    ]
 
 
-def _body(home: Path, id_: str, form: Form, base: str) -> bytes:
+def _body(read: Callable[[str], Profile], id_: str, form: Form, base: str) -> bytes:
     from observations.profiles.formats import flame_graph, folded, speedscope
     from observations.profiles.pprof import pprof
 
-    found = _kept_profile(home, id_)
+    found = read(id_)
     if form == "pprof":
         return pprof(found)
     if form == "folded":
         return folded(found).encode()
     if form == "speedscope":
         return orjson.dumps(speedscope(found, id_))
-    return orjson.dumps(flame_graph(found, _kept_profile(home, base) if base else None))
+    return orjson.dumps(flame_graph(found, read(base) if base else None))
 
 
-def _kept_profile(home: Path, id_: str) -> Profile:
+def _kept_profile(home: Path, kind: ProfileKind, id_: str) -> Profile:
     """Return the profile in the events of a run; raises NotFoundError."""
     from observations.events import kept_lines
     from observations.profiles.profile import profile_of
@@ -100,7 +122,10 @@ def _kept_profile(home: Path, id_: str) -> Profile:
     text = b"\n".join(line for line in lines if _EVENT in line[:4096])
     found: list[Any] = [line.event for line in kept_lines(text)]
     for event in found:
-        if event["event"] == "profile":
-            return profile_of(event)
-    detail = f"run {id_[:80]!r} was not profiled: `supertwin observe --profile`"
+        if event["event"] == "profile" and (
+            kind is ProfileKind.ON_CPU or event.get("off_cpu")
+        ):
+            return profile_of(event, kind)
+    option = "--profile" if kind is ProfileKind.ON_CPU else "--off-cpu"
+    detail = f"run {id_[:80]!r} was not profiled: `supertwin observe {option}`"
     raise NotFoundError("not-kept", "Not kept", detail)

@@ -21,7 +21,7 @@ from api.observations.hot_loops import LoopRow, find_loops
 from api.observations.measured import FIGURES, MeasuredSeries, find_measured
 from api.observations.permissions import view_refusal
 from api.observations.pinned import find_pinned, name_of
-from api.observations.profile import ShownProfile, find_profile
+from api.observations.profile import ShownProfile, find_profiles
 from api.observations.regions import ShownRegions, find_regions
 from api.observations.stored_files import has_kept, has_program
 from api.services import Services
@@ -128,7 +128,7 @@ async def record_page(
         regions=recorded[1],
         loops=recorded[2],
         file_io=recorded[3],
-        profile=recorded[4],
+        profiles=recorded[4],
         figures=FIGURES,
         spec=spec,
         may_not=may_not,
@@ -146,7 +146,7 @@ async def _recorded(
     ShownRegions | None,
     list[LoopRow],
     ShownIo | None,
-    ShownProfile | None,
+    list[ShownProfile],
 ]:
     """Return what recorders in the command, and its samples, found."""
     iri = str(node.iri)
@@ -155,7 +155,7 @@ async def _recorded(
         find_regions(services, iri),
         find_loops(services, node),
         find_io(services, node),
-        find_profile(services, node),
+        find_profiles(services, node),
     )
 
 

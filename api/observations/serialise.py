@@ -1,6 +1,7 @@
 """Observations as JSON answers."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from observations.hot_loops import table as loop_table
 from observations.hot_loops.analysis import analyse_loops
 from observations.pop.analysis import analyse
 from observations.pop.table import table, trace_line
-from observations.profiles.profile import profile_of
+from observations.profiles.profile import ProfileKind, profile_of
 from observations.profiles.table import profile_table
 from observations.regions.regions import regions_of
 from observations.regions.table import table as region_table
@@ -68,6 +69,13 @@ def not_running(id_: str) -> ApiError:
     return api_error(UnknownRunError(detail))
 
 
+def _profile_lines(run: "Run") -> Iterator[str]:
+    if run.profile:
+        yield from profile_table(profile_of(run.profile))
+        if run.profile.get("off_cpu"):
+            yield from profile_table(profile_of(run.profile, ProfileKind.OFF_CPU))
+
+
 def _run(node: str, run: "Run") -> dict[str, Any]:
     left = [one["name"] for one in (run.ended or {}).get("left_behind", [])]
     seconds = run.span.seconds
@@ -81,6 +89,6 @@ def _run(node: str, run: "Run") -> dict[str, Any]:
         "left": left,
         "pop": pop,
         "hotLoops": loops,
-        "profile": profile_table(profile_of(run.profile)) if run.profile else [],
+        "profile": list(_profile_lines(run)),
         "regions": regions,
     }

@@ -67,6 +67,13 @@ class Tools:
         limits = ["--no-inline", "--max-stack", str(most), "--show-lost-events"]
         return self._lines([*words, *limits])
 
+    def switch_lines(self, data: str, most: int) -> Iterator[bytes]:
+        """Yield when threads leave and get CPUs, with the frames of the samples."""
+        fields = "pid,tid,time,event,ip,sym,dso"
+        words = [self._perf, "script", "-i", data, "--ns", "-F", fields]
+        limits = ["--no-inline", "--max-stack", str(most), "--show-lost-events"]
+        return self._lines([*words, *limits, "--show-switch-events"])
+
     def lines(self, name: str, *words: str) -> Iterator[bytes]:
         """Yield the lines that a tool of LLVM prints."""
         return self._lines([self.path(name), *words])

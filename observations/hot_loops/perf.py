@@ -44,11 +44,14 @@ Counts = Dict[int, int]
 class LoopRecording:
     """Samples all processes that this process starts, and analyses the samples.
 
-    ``pid`` is the process of perf while it runs. ``options`` are for perf.
+    ``events`` are those to sample, in order of preference; ``options`` are for perf.
     """
 
     member = "hot_loops"
     most_bytes = _MOST_BYTES
+    events: tuple[str, ...] = _EVENTS
+    # Above this level of kernel.perf_event_paranoid only root may sample.
+    most_paranoid = 2
     options: tuple[str, ...] = ()
 
     def __init__(self, env: dict[str, str]) -> None:
@@ -62,16 +65,16 @@ class LoopRecording:
         self._began = time.time()
 
     @property
-    def pid(self) -> int:
-        """The process of perf; 0 if it does not run."""
-        return self._perf.pid if self._perf else 0
+    def pids(self) -> frozenset[int]:
+        """The processes of perf while it runs."""
+        return frozenset([self._perf.pid] if self._perf else [])
 
     def begin(self) -> None:
         """Attach perf to this process, for the processes that it will start."""
         try:
             self._folder = mkdtemp(prefix="supertwin-loops-")
             self._found = _find_perf(self._env)
-            for event in _EVENTS:
+            for event in self.events:
                 self._event = event
                 if self._attach(event):
                     return
@@ -151,7 +154,7 @@ class LoopRecording:
     ) -> subprocess.Popen[bytes]:
         # Disabled (-D -1) until we ask: the answer then says that it samples.
         words = [self._found, "record", "-q", "-p", str(os.getpid()), "-e", event]
-        words += ["-F", str(self._rate), "-D", "-1", *self.options]
+        words += [*self._frequency(), "-D", "-1", *self.options]
         words += ["--max-size", f"{self.most_bytes}B"]
         # Without build ids (-B), which perf would copy into the user's home.
         words += ["-B", "-o", self._data, "--control", f"fd:{commands},{answers}"]
@@ -169,16 +172,19 @@ class LoopRecording:
                 ),
             )
 
+    def _frequency(self) -> tuple[str, ...]:
+        return "-F", str(self._rate)
+
     @property
     def _data(self) -> str:
         return f"{self._folder}/perf.data"
 
     def _why_refused(self) -> str:
         level = _read_number(_PARANOID)
-        if level > 2 and os.geteuid():  # noqa: PLR2004
+        if level > self.most_paranoid and os.geteuid():
             return (
                 f"kernel.perf_event_paranoid is {level}, so perf may not sample: "
-                "`sudo sysctl kernel.perf_event_paranoid=2`"
+                f"`sudo sysctl kernel.perf_event_paranoid={self.most_paranoid}`"
             )
         with open(f"{self._folder}/errors", errors="replace") as file:  # noqa: PTH123
             lines = [line.strip() for line in file if line.strip() != "Error:"]

@@ -3,7 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from observations.profiles.profile import Call, Profile, ProfiledFunction
+from observations.profiles.profile import (
+    Call,
+    Profile,
+    ProfiledFunction,
+    ProfileKind,
+)
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 # Calls below this share are less than a pixel wide.
@@ -12,7 +17,7 @@ _Path = tuple[ProfiledFunction, ...]
 
 
 def folded(profile: Profile) -> str:
-    """Return a line for each stack: its functions, outermost first, and its samples."""
+    """Return a line for each stack: its functions, outermost first, and its weight."""
     lines = (
         f"{';'.join(one.name.replace(';', ':') for one in stack)} {count}\n"
         for count, stack in profile.stacks
@@ -32,7 +37,7 @@ def speedscope(profile: Profile, name: str) -> dict[str, Any]:
     sampled = {
         "type": "sampled",
         "name": name,
-        "unit": "none",
+        "unit": "none" if profile.kind is ProfileKind.ON_CPU else "nanoseconds",
         "startValue": 0,
         "endValue": sum(weights),
         "samples": [[numbers[one] for one in stack] for _, stack in profile.stacks],
@@ -51,6 +56,8 @@ def flame_graph(profile: Profile, base: Profile | None = None) -> dict[str, Any]
     position = {path: number for number, (path, _) in enumerate(calls)}
     return {
         "samples": profile.samples,
+        "waits": profile.waits,
+        "waited": profile.waited_ns / 1e9,
         "lost": profile.lost,
         "note": profile.note,
         "reason": profile.reason or (base.reason if base else ""),
@@ -84,7 +91,7 @@ def _called(now: Call | None, before: Call | None) -> list[ProfiledFunction]:
 
 
 def _share(call: Call | None, profile: Profile | None) -> float:
-    return call.samples / profile.samples if call and profile else 0.0
+    return call.samples / profile.weight if call and profile else 0.0
 
 
 def _about(

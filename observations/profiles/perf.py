@@ -16,22 +16,29 @@ from typing import Any, Iterable, Iterator, Tuple
 from observations.hot_loops.code import Binary
 from observations.hot_loops.llvm import MissingError, Tools, printable
 from observations.hot_loops.perf import LoopRecording
+from observations.profiles.programs import separate_programs
 
 # perf copies this many bytes of each stack: the frames that they hold are unwound.
 _STACK_BYTES = 4096
-_MOST_BYTES, _MOST_STACKS, _MOST_FRAMES = 256 << 20, 5_000, 127
+_MOST_BYTES, MOST_STACKS, MOST_FRAMES = 256 << 20, 5_000, 127
 _ALONE_SHARE = 0.1
 _HOT_SHARE, _MOST_SOURCES = 0.005, 500
 _CUT = "perf stopped at 256 MiB of stacks: the shares are of the time until then"
 _OMITTED = "of {} different stacks, the {} most frequent are kept: {} samples are not"
 _ALONE = "{} samples have no caller: perf cannot unwind, for example, static programs"
 _FEWER = "{} stacks a second were requested; this host allows {}"
-_FRAME = re.compile(rb"\s+([0-9a-f]+) (.*) \((.*)\)\s*$")
+FRAME = re.compile(rb"\s+([0-9a-f]+) (.*) \((.*)\)\s*$")
 # Some stacks end at these, and all processes of a run are to have one root.
 _BEFORE_MAIN = {"_start", "__libc_start_main", "__libc_start_call_main"}
 _PID = re.compile(rb"\s*(\d+)\s*$")
-_LOST = re.compile(rb".*PERF_RECORD_LOST\w*\s*:?\s*lost (\d+)")
+LOST = re.compile(rb".*PERF_RECORD_LOST\w*\s*:?\s*lost (\d+)")
 _MAP = re.compile(r"(.*/)?perf-\d+\.map")
+# Of a symbol of a library.
+_VERSION = re.compile(r"@@?[A-Za-z]\w*_[\d.]+$")
+# CPython names its trampolines so: the function, and its file.
+_PYTHON = re.compile(r"py::(.+?):(.+)")
+# Unwinding ended outside of all code.
+_NOWHERE = 0xFFFF_FFFF_FFFF_FFFF
 # The name of a function, else its address, and the path of its file.
 Frame = Tuple[str, str]
 Stack = Tuple[Frame, ...]
@@ -54,9 +61,9 @@ class Stacks:
         pid = 0
         frames: list[tuple[Frame, int]] = []
         for line in lines:
-            if found := _FRAME.match(line):
-                frames.append(_frame(found))
-            elif lost := _LOST.match(line):
+            if found := FRAME.match(line):
+                frames.append(frame_of(found))
+            elif lost := LOST.match(line):
                 self.lost += int(lost[1])
             elif started := _PID.match(line):
                 yield pid, frames
@@ -64,9 +71,7 @@ class Stacks:
         yield pid, frames
 
     def _add(self, frames: list[tuple[Frame, int]]) -> None:
-        while len(frames) > 1 and _name(frames[-1]) in _BEFORE_MAIN:
-            frames.pop()
-        self.counts[tuple(frame for frame, _ in reversed(frames))] += 1
+        self.counts[stack_of(frames)] += 1
         frame, at = frames[0]
         self.addresses.setdefault(frame, Counter())[at] += 1
 
@@ -81,7 +86,7 @@ class ProfileRecording(LoopRecording):
         super().__init__(env)
         self._wanted = rate
         self._rate = min(rate, self.most_rate())
-        self.options = ("--call-graph", f"dwarf,{_STACK_BYTES}")
+        self.options: tuple[str, ...] = ("--call-graph", f"dwarf,{_STACK_BYTES}")
 
     def _nothing(self) -> dict[str, Any]:
         return {"samples": 0, "lost": 0, "note": "", "binaries": [], "functions": []}
@@ -101,12 +106,14 @@ class ProfileRecording(LoopRecording):
 
     def _read(self, tools: Tools) -> dict[str, Any]:
         self._event = tools.event(self._data)
-        stacks = Stacks(tools.stack_lines(self._data, _MOST_FRAMES), os.getpid())
+        separate_programs(self._data, os.getpid())
+        stacks = Stacks(tools.stack_lines(self._data, MOST_FRAMES), os.getpid())
         total = sum(stacks.counts.values())
         if not total:
             raise MissingError("perf took no sample: the command used too little time")
-        kept = dict(stacks.counts.most_common(_MOST_STACKS))
-        document = _document(kept, _sources(stacks, total, tools), self._began, tools)
+        kept = dict(stacks.counts.most_common(MOST_STACKS))
+        sources = sources_of(stacks.addresses, tools)
+        document = document_of(kept, sources, self._began, tools)
         notes = self._notes(stacks, total - sum(kept.values()))
         about = {"samples": total, "lost": stacks.lost, "note": "; ".join(notes)}
         return {**about, **document}
@@ -114,33 +121,54 @@ class ProfileRecording(LoopRecording):
     def _notes(self, stacks: Stacks, omitted: int) -> Iterator[str]:
         if self._rate < self._wanted:
             yield _FEWER.format(self._wanted, self._rate)
-        alone = sum(n for stack, n in stacks.counts.items() if len(stack) == 1)
+        alone = sum(n for stack, n in stacks.counts.items() if _is_alone(stack))
         if alone > _ALONE_SHARE * sum(stacks.counts.values()):
             yield _ALONE.format(alone)
         if omitted:
-            yield _OMITTED.format(len(stacks.counts), _MOST_STACKS, omitted)
+            yield _OMITTED.format(len(stacks.counts), MOST_STACKS, omitted)
         if os.stat(self._data).st_size >= _MOST_BYTES:  # noqa: PTH116
             yield _CUT
 
 
-def _frame(found: re.Match[bytes]) -> tuple[Frame, int]:
+def stack_of(frames: list[tuple[Frame, int]]) -> Stack:
+    """Return the frames of a sample, outermost first, from the start of its program."""
+    while len(frames) > 1 and _is_before_main(frames[-1]):
+        frames.pop()
+    return tuple(frame for frame, _ in reversed(frames))
+
+
+def frame_of(found: re.Match[bytes]) -> tuple[Frame, int]:
+    """Return a frame of perf's text, and its address in the file."""
     at, name = int(found[1], 16), found[2].decode(errors="replace")
-    name = printable(name.partition("@@")[0])  # without the version of the symbol
+    name = printable(_VERSION.sub("", name))
     path = printable(os.fsdecode(found[3]))
     if _MAP.fullmatch(path):  # the name holds the process: ranks would not merge
         path = "[generated code]"
+        if python := _PYTHON.fullmatch(name):
+            return (python[1], python[2]), at
     return (f"{at:#x}" if name == "[unknown]" else name, path), at
 
 
-def _name(frame: tuple[Frame, int]) -> str:
-    return frame[0][0].partition("_impl")[0]
+def _is_alone(stack: Stack) -> bool:
+    return len(stack) == 1 and stack[0][0] != "main"
 
 
-def _sources(stacks: Stacks, total: int, tools: Tools) -> dict[Frame, tuple[str, int]]:
-    """Return the file and line with most samples of each function that has many."""
+def _is_before_main(frame: tuple[Frame, int]) -> bool:
+    (name, _), at = frame
+    return name.partition("_impl")[0] in _BEFORE_MAIN or at == _NOWHERE
+
+
+def sources_of(
+    found_at: dict[Frame, Counter[int]], tools: Tools
+) -> dict[Frame, tuple[str, int]]:
+    """Return the file and line with most samples of each function that has many.
+
+    ``found_at`` has how often each address of a function was sampled.
+    """
+    total = sum(sum(addresses.values()) for addresses in found_at.values())
     hot = {
         frame: addresses.most_common(1)[0][0]
-        for frame, addresses in stacks.addresses.items()
+        for frame, addresses in found_at.items()
         if sum(addresses.values()) >= _HOT_SHARE * total
     }
     found: dict[Frame, tuple[str, int]] = {}
@@ -163,7 +191,7 @@ def _places(path: str, addresses: list[int], tools: Tools) -> list[tuple[str, in
     ]
 
 
-def _document(
+def document_of(
     kept: dict[Stack, int],
     sources: dict[Frame, tuple[str, int]],
     began: float,

@@ -6,7 +6,7 @@ The fields are those of `profile.proto` in github.com/google/pprof.
 import gzip
 
 from core.protobuf import field, integer, packed
-from observations.profiles.profile import Profile, ProfiledFunction
+from observations.profiles.profile import Profile, ProfiledFunction, ProfileKind
 
 _NS = 1_000_000_000
 
@@ -27,12 +27,15 @@ def pprof(profile: Profile, start_ns: int = 0, duration_ns: int = 0) -> bytes:
     functions = {f: n for n, f in enumerate(profile.functions(), 1)}
     binaries = {b: n for n, b in enumerate(profile.binaries(), 1)}
     period = _NS // max(profile.rate, 1)
-    kinds = [("samples", "count"), ("cpu", "nanoseconds")]
+    times = ("cpu", "nanoseconds")
+    if is_off := profile.kind is ProfileKind.OFF_CPU:
+        period, times = 1, ("waiting", "nanoseconds")
+    kinds = [times] if is_off else [("samples", "count"), times]
     parts = [field(1, _kind(strings, *kind)) for kind in kinds]
     for count, stack in profile.stacks:
         # The innermost call comes first.
         locations = packed(1, [functions[one] for one in reversed(stack)])
-        values = packed(2, [count, count * period])
+        values = packed(2, [count] if is_off else [count, count * period])
         parts.append(field(2, locations + values))
     for (path, build_id), number in binaries.items():
         names = integer(5, strings.number(path)) + integer(6, strings.number(build_id))
@@ -43,7 +46,7 @@ def pprof(profile: Profile, start_ns: int = 0, duration_ns: int = 0) -> bytes:
         parts.append(field(5, _function(strings, number, one)))
     parts += [integer(9, start_ns), integer(10, duration_ns)]
     parts += [
-        field(11, _kind(strings, "cpu", "nanoseconds")),
+        field(11, _kind(strings, *times)),
         integer(12, period),
     ]
     parts.append(integer(13, strings.number(profile.note)))

@@ -1,7 +1,8 @@
-"""The profile of a run: its stacks as one tree of calls, with the time in each."""
+"""The profiles of a run: its stacks as one tree of calls, with the time in each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +10,13 @@ from typing import Any
 USUAL_RATE, MOST_RATE = 99, 1000
 HOT_SHARE = 0.01
 _NOT_RECORDED = "the run ended before its profile was recorded"
+
+
+class ProfileKind(StrEnum):
+    """What the threads of a run did: they computed, or they waited."""
+
+    ON_CPU = "on CPU"
+    OFF_CPU = "off CPU"
 
 
 @dataclass(frozen=True)
@@ -75,20 +83,30 @@ class Share:
 
 @dataclass(frozen=True)
 class Profile:
-    """The stacks of all processes of a run; each has its count, outermost call first.
+    """The stacks of all processes of a run; each has its weight, outermost call first.
 
-    ``sampler`` is the event that was sampled, at ``rate`` samples in a second of CPU
-    time. ``lost`` samples were taken by perf but not written. ``note`` says what is
-    missing. A ``reason`` says why there is nothing.
+    The weight is the number of samples, or the ns of waiting. ``sampler`` is the event
+    that was sampled, at ``rate`` samples in a second of CPU time. ``lost`` samples were
+    taken by perf but not written. ``waits`` off the CPU took ``waited_ns`` of all
+    threads together, and ``samples`` of them have a stack of their own. ``note`` says
+    what is missing. A ``reason`` says why there is nothing.
     """
 
     reason: str
+    kind: ProfileKind = ProfileKind.ON_CPU
     sampler: str = ""
     rate: int = 0
     samples: int = 0
     lost: int = 0
     note: str = ""
+    waits: int = 0
+    waited_ns: int = 0
     stacks: tuple[tuple[int, tuple[ProfiledFunction, ...]], ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """The weight of all stacks, also of those that are not kept."""
+        return self.samples if self.kind is ProfileKind.ON_CPU else self.waited_ns
 
     @cached_property
     def tree(self) -> Call:
@@ -115,7 +133,7 @@ class Profile:
             last = key(stack[-1])
             own[last] = own.get(last, 0) + count
         shares = {
-            one: Share(count / self.samples, own.get(one, 0) / self.samples)
+            one: Share(count / self.weight, own.get(one, 0) / self.weight)
             for one, count in total.items()
         }
         return dict(
@@ -123,10 +141,14 @@ class Profile:
         )
 
 
-def profile_of(event: Mapping[str, Any] | None) -> Profile:
-    """Return the profile that a runner recorded; None if it recorded nothing."""
+def profile_of(
+    event: Mapping[str, Any] | None, kind: ProfileKind = ProfileKind.ON_CPU
+) -> Profile:
+    """Return a profile that a runner recorded; None if it recorded nothing."""
+    if event and kind is ProfileKind.OFF_CPU:
+        event = event.get("off_cpu")
     if event is None:
-        return Profile(_NOT_RECORDED)
+        return Profile(_NOT_RECORDED, kind)
     functions = [
         ProfiledFunction(name, path, build_id, source, line)
         for name, binary, source, line in event["functions"]
@@ -137,4 +159,6 @@ def profile_of(event: Mapping[str, Any] | None) -> Profile:
         for count, stack in event["stacks"]
     )
     names = ("reason", "sampler", "rate", "samples", "lost", "note")
-    return Profile(**{name: event[name] for name in names}, stacks=stacks)
+    more = ("waits", "waited_ns")
+    about = {name: event[name] for name in (*names, *more) if name in event}
+    return Profile(**about, kind=kind, stacks=stacks)

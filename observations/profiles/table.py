@@ -1,8 +1,8 @@
-"""The profile of a run in a few lines of text."""
+"""The profiles of a run in a few lines of text."""
 
 from collections.abc import Iterator
 
-from observations.profiles.profile import Profile
+from observations.profiles.profile import Profile, ProfileKind
 
 _SHOWN = 8
 _HEAD = f"{'own':>7}{'total':>8}  function"
@@ -14,11 +14,15 @@ def profile_table(profile: Profile) -> list[str]:
 
 
 def _lines(profile: Profile) -> Iterator[str]:
+    is_on = profile.kind is ProfileKind.ON_CPU
+    name = "profile" if is_on else "off-CPU profile"
     if profile.reason:
-        yield f"no profile: {profile.reason}"
+        yield f"no {name}: {profile.reason}"
         return
     how = f"{profile.samples} samples of {profile.sampler} at {profile.rate} Hz"
-    yield f"profile: {how}, {profile.lost} lost"
+    if not is_on:
+        how = f"{profile.waits} waits, {profile.waited_ns / 1e9:.3g} s of all threads"
+    yield f"{name}: {how}, {profile.lost} lost"
     if profile.note:
         yield profile.note
     yield _HEAD

@@ -12,7 +12,7 @@ from observations.launch import RunnerEvent
 from observations.session.repetition import EVENTS
 from queries.run import Row
 
-_WANTED = ("started", "ended", "over", "alive", "regions", "pop")
+_WANTED = ("started", "ended", "regions", "pop")
 _NS_PER_US = 1000
 _MICROSECOND = timedelta(microseconds=1)
 

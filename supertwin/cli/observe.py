@@ -125,6 +125,9 @@ _SHOWN_BYTES = 1 << 20
 )
 @click.option("--profile", is_flag=True, help="Sample its stacks on the CPU.")
 @click.option(
+    "--off-cpu", is_flag=True, help="Profile where it waits, too; implies --profile."
+)
+@click.option(
     "--rate",
     type=click.IntRange(1, 1000),
     metavar="HZ",

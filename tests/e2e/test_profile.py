@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 
 import httpx
 import pytest
@@ -33,7 +34,8 @@ def test_profile_is_printed_recorded_shown_and_exported(
     assert (file["binary"], file["lost"]) == (program, 0)
     page = httpx.get(iri, headers={"Accept": "text/html"}).raise_for_status().text
     assert '<h2 id="profile">Profile' in page
-    assert 'id="flame"' in page
+    assert 'class="profile" data-kind="on-cpu"' in page
+    assert 'data-kind="off-cpu"' not in page
     address = f"{iri.replace('/observation/', '/observations/')}/profile"
     parameters = {"base": iri.rpartition("/")[2]}
     flame = httpx.get(address, params=parameters).raise_for_status().json()
@@ -44,6 +46,41 @@ def test_profile_is_printed_recorded_shown_and_exported(
     assert b"three" in gzip.decompress(pprof)
     scope = httpx.get(address, params={"format": "speedscope"}).raise_for_status()
     assert scope.json()["profiles"][0]["type"] == "sampled"
+
+
+def test_waits_are_printed_recorded_shown_and_exported(
+    stack: Stack, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("waits")
+    program = build(folder, "-g", name="waits", source="waits")
+    done = stack.run("observe", "--off-cpu", "--", program)
+    assert "supertwin: off-CPU profile: " in done.stderr
+    ((_, iri),) = runs(done.stderr)
+    options = ("--id", iri, "--format", "json", "--kind")
+    query = ("query", "observations/profile", *options)
+    waits = json.loads(stack.run(*query, "off CPU").stdout)
+    rows = {one["function"]: one for one in waits}
+    # It waits for 1.2 s, and for a CPU.
+    assert float(rows["rarely"]["total"]) == pytest.approx(0.5, abs=0.1)
+    assert {one["kind"] for one in waits} == {"off CPU"}
+    computed = json.loads(stack.run(*query, "on CPU").stdout)
+    assert "rarely" not in {one["function"] for one in computed}
+    page = httpx.get(iri, headers={"Accept": "text/html"}).raise_for_status().text
+    for kind in ("on-cpu", "off-cpu"):
+        assert f'class="profile" data-kind="{kind}"' in page
+    address = f"{iri.replace('/observation/', '/observations/')}/profile"
+    parameters = {"kind": "off-cpu", "base": iri.rpartition("/")[2]}
+    flame = httpx.get(address, params=parameters).raise_for_status().json()
+    assert flame["waited"] > 1.2
+    assert all(one["share"] == one["before"] for one in flame["calls"])
+    parameters = {"kind": "off-cpu", "format": "folded"}
+    folded = httpx.get(address, params=parameters).raise_for_status().text
+    assert "main;rarely;nap;usleep" in folded
+    form = httpx.get(
+        f"{iri.partition('/observation/')[0]}/observations/new",
+        params={"again": iri.rpartition("/")[2]},
+    )
+    assert re.search(r'name="off_cpu"[^>]*checked', form.text)
 
 
 def test_run_without_samples_says_why(stack: Stack) -> None:

@@ -9,31 +9,42 @@ from typing import Any
 
 from observations.events import event_of
 from observations.launch import program
-from observations.profiles.profile import Profile, Share, profile_of
+from observations.profiles.profile import Profile, ProfileKind, Share, profile_of
 
-SOURCE = Path(__file__).with_name("shares.c")
 RATE = 997
 # About a second of CPU time.
 TIMES = "60000"
 
 
-def build(folder: Path, *flags: str, name: str = "shares") -> str:
-    """Compile the program without frame pointers; return its path."""
+def build(
+    folder: Path, *flags: str, name: str = "shares", source: str = "shares"
+) -> str:
+    """Compile a program without frame pointers; return its path."""
     path = folder / name
-    words = ["gcc", "-O2", "-fomit-frame-pointer", *flags, str(SOURCE)]
+    source = Path(__file__).with_name(f"{source}.c")
+    words = ["gcc", "-O2", "-fomit-frame-pointer", *flags, str(source)]
     subprocess.run([*words, "-o", str(path)], check=True, timeout=120)
     return str(path)
 
 
-def run(*argv: str, env: Mapping[str, str] | None = None, **more: Any) -> Any:
-    """Run a command and sample its stacks; return the events by name."""
+def run(
+    *argv: str,
+    env: Mapping[str, str] | None = None,
+    started: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Any:
+    """Run a command and sample its stacks; return the events by name.
+
+    ``started`` are options of subprocess, such as ``user``.
+    """
     done = subprocess.run(
-        [sys.executable, "-I", "-"],
+        ["/usr/bin/python3" if started else sys.executable, "-I", "-"],
         input=program({"argv": list(argv), "profile": RATE, **more}),
         capture_output=True,
         check=False,
         timeout=120,
         env={**os.environ, **(env or {})},
+        **(started or {}),
     )
     assert done.stderr == b""
     found = [event_of(line) for line in done.stdout.splitlines()]
@@ -43,6 +54,11 @@ def run(*argv: str, env: Mapping[str, str] | None = None, **more: Any) -> Any:
 def profiled(*argv: str, **more: Any) -> Profile:
     """Run a command and sample its stacks; return the profile."""
     return profile_of(run(*argv, **more)["profile"])
+
+
+def waits(*argv: str, **more: Any) -> Profile:
+    """Run a command and record where it waits; return the profile off the CPU."""
+    return profile_of(run(*argv, off_cpu=True, **more)["profile"], ProfileKind.OFF_CPU)
 
 
 def shares(profile: Profile) -> dict[str, Share]:

@@ -11,7 +11,7 @@ from observations.events import event_of
 from observations.profiles.formats import folded, speedscope
 from observations.profiles.perf import Stacks
 from observations.profiles.pprof import pprof
-from observations.profiles.profile import profile_of
+from observations.profiles.profile import ProfileKind, profile_of
 
 EVENT = {
     **{"event": "profile", "reason": "", "sampler": "cpu-clock", "rate": 100},
@@ -23,6 +23,12 @@ EVENT = {
         ["MPI_Wait", 1, "", 0],
     ],
     "stacks": [[3, [0, 1, 2]], [1, [0, 1, 1]]],
+}
+OFF_CPU = {
+    **{"reason": "", "sampler": "context-switches", "samples": 3, "lost": 2},
+    **{"waits": 4, "waited_ns": 5_000_000, "note": ""},
+    **{name: EVENT[name] for name in ("binaries", "functions")},
+    "stacks": [[3_000_000, [0, 2]], [1_000_000, [0]]],
 }
 LINES = (
     b"7 \n",
@@ -73,6 +79,22 @@ def test_pprof_has_the_samples_innermost_call_first() -> None:
     assert (found[9], found[10], found[12]) == ([1], [2], [10_000_000])
 
 
+def test_formats_of_waits_have_their_times() -> None:
+    profile = profile_of({**EVENT, "off_cpu": OFF_CPU}, ProfileKind.OFF_CPU)
+    assert folded(profile) == "main;MPI_Wait 3000000\nmain 1000000\n"
+    (shown,) = speedscope(profile, "run")["profiles"]
+    assert (shown["unit"], shown["endValue"]) == ("nanoseconds", 4_000_000)
+    found = fields(gzip.decompress(pprof(profile)))
+    texts = [text.decode() for text in found[6]]
+    kind = fields(found[1][0])
+    assert [texts[kind[1][0]], texts[kind[2][0]]] == ["waiting", "nanoseconds"]
+    assert len(found[1]) == 1
+    assert varint(fields(found[2][0])[2][0], 0)[0] == 3_000_000
+    # A fifth of the time is in stacks that were not kept.
+    wait = {one.name: share for one, share in profile.functions().items()}["MPI_Wait"]
+    assert (wait.total, wait.own) == (0.6, 0.6)
+
+
 def fields(content: bytes) -> dict[int, list[Any]]:
     """Decode a message: the values of each field."""
     found: dict[int, list[Any]] = {}
@@ -115,9 +137,12 @@ def test_stacks_of_perf_are_counted_from_the_outermost_call() -> None:
         {"stacks": [[5, [0]]]},
         {"stacks": []},
         {"rate": -1},
+        {"off_cpu": {**OFF_CPU, "waited_ns": 3_999_999}},
+        {"off_cpu": {**OFF_CPU, "stacks": [[1, [9]]]}},
+        {"off_cpu": {**OFF_CPU, "stacks": []}},
     ],
 )
 def test_event_that_contradicts_itself_is_refused(wrong: dict[str, object]) -> None:
-    event_of(json.dumps(EVENT).encode())
+    event_of(json.dumps({**EVENT, "off_cpu": OFF_CPU}).encode())
     with pytest.raises(RunnerEventError):
         event_of(json.dumps({**EVENT, **wrong}).encode())

@@ -7,18 +7,21 @@ import { showProse } from "../prose.js";
 const ROW_REM = 1.35;
 const LEAST_SHARE = 0.001;
 
-export function showProfile(path, place, form, note) {
+// ``within`` has the form, the note and the graph of a profile.
+export function showProfile(path, within) {
+  const [form, note, place] = ["form", ".note", ".flame"].map((one) => within.querySelector(one));
+  const show = (base) => load(path, within.dataset.kind, place, note, base);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    void load(path, place, note, new FormData(form).get("base").trim());
+    void show(new FormData(form).get("base").trim());
   });
-  void load(path, place, note, "");
+  void show("");
 }
 
-async function load(path, place, note, base) {
+async function load(path, kind, place, note, base) {
   try {
     const given = base.split("/").pop();
-    const found = await ask(`${path}/profile`, given ? { base: given } : {});
+    const found = await ask(`${path}/profile`, { kind, ...(given ? { base: given } : {}) });
     draw(place, treeOf(found.calls), null);
     note.textContent = noteOf(found, given);
   } catch (error) {
@@ -28,7 +31,10 @@ async function load(path, place, note, base) {
 }
 
 function noteOf(found, base) {
-  const words = [`${found.samples} samples`, `${found.lost} lost`];
+  const words = found.waits
+    ? [`${found.waits} waits`, `${found.waited.toFixed(3)} s of all threads`]
+    : [`${found.samples} samples`];
+  words.push(`${found.lost} lost`);
   if (found.note) words.push(found.note);
   if (base) words.push(`widths: this run; red: more than in ${base}, blue: less`);
   return words.join(", ");

@@ -15,7 +15,7 @@ if (at("spec")) {
   drawCharts(spec, windowOf, queryOf);
 }
 if (at("output")) void showOutput();
-if (at("flame")) showProfile(path, at("flame"), at("flame-base"), at("flame-note"));
+for (const place of document.querySelectorAll(".profile")) showProfile(path, place);
 
 function windowOf(panel, [start, end]) {
   return ask(`${path}/series`, { metric: panel.title, start, end });
