@@ -41,9 +41,8 @@ class RunSpec:
     ``by`` is the user who asked. ``environment`` is added to the host's own,
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
     its threads spend their time; ``libomp`` and ``trace``: see `TimeRecording`.
-    ``hot_loops`` samples where it computes, ``profile`` samples its stacks so often in
-    a second of each thread's CPU time, ``off_cpu`` with it records where threads wait,
-    and ``regions`` records the regions that the command names.
+    ``hot_loops`` samples where it computes, ``profile`` samples its stacks (Hz of CPU
+    time), ``off_cpu`` with it those of waits, and ``regions`` records named regions.
 
     With ``multiplex``, events may share counters. With ``passes``, it is run once for
     each of them, ``repeat`` times; ``common`` is an event that is counted in all, and

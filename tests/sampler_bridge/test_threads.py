@@ -22,7 +22,7 @@ from tests.sampler_bridge.servers import BridgeProcess
 from tests.sampler_bridge.test_bridge import assert_all_stored
 from tests.sampler_bridge.test_processes import without_rights
 from tests.sampler_bridge.test_processes_equal import values
-from tests.servers import ENDS_WITH_US, Pmcd, VictoriaMetrics, wait_until
+from tests.servers import Pmcd, VictoriaMetrics, until_killed, wait_until
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root reads the kernel by BPF"
@@ -71,13 +71,9 @@ def threads() -> Iterator[ThreadSource]:
 @contextmanager
 def loaded(path: Path) -> Iterator[int]:
     """A process with threads that do different things."""
-    command = [*ENDS_WITH_US, sys.executable, "-c", LOAD, str(path)]
-    with subprocess.Popen(command) as process:
-        try:
-            wait_until(lambda: len(tasks(process.pid)) >= 5)
-            yield process.pid
-        finally:
-            process.kill()
+    with until_killed([sys.executable, "-c", LOAD, str(path)]) as process:
+        wait_until(lambda: len(tasks(process.pid)) >= 5)
+        yield process.pid
 
 
 def tasks(pid: int) -> list[int]:
@@ -151,13 +147,12 @@ def check(before: dict[str, int], ours: dict[str, Any], after: dict[str, int]) -
 
 
 def test_waiting_thread_ran_last_where_proc_says(threads: ThreadSource) -> None:
-    with subprocess.Popen([*ENDS_WITH_US, "sleep", "1000"]) as process:
+    with until_killed(["sleep", "1000"]) as process:
         comm = Path(f"/proc/{process.pid}/comm")
         wait_until(lambda: comm.read_text("utf-8") == "sleep\n")
         time.sleep(0.1)
         expected = proc_values(process.pid, process.pid)["processor"]
         assert by_thread(threads, process.pid)[process.pid]["processor"] == expected
-        process.kill()
 
 
 def states(pid: int) -> dict[int, str]:
@@ -182,10 +177,9 @@ def test_states_are_those_of_proc(threads: ThreadSource, tmp_path: Path) -> None
     with subprocess.Popen(["true"]) as process:
         wait_until(lambda: {*states(process.pid).values()} == {"Z"})
         assert ours(process.pid) == {process.pid: "Z"}
-    with subprocess.Popen([*ENDS_WITH_US, "sleep", "1000"]) as process:
+    with until_killed(["sleep", "1000"]) as process:
         wait_until(lambda: {*states(process.pid).values()} == {"S"})
         assert ours(process.pid) == {process.pid: "S"}
-        process.kill()
     idle = [
         int(one.parent.name)
         for one in Path("/proc").glob("[0-9]*/comm")
