@@ -121,11 +121,16 @@ def test_values_lie_between_those_of_proc_before_and_after(
             for tid in lasting:
                 assert {PREFIX + name for name in ours[tid]} == {*NAMES}
                 check(before[tid], ours[tid], after[tid])
-        used = {
-            name: sum(ours[tid][name] > start[tid][name] for tid in lasting)
-            for name in ("cpu_time", "minflt", "vctxsw", "wchar", "syscw")
-        }
-    assert all(used.values()), used  # otherwise equal values would say little
+
+        def all_used() -> bool:
+            now = by_thread(threads, pid)
+            return all(
+                any(now[tid][name] > start[tid][name] for tid in lasting)
+                for name in ("cpu_time", "minflt", "vctxsw", "wchar", "syscw")
+            )
+
+        # Otherwise equal values would say little.
+        wait_until(all_used)
 
 
 def check(before: dict[str, int], ours: dict[str, Any], after: dict[str, int]) -> None:
