@@ -32,14 +32,16 @@ NewBridge = Callable[..., BridgeProcess]
 NAMES = tuple(one.name for one in THREAD_METRICS)
 # One thread computes, one writes, one waits; another starts and ends all the time.
 LOAD = """
-import os, sys, threading, time
+import mmap, os, sys, threading, time
 def compute():
     while True: sum(range(10_000)); os.times()
 def write():
     with open(sys.argv[1], "wb", buffering=0) as file:
         while True: file.write(bytes(20_000)); file.seek(0); time.sleep(0.001)
 def fault():
-    while True: bytearray(3_000_000); time.sleep(0.001)
+    while True:
+        with mmap.mmap(-1, 1_000_000) as memory: memory.write(bytes(1_000_000))
+        time.sleep(0.001)
 for target in (compute, write, fault, lambda: time.sleep(1000)):
     threading.Thread(target=target, daemon=True).start()
 while True:
