@@ -2,14 +2,14 @@
  * iterators, on request.
  *
  * Standard output begins with a line: "metrics NAME:TYPE …" (TYPE is i or u, for a
- * column of int64 or uint64, or c for characters), or "refused REASON". Then each request on standard input
- * is answered. A request is three u64: which metrics (bit N is the Nth of the first
- * line), the last set of tasks that the reader knows, or 0, and how many processes are
- * wanted, or 0 for all. Their numbers follow as u64, in increasing order. An answer is
- * four u64 (the set, the number of tasks, the time in ns since 1970, whether the set
- * follows). The set is numbers, numbers of the process, starts and commands of tasks
- * (u64, u64, u64, 16 bytes, each as one array). Then there is one array of u64 for each
- * metric. Ends with standard input.
+ * column of int64 or uint64, or c for characters), or "refused REASON". Then each
+ * request on standard input is answered. A request is three u64: which metrics (bit N
+ * is the Nth of the first line), the last set of tasks that the reader knows, or 0, and
+ * how many processes are wanted, or 0 for all. Their numbers follow as u64, in
+ * increasing order. An answer is four u64 (the set, the number of tasks, the time in ns
+ * since 1970, whether the set follows). The set is numbers, numbers of the process,
+ * starts and commands of tasks (u64, u64, u64, 16 bytes, each as one array). Then there
+ * is one array of u64 for each metric. Ends with standard input.
  */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -384,14 +384,16 @@ static int selects(void)
 /* An iterator of the leading thread of a process, or of all its threads. */
 static struct bpf_link *attach_to(u64 pid)
 {
-    union bpf_iter_link_info info = {0};
-    LIBBPF_OPTS(bpf_iter_attach_opts, options);
+    /* Member `task` of bpf_iter_link_info, which the headers of older kernels lack. */
+    struct {
+        unsigned tid, pid, pid_fd;
+    } task = {0};
+    struct bpf_iter_attach_opts options = {
+        .sz = sizeof options, .link_info = (void *)&task, .link_info_len = sizeof task};
     if (kind == kinds)
-        info.task.tid = pid;
+        task.tid = pid;
     else
-        info.task.pid = pid;
-    options.link_info = &info;
-    options.link_info_len = sizeof info;
+        task.pid = pid;
     return bpf_program__attach_iter(program, &options);
 }
 
