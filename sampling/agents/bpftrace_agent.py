@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sampling.agents.bpftrace_script import HISTOGRAMS, script_maps
+from sampling.agents.bpftrace_script import HISTOGRAMS, lacking, script_maps
 
 _PR_SET_PDEATHSIG = 1
 _AGAIN_AFTER_S = 5
@@ -38,7 +38,7 @@ def main() -> None:
     asyncio.wait = _wait_for_all  # type: ignore[assignment]
     os.register_at_fork(after_in_child=_end_with_parent)
     _declare_maps(manager, models)
-    _read_all(manager)
+    _read_all(manager, models)
     _run_again(manager, models)
     _skip_late_answers(service)
     _give_no_old_values(cluster, models)
@@ -60,7 +60,7 @@ def _declare_maps(manager: Any, models: Any) -> None:
 
     def parse_code(script: Any) -> Any:
         script.persistent = script.metadata.custom_output_block = True
-        for one in script_maps(script.code.rpartition("\ninterval:ms:")[0]):
+        for one in script_maps(_own(script.code)):
             is_histogram = one.function in HISTOGRAMS
             is_count = is_histogram or one.function == "count"
             script.variables[f"@{one.name}"] = models.VariableDefinition(
@@ -74,7 +74,12 @@ def _declare_maps(manager: Any, models: Any) -> None:
     manager.parse_code = parse_code
 
 
-def _read_all(manager: Any) -> None:
+def _own(code: str) -> str:
+    """What the user wrote of a script."""
+    return code.rpartition("\ninterval:ms:")[0]
+
+
+def _read_all(manager: Any, models: Any) -> None:
     """Read what bpftrace prints whatever bytes are in it, and keep little of it."""
 
     async def read_output(self: Any, script: Any, tasks: Any) -> None:
@@ -87,6 +92,10 @@ def _read_all(manager: Any) -> None:
                 manager.process_bpftrace_output(self.runtime_info, script, text)
             except ValueError as error:
                 self.logger.error(f"{script}: {error}")
+            attached = script.state.probes
+            if attached and (why := lacking(_own(script.code), attached)):
+                script.state.probes = 0
+                raise models.BPFtraceError(why)
 
     async def read_errors(_self: Any, script: Any, tasks: Any) -> None:
         async for line in tasks.process.stderr:

@@ -104,6 +104,17 @@ def attached_probes(stdout: str) -> int:
     return int(found[1]) if found else 0
 
 
+def lacking(text: str, attached: int) -> str:
+    """Why a script cannot be used that attaches so many probes; empty if it can.
+
+    One of them is what SuperTwin adds to the script.
+    """
+    named = probes_of(text)
+    if attached > named:
+        return ""
+    return f"it attaches {attached - 1} of {named} probes: find them by `bpftrace -l`"
+
+
 def printing(text: str, period_ms: int) -> str:
     """The script as the agent gets it: it prints its maps once per period."""
     names = [one.name for one in script_maps(text)]

@@ -17,7 +17,7 @@ from typing import Any, Iterable  # noqa: UP035
 from sampling.agents.bpftrace_script import (
     attached_probes,
     for_a_moment,
-    probes_of,
+    lacking,
     refusal,
 )
 from sampling.agents.kinds import KINDS, Bpftrace
@@ -142,14 +142,7 @@ def tried_script(text: str) -> str:
     told = explained(done.stderr.decode(errors="replace"))
     if done.returncode:
         return told or _SILENT
-    # The end is a probe as well.
-    named, found = (
-        probes_of(text),
-        attached_probes(done.stdout.decode(errors="replace")) - 1,
-    )
-    if found < named:
-        return f"it attaches {found} of {named} probes: find them by `bpftrace -l`"
-    return ""
+    return lacking(text, attached_probes(done.stdout.decode(errors="replace")))
 
 
 def bpf_text(modules: Iterable[str]) -> str:

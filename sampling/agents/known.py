@@ -210,7 +210,7 @@ _ALL = (
         "bpftrace/pmdabpftrace.python",
         151,
         "root",
-        "that of the scripts",
+        "that of the scripts, and 100 MB of memory for each",
         (
             Need(
                 "bpftrace is not installed: `apt-get install bpftrace`",

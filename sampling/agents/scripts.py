@@ -16,6 +16,7 @@ from sampling.errors import AgentRefusedError, ScriptRefusedError
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
 # The agent has bpftrace print the maps this often at most: each time costs 1 ms.
 _SHORTEST_MS = 100
+MOST_SCRIPTS = 8
 
 
 def metrics_of(name: str, text: str) -> list[str]:
@@ -110,6 +111,11 @@ def configuration(host: str, wanted: Mapping[str, int], twin: Endpoint) -> str:
         before = int(found.get(name, {}).get("period_ms", period))
         shortest = max(_SHORTEST_MS, min(period, before))
         found[name] = {"text": known[name], "period_ms": shortest}
+    if len(found) > MOST_SCRIPTS:
+        raise AgentRefusedError(
+            f"the plans of {host} would sample {len(found)} scripts: at most "
+            f"{MOST_SCRIPTS} run at a time, as each takes 100 MB of memory"
+        )
     return json.dumps(found, indent=1)
 
 

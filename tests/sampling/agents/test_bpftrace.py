@@ -231,10 +231,14 @@ def test_refusal_of_a_running_agent_is_its_reason(tmp_path: Path) -> None:
     texts = {
         "good": f"{SWITCH} {{ @a = count(); }}",
         "bad": "tracepoint:sched:nope { @a = count(); }",
+        "gone": "uprobe:/bin/sh:nope, uprobe:/bin/sh:no { @a = count(); }",
     }
     with agent(tmp_path, **texts):
         log = log_of_agent(tmp_path, "bpftrace")
-        wait_until(lambda: log.exists() and "bad" in refused_scripts(log.read_text()))
+        wait_until(log.exists)
+        wait_until(lambda: {"bad", "gone"} == {*refused_scripts(log.read_text())})
+        why = refused_scripts(log.read_text())["gone"]
+        assert why.startswith("it attaches 0 of 2 probes")
         wait_until(lambda: values(tmp_path, good))
         lacks = setup(good, bad).absent(address)
         assert lacks == [bad]
