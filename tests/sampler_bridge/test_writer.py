@@ -1,5 +1,6 @@
 """The sender against a real store: refusals, absence and restarts of the store."""
 
+import itertools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -105,6 +106,55 @@ def test_continuous_ticks_are_batched(tmp_path: Path, store: VictoriaMetrics) ->
     assert len(store.values()["a"]) == 300
     # The sender waits at least 20 ms before each request.
     assert 1 <= counting.requests <= took / 0.02 + 1
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes a sender soon assume that nobody reads, and soon notice who does."""
+    monkeypatch.setattr("sampler_bridge.sending.writer._CHECK_SECONDS", 0.2)
+    monkeypatch.setattr("sampler_bridge.sending.readers._LOOKED_SECONDS", 2.0)
+
+
+def is_sent_within(seconds: float, log: Log, tick: int) -> bool:
+    """Whether a new tick has left the log when this time is over."""
+    log.append(*row(tick))
+    time.sleep(seconds)
+    return log.waiting == 0
+
+
+@pytest.mark.serial
+@pytest.mark.usefixtures("quick")
+def test_ticks_are_sent_together_while_nobody_reads(
+    tmp_path: Path, store: VictoriaMetrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting, ticks = CountingStore(store.url), itertools.count()
+    with writing(counting) as writer:
+        box = Outbox(tmp_path, 10**9, writer.notify)
+        writer.add(box)
+        wait_until(lambda: not is_sent_within(1.0, box.log, next(ticks)))
+        before = counting.requests
+        for _ in range(50):
+            box.log.append(*row(next(ticks)))
+            time.sleep(0.2)
+        assert 1 <= counting.requests - before <= 3
+        monkeypatch.undo()
+
+        def are_quick() -> bool:
+            assert store.values()
+            return all(is_sent_within(0.7, box.log, next(ticks)) for _ in range(5))
+
+        wait_until(are_quick)
+
+
+@pytest.mark.usefixtures("quick")
+def test_many_points_are_sent_even_if_nobody_reads(
+    tmp_path: Path, store: VictoriaMetrics
+) -> None:
+    heads = [labels({"__name__": f"a{at}", "hostname": "n1"}) for at in range(5000)]
+    with sending(tmp_path, store.url) as (log, _, _):
+        wait_until(lambda: not is_sent_within(1.0, log, 1))
+        log.append(T0 + 2, [LogRows(heads, np.ones(5000))])
+        assert wait_until(lambda: log.waiting == 0) < 3
 
 
 def test_refused_record_affects_only_itself(
@@ -234,9 +284,8 @@ def test_restarted_store_gets_the_last_minute_again(
 def test_store_restart_between_two_ticks_is_noticed(
     tmp_path: Path, store: VictoriaMetrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No request failed, but the store closed the connection."""
-    monkeypatch.setattr("sampler_bridge.sending.writer._CHECK_NEW_SECONDS", 0.0)
-    monkeypatch.setattr("sampler_bridge.sending.writer._CHECK_SECONDS", 1000.0)
+    """No request failed."""
+    monkeypatch.setattr("sampler_bridge.sending.writer._CHECK_SECONDS", 0.2)
     with sending(tmp_path, store.url) as (log, account, writer):
         for tick in range(20):
             log.append(*row(tick))
@@ -282,10 +331,10 @@ def test_store_that_kept_running_gets_nothing_again(
 
 def test_store_reports_its_start_time(store: VictoriaMetrics) -> None:
     client = StoreConnection(store.url)
-    first = client.started()
+    first = client.run().started
     assert first
-    assert client.started() == first
+    assert client.run().started == first
     store.end(9)
     with pytest.raises(StoreDownError, match=store.url):
-        client.started()
+        client.run()
     client.close()
