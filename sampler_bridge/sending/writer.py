@@ -36,9 +36,9 @@ _SHOW_SECONDS = 0.8  # at least, between requests to show new points
 # that writes take a fiftieth of the time. The cost of a write depends on the number of
 # its series more than on that of its ticks.
 _LEAST_GATHER, _MOST_GATHER, _GATHER_FOR_EACH = 0.02, 0.5, 50.0
-# While nobody reads: how long to gather points, looking about every second whether one
-# host has so many that they would make a large request.
-_UNREAD_GATHER, _LOOK_SECONDS, _MANY_POINTS = 5.0, 1.0, 5000
+# While nobody reads: how long to gather points, unless a host has many of them by the
+# first look, since points of the rest of the time would make a large request.
+_FIRST_LOOK, _UNREAD_GATHER, _MANY_POINTS = 1.0, 5.0, 5000
 _YOUNG_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
@@ -144,11 +144,11 @@ class Writer(Worker):
 
     def _gather(self) -> None:
         """Wait for more points: longer while nobody reads them, unless many wait."""
-        began = time.monotonic()
         wanted = _GATHER_FOR_EACH * self._took
         self._stop.wait(min(max(wanted, _LEAST_GATHER), _MOST_GATHER))
-        while time.monotonic() < began + _UNREAD_GATHER and self._may_wait():
-            self._stop.wait(_LOOK_SECONDS)
+        for pause in (_FIRST_LOOK, _UNREAD_GATHER - _FIRST_LOOK):
+            if self._may_wait():
+                self._stop.wait(pause)
 
     def _may_wait(self) -> bool:
         """Whether nobody misses the waiting points, and they are few."""
