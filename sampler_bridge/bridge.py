@@ -26,7 +26,7 @@ from sampling.errors import BridgeError
 
 _LOG = logging.getLogger(__name__)
 
-_STATUS_SECONDS = 1.0
+_STATUS_SECONDS = 2.0
 _STOP_SECONDS = 5.0
 STATUS_FILE = "status.json"
 # Files that a bridge for a single host kept directly in the state folder.

@@ -11,7 +11,7 @@ from ontology.ids import encode_id
 from sampling.account.losses import losing_line
 from sampling.account.reasons import GapCause, read_cause
 
-# The bridge writes the file every second, whether or not a tick was due.
+# The bridge writes the file every two seconds, whether or not a tick was due.
 FRESH_S = 10.0
 _LATEST_MS = 10**15
 _STATUS, _HOSTS = "status.json", "hosts"
@@ -125,7 +125,8 @@ def _read(path: Path) -> BridgeStatus:
         return BridgeStatus({}, f"{path} cannot be read: {error}")
     if not isinstance(status, dict):
         return BridgeStatus(
-            {}, f"{path} contains no status; a running bridge writes it every second"
+            {},
+            f"{path} contains no status; a running bridge writes it every 2 s",
         )
     if age > FRESH_S:
         reason = f"it last wrote its status {age:.0f} s ago: see log/bridge.log"

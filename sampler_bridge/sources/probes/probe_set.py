@@ -7,7 +7,6 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from sampler_bridge.sources.probes.prober import Counts, Prober
-from sampling.probes.binary import identity_of
 from sampling.probes.cost import predict
 from sampling.probes.definition import MOST, CodeProbe, read_probes
 from sampling.probes.errors import ProbeError, ProbeRefusedError
@@ -178,6 +177,8 @@ def _replaced(probe: CodeProbe) -> str:
     """Why the binary is not the one that was checked; empty if it is."""
     if not probe.begin.binary:
         return ""
+    from sampling.probes.binary import identity_of  # pyelftools takes 3 MB
+
     try:
         found = identity_of(probe.begin.binary)
     except ProbeError as error:
