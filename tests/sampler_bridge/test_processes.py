@@ -160,7 +160,7 @@ def test_new_process_is_seen_and_an_ended_one_is_not(kernel: ProcessSource) -> N
     }
     # As long as no process starts or ends meanwhile.
     wait_until(lambda: read().series is read().series)
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with until_killed(["sleep", "60"]) as process:
         comm = Path(f"/proc/{process.pid}/comm")
         wait_until(lambda: comm.read_text("utf-8") == "sleep\n")
         found = values(kernel.fetch())

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -181,7 +180,7 @@ def test_states_are_those_of_proc(threads: ThreadSource, tmp_path: Path) -> None
         os.kill(pid, signal.SIGSTOP)
         wait_until(lambda: {*states(pid).values()} == {"T"})
         assert ours(pid) == states(pid)
-    with subprocess.Popen(["true"]) as process:
+    with until_killed(["true"]) as process:
         wait_until(lambda: {*states(process.pid).values()} == {"Z"})
         assert ours(process.pid) == {process.pid: "Z"}
     with until_killed(["sleep", "1000"]) as process:
