@@ -69,10 +69,11 @@ def test_calls_have_the_time_that_they_wait(profile: Profile) -> None:
         name: share.total * profile.waited_ns / 1e9
         for name, share in shares(profile).items()
     }
-    assert seconds["rarely"] == pytest.approx(0.6, abs=0.05)
-    assert 0.2 < seconds["often"] < 0.4
-    assert seconds["joined"] == pytest.approx(0.2, abs=0.05)
-    assert seconds["worker"] == pytest.approx(0.2, abs=0.05)
+    # A busy machine wakes threads later.
+    assert 0.6 <= seconds["rarely"] < 0.8
+    assert 0.2 <= seconds["often"] < 0.5
+    assert 0.2 <= seconds["joined"] < 0.3
+    assert 0.2 <= seconds["worker"] < 0.3
     assert 205 <= profile.waits < 2_000
     # A process has no stack while its program is loaded.
     assert profile.samples > 0.98 * profile.waits
@@ -105,7 +106,7 @@ def test_many_waits_are_bounded_and_counted(tmp_path: Path) -> None:
 
 def test_waits_in_text_and_as_a_flame_graph(profile: Profile) -> None:
     text = profile_table(profile)
-    assert text[0].startswith(f"off-CPU profile: {profile.waits} waits, 1.")
+    assert text[0].startswith(f"off-CPU profile: {profile.waits} waits, ")
     graph = flame_graph(profile)
     assert graph["waited"] == profile.waited_ns / 1e9
     (rarely,) = [one for one in graph["calls"] if one["name"] == "rarely"]
