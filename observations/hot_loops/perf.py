@@ -140,6 +140,8 @@ class LoopRecording:
         return False
 
     def _interrupt(self, perf: subprocess.Popen[bytes]) -> None:
+        if (status := perf.poll()) and status < 0:
+            self._reason = f"perf was ended by signal {-status} during the run"
         with suppress(ProcessLookupError):
             perf.send_signal(signal.SIGINT)
         try:
@@ -196,7 +198,7 @@ class LoopRecording:
         counts = _count(tools.perf_lines(self._data), os.getpid())
         total = sum(sum(one.values()) for one in counts.values())
         if not total:
-            raise MissingError("perf took no sample: the command used too little time")
+            raise MissingError("perf took no sample: each process used too little time")
         least = max(_LEAST_SHARE * total, _LEAST_SAMPLES)
         functions: list[dict[str, Any]] = []
         loops: list[dict[str, Any]] = []

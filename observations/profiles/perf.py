@@ -27,7 +27,10 @@ _CUT = "perf stopped at 256 MiB of stacks: the shares are of the time until then
 _OMITTED = "of {} different stacks, the {} most frequent are kept: {} samples are not"
 _ALONE = "{} samples have no caller: perf cannot unwind, for example, static programs"
 _FEWER = "{} stacks a second were requested; this host allows {}"
-FRAME = re.compile(rb"\s+([0-9a-f]+) (.*) \((.*)\)\s*$")
+# Paths may have line breaks, and `` (``, as in ``/lib/libm.so (deleted)``.
+FRAME = re.compile(rb"\s+([0-9a-f]+) (.*?) \(([/\[].*|[^()]*)\)\s*$", re.DOTALL)
+_BEGUN = re.compile(rb"\s+[0-9a-f]+ .* \(/.*[^)\s]\s*$", re.DOTALL)
+_LONGEST_FRAME = 1 << 16
 # Some stacks end at these, and all processes of a run are to have one root.
 _BEFORE_MAIN = {"_start", "__libc_start_main", "__libc_start_call_main"}
 _PID = re.compile(rb"\s*(\d+)\s*$")
@@ -60,7 +63,7 @@ class Stacks:
     ) -> Iterator[tuple[int, list[tuple[Frame, int]]]]:
         pid = 0
         frames: list[tuple[Frame, int]] = []
-        for line in lines:
+        for line in whole_frames(lines):
             if found := FRAME.match(line):
                 frames.append(frame_of(found))
             elif lost := LOST.match(line):
@@ -110,7 +113,7 @@ class ProfileRecording(LoopRecording):
         stacks = Stacks(tools.stack_lines(self._data, MOST_FRAMES), os.getpid())
         total = sum(stacks.counts.values())
         if not total:
-            raise MissingError("perf took no sample: the command used too little time")
+            raise MissingError("perf took no sample: each process used too little time")
         kept = dict(stacks.counts.most_common(MOST_STACKS))
         sources = sources_of(stacks.addresses, tools)
         document = document_of(kept, sources, self._began, tools)
@@ -128,6 +131,17 @@ class ProfileRecording(LoopRecording):
             yield _OMITTED.format(len(stacks.counts), MOST_STACKS, omitted)
         if os.stat(self._data).st_size >= _MOST_BYTES:  # noqa: PTH116
             yield _CUT
+
+
+def whole_frames(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines; those of a frame whose path has line breaks are one."""
+    part = b""
+    for line in lines:
+        part += line
+        if not _BEGUN.match(part) or len(part) > _LONGEST_FRAME:
+            yield part
+            part = b""
+    yield part
 
 
 def stack_of(frames: list[tuple[Frame, int]]) -> Stack:

@@ -29,6 +29,7 @@ from observations.profiles.perf import (
     frame_of,
     sources_of,
     stack_of,
+    whole_frames,
 )
 from observations.profiles.programs import separate_programs
 
@@ -80,7 +81,7 @@ class Waits:
     def _follow(self, lines: Iterable[bytes], others: Collection[int]) -> None:
         frames: list[tuple[Frame, int]] = []
         last: dict[int, list[tuple[Frame, int]]] = {}
-        for line in lines:
+        for line in whole_frames(lines):
             if found := FRAME.match(line):
                 if int(found[1], 16) < _KERNEL:
                     frames.append(frame_of(found))

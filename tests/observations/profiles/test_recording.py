@@ -66,6 +66,24 @@ def test_stripped_program_has_addresses_and_its_build_id(
     assert re.fullmatch("0x[0-9a-f]+", work.name)
 
 
+@pytest.mark.parametrize("name", ["a (b) [c]", "new\nline", "semi;colon 7", "x (y\nz"])
+def test_program_may_have_an_odd_name(program: str, tmp_path: Path, name: str) -> None:
+    odd = str(shutil.copy(program, tmp_path / name))
+    found = profiled(odd, TIMES)
+    work = shares(found)["work"]
+    assert work.own > 0.9
+    (binary,) = {one.binary for one in found.functions() if one.name == "work"}
+    assert binary == odd.replace("\n", "?")
+
+
+def test_perf_that_is_killed_is_the_reason(program: str) -> None:
+    # Of the processes of our parent, the other one than we is perf.
+    children = "$(cat /proc/$PPID/task/*/children)"
+    kill = f"for p in {children}; do [ $p = $$ ] || kill -9 $p; done"
+    found = profiled("sh", "-c", f"{program} {TIMES} & sleep 0.3; {kill}; wait")
+    assert found.reason == "perf was ended by signal 9 during the run"
+
+
 def test_static_program_has_functions_and_what_is_missing_is_said(
     tmp_path: Path,
 ) -> None:
