@@ -99,12 +99,15 @@ def _records(darshan: Any, log: dict[str, Any], name: str) -> Iterator[dict[str,
     index = darshan.log_get_modules(log)[name]["idx"]
     buffer = darshan.ffi.new("void **")
     kind = darshan._structdefs[name]
+    count = 0
     while True:
         found = darshan.libdutil.darshan_log_get_record(log["handle"], index, buffer)
-        if found < 0:
+        # A log that is cut off before a module has none of its records, and no error.
+        if found < 0 or not (found or count):
             raise ValueError(f"its records of {name} are damaged")
         if not found:
             return
+        count += 1
         record = darshan.ffi.cast(kind, buffer)
         yield darshan._make_generic_record(record, name, "dict")
         darshan.libdutil.darshan_free(buffer[0])

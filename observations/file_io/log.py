@@ -90,6 +90,8 @@ def _digest(path: Path) -> str:
     """Return the SHA-256 of a log; raises BadLogError if it is too large."""
     if not path.is_file():
         raise BadLogError(f"{path} is not a file: name a log of Darshan")
+    if not str(path).isprintable():  # PyDarshan opens only names in UTF-8
+        raise BadLogError(f"{str(path)!r} is not printable UTF-8: rename it")
     if path.stat().st_size > MOST_BYTES:
         raise BadLogError(
             f"{path} is larger than the limit of {MOST_BYTES >> 20} MiB: record fewer "
