@@ -75,7 +75,8 @@ def _opened(path: str) -> Iterator[ELFFile]:
         with os.fdopen(descriptor, "rb") as file:
             yield ELFFile(file)
     except OSError as error:
-        raise ProbeTargetError(f"{path}: {error.strerror}: name a binary") from error
+        why = error.strerror or "it is not a file"  # a pipe
+        raise ProbeTargetError(f"{path}: {why}: name a binary") from error
     except _DAMAGE as error:
         raise ProbeTargetError(
             f"{path} is not an ELF binary, or is damaged ({error}): name another"

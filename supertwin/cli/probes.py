@@ -21,9 +21,11 @@ from sampling.probes.definition import (
     read_probes,
 )
 from sampling.probes.graph import publish
+from supertwin.cli.parameters import FiniteNumber
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
 
 _COLUMNS = ["name", "counts", "state", "target", "until"]
+_MOST_LIMIT = 1_000_000_000
 _NO_BRIDGE = "not attached: no bridge has seen it yet"
 
 
@@ -47,14 +49,14 @@ def probes_group() -> None:
 )
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=_MOST_LIMIT),
     default=DEFAULT_LIMIT,
     show_default=True,
     help="Calls that a CPU times in 100 ms; more are counted, but not timed.",
 )
 @click.option(
     "--percent",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteNumber(min=0, min_open=True),
     default=DEFAULT_PERCENT,
     show_default=True,
     help="Share of one CPU that the probe may take; it is stopped beyond twice that.",

@@ -61,6 +61,18 @@ def test_refusal_is_one_line(probes: Probes, target: str, code: str) -> None:
     assert target not in probes("list").stdout
 
 
+@pytest.mark.parametrize(
+    "option", [("--percent", "nan"), ("--percent", "inf"), ("--limit", "9" * 20)]
+)
+def test_unbounded_number_is_refused(
+    probes: Probes, binary: Path, option: tuple[str, str]
+) -> None:
+    """A probe that may take NaN percent of a CPU would never be stopped."""
+    done = probes("add", "work", f"uprobe:{binary}:work", *option)
+    assert (done.exit_code, "[bad-usage]" in done.stderr) == (2, True)
+    assert "work" not in probes("list").stdout
+
+
 def test_costly_probe_needs_consent(probes: Probes) -> None:
     """The kernel switches between tasks all the time."""
     words = ("add", "switches", "tracepoint:sched:sched_switch")

@@ -97,6 +97,7 @@ def test_file_that_is_no_binary_is_named(tmp_path: Path, binary: Path) -> None:
     os.mkfifo(pipe)
     for path in (text, cut, pipe):
         assert f"{path}" in refusal(f"uprobe:{path}:work")
+    assert "it is not a file" in refusal(f"uprobe:{pipe}:work")
     assert "No such file" in refusal(f"uprobe:{tmp_path}/none:work")
     assert f"{tmp_path}" in refusal(f"uprobe:{tmp_path}:work")
 
