@@ -16,6 +16,7 @@ from sampling.sources.source import Series
 # A task whose folder in /proc is gone counts to its parent's groups. These are cached,
 # because a shell may start thousands of programs.
 _KEEP_SECONDS, _MOST_PARENTS = 1.0, 4096
+_ROOT = frozenset("/")
 
 
 @dataclass
@@ -68,7 +69,9 @@ class ExitCounter(Worker):
         with self._lock:
             for one in self._socket.take():
                 self.host.add(one)
-                paths = groups_of(one.tid) or self._of_parent(one.parent)
+                paths = groups_of(one.tid)
+                if paths <= _ROOT:
+                    paths = self._of_parent(one.parent) or paths
                 self.unplaced += not paths
                 for path in self._watched(paths):
                     self._groups[path].add(one)
@@ -125,10 +128,23 @@ def _below(folder: str, name: str) -> str:
 
 
 def groups_of(task: int) -> frozenset[str]:
-    """The paths of a task's groups in all hierarchies; empty if the task is gone."""
+    """The paths of a task's groups in all hierarchies; empty if the task is gone.
+
+    The kernel shows an ended task at the root of each hierarchy of version 1, but
+    not in ``cpuset``. If nothing else is known of those, only ``/`` is returned.
+    """
+    found = [line.split(":", 2) for line in _lines(task, "cgroup")]
+    older = {words[2] for words in found if len(words) == 3 and words[0] != "0"}
+    if older and older <= _ROOT:
+        older |= {*_lines(task, "cpuset")}
+        if older <= _ROOT:
+            return _ROOT
+    return frozenset(older | {words[2] for words in found if len(words) == 3})
+
+
+def _lines(task: int, name: str) -> list[str]:
     try:
-        with open(f"/proc/{task}/cgroup", errors="surrogateescape") as file:  # noqa: PTH123
-            lines = file.read().splitlines()
+        with open(f"/proc/{task}/{name}", errors="surrogateescape") as file:  # noqa: PTH123
+            return file.read().splitlines()
     except OSError:
-        return frozenset()
-    return frozenset(line.split(":", 2)[2] for line in lines if line.count(":") >= 2)
+        return []
