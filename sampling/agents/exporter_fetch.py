@@ -241,20 +241,60 @@ def read_all(folder: Path) -> None:
             readers[one].start()
 
 
+def guard(folder: Path, agent: int, pmcd: int) -> None:
+    """Keep a reader running until the agent ends, and let its PMCD end then.
+
+    PCP's agent takes a file of a reader that ended for new values. PMCD starts an agent
+    that ended again, but this one stays "not ready": it needs a new PMCD.
+    """
+    reader = 0
+    while os.getppid() == agent:
+        if not reader or os.waitpid(reader, os.WNOHANG)[0]:
+            _forget(folder)
+            reader = _start_reader(folder, pmcd)
+        time.sleep(_LOOK_S)
+    os.kill(reader, signal.SIGKILL)
+    _give_up(folder, pmcd)
+
+
+def _start_reader(folder: Path, pmcd: int) -> int:
+    parent = os.getpid()
+    reader = os.fork()
+    if reader == 0:
+        signal.signal(signal.SIGTERM, lambda *_: _give_up(folder, pmcd))
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() == parent:
+            read_all(folder)
+        os._exit(0)
+    return reader
+
+
+def _forget(folder: Path) -> None:
+    for path in folder.glob("*.prom"):
+        with suppress(OSError):
+            path.unlink()
+
+
+def _give_up(folder: Path, pmcd: int) -> None:
+    """Leave no old values; whoever keeps PMCD starts everything again."""
+    _forget(folder)
+    with suppress(OSError):
+        if Path(f"/proc/{pmcd}/comm").read_text("ascii").strip() == "pmcd":
+            os.kill(pmcd, signal.SIGTERM)
+    os._exit(0)
+
+
 def main() -> None:
     """Fork the process that reads, and execute the agent."""
     folder, command = Path(sys.argv[1]), sys.argv[3:]
-    parent = os.getpid()
+    agent, pmcd = os.getpid(), os.getppid()
     if os.fork() == 0:
         # The agent talks to PMCD over its standard input and output.
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
         os.dup2(null, 1)
         os.umask(0o077)
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() == parent:
-            read_all(folder)
-        os._exit(0)
+        guard(folder, agent, pmcd)
     os.execv(command[0], command)  # noqa: S606
 
 

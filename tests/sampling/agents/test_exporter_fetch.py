@@ -1,9 +1,13 @@
 """Reading exporters that hang, answer slowly, send a gigabyte, or end early."""
 
 import json
+import os
 import resource
+import signal
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,8 +21,10 @@ from sampling.agents.exporter_fetch import (
     Reports,
     fetch,
 )
+from tests.disk import fill, small_disk
 from tests.ports import free_ports
 from tests.sampling.agents.exporter_server import TEXT, exporter
+from tests.servers import until_killed, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +79,59 @@ def test_values_that_cannot_be_written_are_not_kept(url: str, tmp_path: Path) ->
     assert not values.exists()
     state = json.loads((tmp_path / STATUS).read_text())["x"]
     assert state["result"] == "not written" and "x.prom.part" in state["reason"]
+
+
+@contextmanager
+def reading(folder: Path, url: str) -> Iterator[int]:
+    """Read an exporter for a program in place of PCP's agent; yields our child."""
+    (folder / "exporters.conf").write_text(f"room 100 {url}/good\n")
+    module = [sys.executable, "-m", "sampling.agents.exporter_fetch"]
+    with until_killed([*module, str(folder), "--", "/bin/sleep", "600"]) as process:
+        wait_until((folder / "room.prom").exists)
+        yield process.pid
+
+
+def child(pid: int) -> int:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(found[0]) if found else 0
+
+
+def test_reading_continues_after_a_full_disk(url: str, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 64) as folder, reading(folder, url):
+        _fill_and_free(folder)
+
+
+def test_reader_that_is_killed_is_started_again(url: str, tmp_path: Path) -> None:
+    with reading(tmp_path, url) as agent:
+        first = child(child(agent))
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: child(child(agent)) not in (0, first))
+        (tmp_path / "room.prom").unlink(missing_ok=True)
+        wait_until((tmp_path / "room.prom").exists)
+
+
+def test_no_old_values_stay_without_a_reader(url: str, tmp_path: Path) -> None:
+    with reading(tmp_path, url) as agent:
+        reader = child(child(agent))
+        os.kill(child(agent), signal.SIGKILL)
+        wait_until(lambda: not Path(f"/proc/{reader}").exists())
+        assert not list(tmp_path.glob("*.prom"))
+    with reading(tmp_path, url) as agent:
+        reader = child(child(agent))
+        os.kill(agent, signal.SIGKILL)
+        wait_until(lambda: not Path(f"/proc/{reader}").exists())
+        wait_until(lambda: not list(tmp_path.glob("*.prom")))
+
+
+def _fill_and_free(folder: Path) -> None:
+    values, reads = folder / "room.prom", folder / "scrapes.prom"
+    wait_until(lambda: values.exists() and reads.exists())
+    filler = fill(folder)
+    wait_until(lambda: not values.exists() or "not written" in reads.read_text())
+    filler.unlink()
+    wait_until(lambda: "result=not written" in reads.read_text())
+    wait_until(values.exists)
+    assert not list(folder.glob("*.part*"))
 
 
 def test_ended_reader_leaves_the_values_of_its_successor(
