@@ -67,7 +67,7 @@ def fetch(url: str, seconds: float = LONGEST_S) -> str:
     except (OSError, http.client.HTTPException, ValueError) as error:
         if time.monotonic() >= until - 0.05:
             raise FetchError("hangs", f"no answer within {seconds:g} s") from None
-        why = " ".join(str(error).split())[:200] or type(error).__name__
+        why = _one_line(str(error)) or type(error).__name__
         raise FetchError("unreachable", why) from None
     finally:
         connection.close()
@@ -86,6 +86,9 @@ def _body(connection: http.client.HTTPConnection, path: str, until: float) -> st
         with connection.getresponse() as answer:
             if answer.status != 200:
                 raise FetchError("status", f"it answered with status {answer.status}")
+            coding = _one_line(answer.getheader("Content-Encoding") or "identity")
+            if coding.lower() != "identity":
+                raise FetchError("encoded", f"its answer is encoded ({coding})")
             data, rest = answer.read(MOST_BYTES + 1), answer.length
     finally:
         timer.cancel()
@@ -95,6 +98,12 @@ def _body(connection: http.client.HTTPConnection, path: str, until: float) -> st
     if is_cut.is_set() or rest:
         raise OSError("its answer ended early")
     return data.decode("utf-8", errors="replace")
+
+
+def _one_line(text: str) -> str:
+    """What an exporter sent, as a line that can be printed."""
+    plain = "".join(c if c.isprintable() else " " for c in text[:1000])
+    return " ".join(plain.split())[:200]
 
 
 def _cut(sock: socket.socket, is_cut: threading.Event) -> None:
@@ -143,8 +152,13 @@ class Reports:
 def replace(path: Path, text: str) -> None:
     """Replace a file; readers see the old text or the new one."""
     part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
+        raise
 
 
 class Reader(threading.Thread):
@@ -252,7 +266,7 @@ def guard(folder: Path, agent: int, pmcd: int) -> None:
         if not reader or os.waitpid(reader, os.WNOHANG)[0]:
             _forget(folder)
             reader = _start_reader(folder, pmcd)
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
     os.kill(reader, signal.SIGKILL)
     _give_up(folder, pmcd)
 

@@ -63,6 +63,10 @@ def test_other_failures_are_named(url: str) -> None:
     assert failure(f"{url}/short")[0] == "unreachable"
     # A redirect could lead to any host.
     assert failure(f"{url}/moved") == ("status", "it answered with status 302")
+    encoded = ("encoded", "its answer is encoded (gzip)")
+    assert failure(f"{url}/encoded") == encoded
+    # What it sent goes to a terminal.
+    assert failure(f"{url}/raw") == ("unreachable", "[31mno HTTP")
     (port,) = free_ports(1)
     kind, text = failure(f"http://127.0.0.1:{port}/")
     assert kind == "unreachable" and "Connection refused" in text
