@@ -73,7 +73,7 @@ class LoopRecording:
         """Attach perf to this process, for the processes that it will start."""
         try:
             self._folder = mkdtemp(prefix="supertwin-loops-")
-            self._found = _find_perf(self._env)
+            self._found = self._found or _find_perf(self._env)
             for event in self.events:
                 self._event = event
                 if self._attach(event):

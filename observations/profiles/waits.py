@@ -48,6 +48,8 @@ _WAITS_OMITTED = (
 )
 _ESTIMATED = "{} of {} waits have a stack; it stands for the thread's others as long"
 _NEARLY_ALL = 0.99
+# Of all CPUs together, and of one; perf takes powers of two.
+_BUFFERS_KIB, _MOST_BUFFER_KIB, _LEAST_KIB_BITS = 64 << 10, 8 << 10, 9
 # The thread, whether it could go on, and the bits of the time in ns.
 _Kind = Tuple[int, bool, int]
 
@@ -128,8 +130,13 @@ class WaitRecording(ProfileRecording):
 
     def __init__(self, env: dict[str, str]) -> None:
         super().__init__(env, 1)
-        self.options += ("--switch-events",)
+        self.options += ("--switch-events", *_buffer())
         self._others = frozenset([os.getpid()])
+
+    @property
+    def found(self) -> str:
+        """The path of perf; empty if there is none."""
+        return self._found
 
     def without(self, others: frozenset[int]) -> None:
         """Leave out other processes of ours that it may have recorded."""
@@ -179,6 +186,18 @@ class WaitRecording(ProfileRecording):
             yield _WAITS_CUT
 
 
+def _buffer() -> tuple[str, ...]:
+    """Return the option for a larger buffer of each CPU, which only root may lock.
+
+    Threads that leave their CPUs often fill perf's own while it waits for a CPU.
+    """
+    if os.geteuid():
+        return ()
+    each = _BUFFERS_KIB // (os.cpu_count() or 1)
+    kib = 1 << max(each.bit_length() - 1, _LEAST_KIB_BITS)
+    return "-m", f"{min(kib, _MOST_BUFFER_KIB)}K"
+
+
 class FullProfileRecording(ProfileRecording):
     """Samples stacks on the CPU, and records where threads wait.
 
@@ -197,8 +216,9 @@ class FullProfileRecording(ProfileRecording):
     def begin(self) -> None:
         """Attach both to this process, for the processes that it will start."""
         self._waits.begin()
+        # While waits are recorded, this process starts nothing but the other perf.
+        self._found = self._waits.found
         super().begin()
-        # It was started while waits were recorded.
         self._waits.without(super().pids)
 
     def end(self) -> None:
