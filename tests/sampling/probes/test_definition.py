@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sampling.probes.arguments import CONTEXT, Form
 from sampling.probes.changes import probes_file, remove, save
 from sampling.probes.cost import check_cost, predict
 from sampling.probes.definition import (
@@ -24,7 +25,10 @@ from sampling.probes.errors import (
 FUNCTION = parse_target("uprobe:/bin/true:main")
 EVENT = parse_target("tracepoint:sched:sched_switch")
 USDT = parse_target("usdt:/bin/true:demo:begin")
-PROBE = CodeProbe("p", FUNCTION, True, build_id="ab", begins=(Place(5, 7),))
+PLACES = (Place(5, 7, Form(CONTEXT, -4, 112)),)
+PROBE = CodeProbe(
+    "p", FUNCTION, True, build_id="ab", begins=PLACES, by="cgroup", argument="1"
+)
 
 
 @pytest.mark.parametrize(
