@@ -105,6 +105,9 @@ def test_cost_follows_from_the_rate() -> None:
     cost = predict(PROBE, 100_000)
     assert 0.01 < cost.share < 1
     assert predict(PROBE, 200_000).share == pytest.approx(2 * cost.share)
+    plain = replace(PROBE, by="", argument="")
+    assert predict(plain, 100_000).share < cost.share
+    assert predict(replace(plain, by="cpu"), 1) == predict(plain, 1)
     check_cost(PROBE, cost, percent=100)
     with pytest.raises(ProbeCostError, match="100,000 calls/s"):
         check_cost(PROBE, cost, percent=1)
