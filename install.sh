@@ -417,10 +417,11 @@ build_process_reader() {
 build_prober() {
     local sources=sampler_bridge/sources/probes built=.tools/prober want
     [ -d "$sources" ] || return 0
-    want=$(cat "$sources"/probes.{c,h,bpf.o} | sha256sum)
+    want=$(cat "$sources"/*.[cho] | sha256sum)
     [ -x "$built" ] && is_stamped "$built.stamp" "$want" && return
     command -v cc >/dev/null && [ -e /usr/include/bpf/libbpf.h ] || return 0
-    cc -O2 -Wall "-Wa,-I$sources" -o "$built.new" "$sources/probes.c" -lbpf >"$LOG" 2>&1 || {
+    cc -O2 -Wall "-Wa,-I$sources" -o "$built.new" \
+        "$sources"/{probes,rights,keys,forms}.c -lbpf >"$LOG" 2>&1 || {
         say "there will be no probes: $(error_line)"
         return 0
     }

@@ -10,7 +10,7 @@ from bench.table import Figure
 from core.settings.tools import PROBER
 from sampler_bridge.sources.probes.prober import Prober
 from sampling.probes.changes import checked
-from sampling.probes.cost import NS_PER_CALL
+from sampling.probes.cost import ns_per_call
 from sampling.probes.definition import CodeProbe, parse_target
 
 _CALLS, _RUNS = 50_000, 7
@@ -61,7 +61,7 @@ def probe_cost_figures() -> Iterator[Figure]:
             yield Figure(f"probes: {what} without a probe, a call", base, "ns")
         for label, called, probe in _probes(binary):
             added = median(_added(binary, called, probe) for _ in range(_RUNS))
-            predicted = NS_PER_CALL[probe.begin.kind, probe.times]
+            predicted = ns_per_call(probe)
             what = f"probes: {label}, ns a call more"
             yield Figure(what, added, "ns", versus=predicted, against="predicted")
 
@@ -77,6 +77,10 @@ def _probes(binary: Path) -> Iterator[tuple[str, str, CodeProbe]]:
     yield "USDT, counted", "step", CodeProbe("p", begin)
     yield "two USDT, timed", "step", CodeProbe("p", begin, True, end)
     yield "tracepoint, counted", "call", CodeProbe("p", enter)
+    by_thread = CodeProbe("p", enter, by="thread")
+    yield "tracepoint, counted by thread", "call", by_thread
+    with_id = CodeProbe("p", enter, argument="id")
+    yield "tracepoint, its argument read", "call", with_id
     yield "two tracepoints, timed", "call", CodeProbe("p", enter, True, leave)
 
 

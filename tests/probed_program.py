@@ -20,6 +20,19 @@ SOURCE = r"""
     ".4byte 992f-991f,994f-993f,3\n991: .asciz \"stapsdt\"\n992: .balign 4\n" \
     "993: .8byte 990b,0,0\n.asciz \"demo\"\n.asciz \"" name "\"\n.asciz \"\"\n" \
     "994: .balign 4\n.popsection\n")
+#define SENT(in_register, in_memory) __asm__ volatile( \
+    "990: nop\n.pushsection .note.stapsdt,\"?\",\"note\"\n.balign 4\n" \
+    ".4byte 992f-991f,994f-993f,3\n991: .asciz \"stapsdt\"\n992: .balign 4\n" \
+    "993: .8byte 990b,0,0\n.asciz \"demo\"\n.asciz \"sent\"\n" \
+    ".asciz \"-4@%0 8@%1 -4@%2 8f@%%xmm0\"\n994: .balign 4\n.popsection\n" \
+    : : "r"(in_register), "m"(in_memory), "i"(-7))
+__attribute__((noinline))
+long sized(double scale, int size, const char *text, long more)
+{
+    volatile unsigned long big = more;
+    SENT(size, big);
+    return scale > 0 ? size : *text;
+}
 static inline __attribute__((always_inline)) int hidden_step(int n)
 {
     return n * 3 + 1;
@@ -81,6 +94,7 @@ int main(void)
             if (what == 'l' || what == 'r') leaves(what);
             if (what == 'j' && !setjmp(before)) leaves(what);
             if (what == 'q') in_thread();
+            if (what == 's') sum += sized(1.0, n - 1, "x", (long)n << 40);
         }
         printf("done %d\n", sum);
         fflush(stdout);
@@ -121,6 +135,7 @@ class ProbedProgram:
     def call(self, what: str, times: int) -> None:
         """Call `work` (w), `pause_ms` (p), `nested` (n) or `marked` (m), and wait.
 
+        Or `sized` (s) of -1, 0, 1 and so on, and of 0, 1, 2 and so on times 2^40.
         Or `leaves` (l), which may end by longjmp (j), with its thread (q)
         or after an answer (r).
         """
@@ -136,6 +151,11 @@ class ProbedProgram:
     def wait(self) -> None:
         """Wait until the calls have ended."""
         assert self._line().startswith("done")
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
 
     def is_probed(self) -> bool:
         """Whether the kernel has put a breakpoint into `work`."""

@@ -1,10 +1,11 @@
 """What a binary offers to probes: its build id, functions, inlined copies and USDT."""
 
 import os
+import re
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from elftools.dwarf.die import DIE
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
+from sampling.probes.arguments import Form, usdt_form
 from sampling.probes.definition import Place, Target
-from sampling.probes.errors import ProbeTargetError
+from sampling.probes.errors import ProbeArgumentError, ProbeTargetError
+from sampling.probes.parameters import typed_form, untyped_form
 
 Functions = dict[str, tuple[set[str], set[int]]]
 
@@ -33,19 +36,26 @@ _INLINED = (1, 3)  # DW_INL_inlined, DW_INL_declared_inlined
 
 @dataclass(frozen=True)
 class Binary:
-    """What was found of a target: where it is, and whether some calls are inlined."""
+    """What was found of a target: where it is, and whether some calls are inlined.
+
+    ``untyped``: the type of the argument is unknown.
+    """
 
     build_id: str
     places: tuple[Place, ...]
     partly_inlined: bool = False
+    untyped: bool = False
 
 
-def find_target(target: Target) -> Binary:
-    """Check a function or USDT probe against its binary; raises ProbeTargetError."""
+def find_target(target: Target, argument: int = 0) -> Binary:
+    """Check a function or USDT probe, and maybe an argument, against its binary.
+
+    Raises ProbeTargetError and ProbeArgumentError.
+    """
     with _opened(target.binary) as elf:
         if target.kind == "usdt":
-            return Binary(_build_id(elf), _usdt_places(elf, target))
-        return _function(elf, target)
+            return Binary(_build_id(elf), _usdt_places(elf, target, argument))
+        return _function(elf, target, argument)
 
 
 def read_build_id(path: str) -> str:
@@ -106,7 +116,7 @@ def _offset(elf: ELFFile, address: int) -> int:
 # ---- functions ----------------------------------------------------------------------
 
 
-def _function(elf: ELFFile, target: Target) -> Binary:
+def _function(elf: ELFFile, target: Target, argument: int) -> Binary:
     known = _functions(elf)
     inlined = _is_inlined(elf, target.name)
     if target.name not in known:
@@ -117,8 +127,28 @@ def _function(elf: ELFFile, target: Target) -> Binary:
             f"{target.name} only chooses a function when {target.binary} is loaded: "
             "probe the one it chooses"
         )
-    places = sorted({_offset(elf, address) for address in addresses})
-    return Binary(_build_id(elf), tuple(map(Place, places)), inlined)
+    form, untyped = _argument(elf, addresses, target.name, argument)
+    offsets = sorted({_offset(elf, address) for address in addresses})
+    places = tuple(Place(offset, form=form) for offset in offsets)
+    return Binary(_build_id(elf), places, inlined, untyped)
+
+
+def _argument(
+    elf: ELFFile, addresses: set[int], name: str, number: int
+) -> tuple[Form | None, bool]:
+    """How to read an argument of a function, and whether its type is unknown."""
+    if not number:
+        return None, False
+    if "." in name:  # GCC's clones, such as name.isra.0
+        raise ProbeArgumentError(
+            f"the compiler changed the arguments of {name}: choose another function"
+        )
+    if _has_dwarf(elf):
+        try:
+            return typed_form(elf, addresses, name, number), False
+        except LookupError:
+            pass  # this part of the program was compiled without -g
+    return untyped_form(elf.get_machine_arch(), name, number), True
 
 
 def _functions(elf: ELFFile) -> Functions:
@@ -152,8 +182,7 @@ def _absence(elf: ELFFile, target: Target, known: Functions, inlined: bool) -> s
 
 def _is_inlined(elf: ELFFile, name: str) -> bool:
     """Whether DWARF says that a function was inlined somewhere."""
-    section = elf.get_section_by_name(".debug_info")
-    if section is None or section.data_size > _MOST_DWARF:
+    if not _has_dwarf(elf):
         return False
     encoded = name.encode()
     return any(
@@ -161,6 +190,11 @@ def _is_inlined(elf: ELFFile, name: str) -> bool:
         for unit in elf.get_dwarf_info().iter_CUs()
         for die in unit.iter_DIEs()
     )
+
+
+def _has_dwarf(elf: ELFFile) -> bool:
+    section = elf.get_section_by_name(".debug_info")
+    return section is not None and section.data_size <= _MOST_DWARF
 
 
 def _is_inlined_function(die: DIE, name: bytes) -> bool:
@@ -177,12 +211,16 @@ def _is_inlined_function(die: DIE, name: bytes) -> bool:
 # ---- USDT ---------------------------------------------------------------------------
 
 
-def _usdt_places(elf: ELFFile, target: Target) -> tuple[Place, ...]:
+def _usdt_places(elf: ELFFile, target: Target, argument: int) -> tuple[Place, ...]:
     known = list(_usdt(elf))
-    places = [place for *words, place in known if words == [target.group, target.name]]
+    places = [
+        replace(place, form=_usdt_argument(elf, target, arguments, argument))
+        for group, name, arguments, place in known
+        if (group, name) == (target.group, target.name)
+    ]
     if places:
         return tuple(places)
-    names = sorted({f"{group}:{name}" for group, name, _ in known})
+    names = sorted({f"{group}:{name}" for group, name, *_ in known})
     near = get_close_matches(f"{target.group}:{target.name}", names, _MOST_NAMES)
     has = (
         f"it has {', '.join((near or names)[:_MOST_NAMES])}" if names else "it has none"
@@ -191,8 +229,20 @@ def _usdt_places(elf: ELFFile, target: Target) -> tuple[Place, ...]:
     raise ProbeTargetError(f"no USDT probe {wanted} in {target.binary}: {has}")
 
 
-def _usdt(elf: ELFFile) -> Iterator[tuple[str, str, Place]]:
-    """Provider, name and place of each USDT probe, from its notes."""
+def _usdt_argument(
+    elf: ELFFile, target: Target, arguments: list[str], number: int
+) -> Form | None:
+    if not number:
+        return None
+    if number > len(arguments):
+        raise ProbeArgumentError(
+            f"{target} has {len(arguments)} arguments: there is no argument {number}"
+        )
+    return usdt_form(elf.get_machine_arch(), arguments[number - 1])
+
+
+def _usdt(elf: ELFFile) -> Iterator[tuple[str, str, list[str], Place]]:
+    """Provider, name, arguments and place of each USDT probe, from its notes."""
     section = elf.get_section_by_name(".note.stapsdt")
     base = elf.get_section_by_name(".stapsdt.base")
     if not isinstance(section, NoteSection):
@@ -202,8 +252,10 @@ def _usdt(elf: ELFFile) -> Iterator[tuple[str, str, Place]]:
     for note in section.iter_notes():
         content = note["n_descdata"]
         address, linked, semaphore = layout.unpack_from(content)
-        group, name = content[layout.size :].split(b"\0")[:2]
+        group, name, arguments = content[layout.size :].split(b"\0")[:3]
         moved = base["sh_addr"] - linked if base is not None and linked else 0
         counted = _offset(elf, semaphore + moved) if semaphore else 0
         place = Place(_offset(elf, address + moved), counted)
-        yield group.decode(), name.decode(), place
+        # The address [x0, 8] of aarch64 has a space.
+        words = re.findall(r"-?\d\S*@(?:\[[^]]*\]|\S+)", arguments.decode())
+        yield group.decode(), name.decode(), words, place

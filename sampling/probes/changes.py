@@ -27,14 +27,19 @@ def probes_file(home: Path) -> Path:
 def checked(probe: CodeProbe) -> tuple[CodeProbe, list[str]]:
     """The probe with its places in the binary, and warnings.
 
-    Raises ProbeTargetError.
+    Raises ProbeTargetError and ProbeArgumentError.
     """
     if not probe.begin.binary:
         return probe, []
     path = os.path.realpath(probe.begin.binary)
     probe = replace(probe, begin=replace(probe.begin, binary=path))
-    begin = find_target(probe.begin)
+    begin = find_target(probe.begin, int(probe.argument or 0))
     warnings = _warnings(probe.begin, begin.partly_inlined)
+    if begin.untyped:
+        warnings.append(
+            f"no DWARF describes {probe.begin.name}: integer {probe.argument} of its "
+            "arguments is taken to have 64 bits"
+        )
     found = replace(probe, begins=begin.places, build_id=identity_of(path))
     if not probe.end:
         return found, warnings

@@ -16,6 +16,8 @@ NS_PER_CALL = {
     ("tracepoint", False): 30.0,
     ("tracepoint", True): 120.0,
 }
+# More for a call that is counted by thread or control group, or whose argument is read.
+NS_OF_KEY, NS_OF_ARGUMENT = 15.0, 10.0
 DEFAULT_PERCENT = 5.0  # of one CPU
 
 
@@ -32,7 +34,9 @@ class ProbeCost:
 
 def ns_per_call(probe: CodeProbe) -> float:
     """CPU time that a call with the probe takes longer (ns)."""
-    return NS_PER_CALL[probe.begin.kind, probe.times]
+    has_key = probe.by in ("thread", "cgroup")  # the counts of CPUs are apart anyway
+    more = NS_OF_KEY * has_key + NS_OF_ARGUMENT * bool(probe.argument)
+    return NS_PER_CALL[probe.begin.kind, probe.times] + more
 
 
 def predict(probe: CodeProbe, rate: float) -> ProbeCost:

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from core.linux.files import read_json, write_whole
-from sampling.probes.errors import ProbeError
+from sampling.probes.arguments import Form
+from sampling.probes.errors import ProbeArgumentError, ProbeError
 
 PROBES_FILE = "probes.json"
 MOST = 64  # as many as the kernel's part has room for
 # Calls that each CPU times in 100 ms; the others are counted as shed.
 DEFAULT_LIMIT = 10_000
+# What calls are counted by; the numbers are those of probes.h.
+BY = {"thread": 1, "cpu": 2, "cgroup": 3}
+_MOST_ARGUMENTS = 12  # of a USDT probe
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _WORD = re.compile(r"[A-Za-z0-9_]{1,128}")
 _LONGEST = 4096
@@ -46,11 +50,13 @@ class Target:
 class Place:
     """Where in a binary a probe is attached: offsets in the file (bytes).
 
-    ``semaphore`` is where a USDT probe counts its users, 0 without one.
+    ``semaphore`` is where a USDT probe counts its users, 0 without one. ``form`` is how
+    the argument is read there.
     """
 
     offset: int
     semaphore: int = 0
+    form: Form | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,9 @@ class CodeProbe:
 
     The end is the return of the function, or ``end``. ``build_id`` identifies the
     binary that was checked. ``limit`` is how many calls a CPU times in 100 ms. A probe
-    that takes more than ``percent`` of a CPU is stopped; 0 means never.
+    that takes more than ``percent`` of a CPU is stopped; 0 means never. ``by`` is a key
+    of BY, or empty. ``argument`` is the number of an argument whose values are counted,
+    the name of a tracepoint's field, or empty.
     """
 
     name: str
@@ -71,6 +79,8 @@ class CodeProbe:
     ends: tuple[Place, ...] = ()
     limit: int = DEFAULT_LIMIT
     percent: float = 0.0
+    by: str = ""
+    argument: str = ""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -80,6 +90,12 @@ class CodeProbe:
             )
         if self.limit < 1:
             raise ProbeError(f"the limit of {self.name!r} must be at least 1 call")
+        if self.by and self.by not in BY:
+            raise ProbeError(
+                f"calls cannot be counted by {self.by[:64]!r}: use {', '.join(BY)}"
+            )
+        if self.argument:
+            _check_argument(self.begin, self.argument)
         if self.end and self.end.kind != self.begin.kind:
             raise ProbeError(
                 f"{self.begin} and {self.end} are of two kinds: use two of one kind"
@@ -98,6 +114,18 @@ class CodeProbe:
     def counts(self) -> str:
         """What is counted, in a word."""
         return "latency" if self.times else "calls"
+
+
+def _check_argument(target: Target, argument: str) -> None:
+    if target.kind == "tracepoint":
+        if not _WORD.fullmatch(argument) or argument.isdigit():
+            raise ProbeArgumentError(
+                f"{argument[:64]!r} is no field of {target}: name one, such as next_pid"
+            )
+    elif not re.fullmatch("[1-9][0-9]?", argument) or int(argument) > _MOST_ARGUMENTS:
+        raise ProbeArgumentError(
+            f"{argument[:64]!r} is no argument of {target}: give its number, from 1"
+        )
 
 
 def parse_target(text: str) -> Target:
@@ -162,8 +190,13 @@ def _probe(document: Mapping[str, Any]) -> CodeProbe:
         **{
             **given,
             "begin": Target(**given["begin"]),
-            "begins": tuple(Place(**one) for one in given["begins"]),
-            "ends": tuple(Place(**one) for one in given["ends"]),
+            "begins": tuple(map(_place, given["begins"])),
+            "ends": tuple(map(_place, given["ends"])),
             "end": Target(**end) if end else None,
         }
     )
+
+
+def _place(document: Mapping[str, Any]) -> Place:
+    form = document.get("form")
+    return Place(**{**document, "form": Form(**form) if form else None})

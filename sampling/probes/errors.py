@@ -3,6 +3,7 @@
 UserError
 └── ProbeError              a probe that cannot be added, changed or removed
     ├── ProbeTargetError    the binary has nothing of this name to probe
+    ├── ProbeArgumentError  an argument that cannot be read
     ├── ProbeRefusedError   the kernel or its verifier refuses the probe
     ├── ProbeCostError      the probe would cost more than is allowed
     ├── ProbeExistsError    another probe has this name
@@ -22,6 +23,12 @@ class ProbeTargetError(ProbeError):
     """The binary has nothing of this name that can be probed."""
 
     code = "no-probe-target"
+
+
+class ProbeArgumentError(ProbeError):
+    """An argument of a function or event that cannot be read."""
+
+    code = "no-probe-argument"
 
 
 class ProbeRefusedError(ProbeError):

@@ -38,6 +38,8 @@ def _describe(triples: Triples, iris: Iris, host: str, probe: CodeProbe) -> None
             ST.probeTarget: str(probe.begin),
             ST.probeEnd: str(probe.end or ""),
             ST.probeCounts: probe.counts,
+            ST.probeBy: probe.by,
+            ST.probeArgument: probe.argument,
             ST.probedBinary: probe.begin.binary,
             ST.probedBuildId: probe.build_id,
         },

@@ -8,8 +8,9 @@ from sampling.sources.cgroup_metrics import PREFIX as CGROUP
 from sampling.sources.cgroup_metrics import cgroup_metrics, monitored_cgroup_metrics
 from sampling.sources.own_metrics import DOMAINS, OWN_METRICS, OwnMetric
 from sampling.sources.own_metrics import PREFIX as BRIDGE
-from sampling.sources.probe_metrics import BUCKETS, PROBE_METRICS, PROBES
+from sampling.sources.probe_metrics import DOMAINS as PROBE_DOMAINS
 from sampling.sources.probe_metrics import PREFIX as PROBE
+from sampling.sources.probe_metrics import PROBE_METRICS
 from sampling.sources.thread_metrics import DOMAIN as THREADS
 from sampling.sources.thread_metrics import PREFIX as THREAD
 from sampling.sources.thread_metrics import THREAD_METRICS
@@ -43,7 +44,7 @@ def with_local(pcp: "Pcp", cgroups: bool) -> "Pcp":
     metrics = (*OWN_METRICS, *of_groups, *near)
     domains = {name: _domain(instances) for name, instances in DOMAINS.items()}
     if cgroups:
-        found_later = (CGROUP_DOMAIN, PROBES, BUCKETS, THREADS)
+        found_later = (CGROUP_DOMAIN, *PROBE_DOMAINS, THREADS)
         domains |= {name: _domain((), False) for name in found_later}
     added = {
         "metrics": [*pcp.metrics, *map(_fact, metrics)],

@@ -15,6 +15,7 @@ from sampler_bridge.sources.probes.trial import measured_rate
 from sampling.probes import changes
 from sampling.probes.cost import DEFAULT_PERCENT, check_cost, ns_per_call, predict
 from sampling.probes.definition import (
+    BY,
     DEFAULT_LIMIT,
     CodeProbe,
     parse_target,
@@ -48,6 +49,14 @@ def probes_group() -> None:
     help="Time until this USDT probe, tracepoint or function, in the same thread.",
 )
 @click.option(
+    "--by", type=click.Choice([*BY]), help="Also count for each of these, apart."
+)
+@click.option(
+    "--argument",
+    metavar="N|FIELD",
+    help="Count the values of integer argument N, from 1, or of a tracepoint's field.",
+)
+@click.option(
     "--limit",
     type=click.IntRange(min=1, max=_MOST_LIMIT),
     default=DEFAULT_LIMIT,
@@ -68,6 +77,8 @@ def add_command(
     target: str,
     latency: bool,
     until: str | None,
+    by: str | None,
+    argument: str | None,
     limit: int,
     percent: float,
     change: bool,
@@ -84,7 +95,14 @@ def add_command(
     times = latency or end is not None
     most = 0.0 if yes else 2 * percent
     wanted = CodeProbe(
-        name, parse_target(target), times, end, limit=limit, percent=most
+        name,
+        parse_target(target),
+        times,
+        end,
+        limit=limit,
+        percent=most,
+        by=by or "",
+        argument=argument or "",
     )
     changes.check_name(settings.home, name, change)
     probe, warnings = changes.checked(wanted)

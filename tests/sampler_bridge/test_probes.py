@@ -34,6 +34,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may probe")
 
 FOLDER = ROOT / "sampler_bridge" / "sources" / "probes"
 ONLY_RIGHTS = f"{3 << 38 | 1 << 21:016x}"  # CAP_PERFMON, CAP_BPF, CAP_SYS_ADMIN
+SOURCES = ("probes.c", "rights.c", "keys.c", "forms.c")
 NewBridge = Callable[..., BridgeProcess]
 
 
@@ -274,14 +275,14 @@ def test_absence_of_the_program_has_a_cure(tmp_path: Path) -> None:
 
 def test_refusal_of_the_verifier_is_in_words(tmp_path: Path) -> None:
     """The first instruction reads a register that has no value."""
-    for name in ("probes.c", "probes.h"):
+    for name in (*SOURCES, "probes.h", "program.h"):
         shutil.copy(FOLDER / name, tmp_path)
     content = bytearray((FOLDER / "probes.bpf.o").read_bytes())
     with (FOLDER / "probes.bpf.o").open("rb") as file:
         at = ELFFile(file).get_section_by_name("uprobe")["sh_offset"]
     content[at : at + 8] = bytes([0xBF, 0x90, 0, 0, 0, 0, 0, 0])  # r0 = r9
     (tmp_path / "probes.bpf.o").write_bytes(content)
-    words = ["cc", "-O2", f"-Wa,-I{tmp_path}", "-o", "broken", "probes.c", "-lbpf"]
+    words = ["cc", "-O2", f"-Wa,-I{tmp_path}", "-o", "broken", *SOURCES, "-lbpf"]
     subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
     with pytest.raises(ProbeRefusedError, match="verifier refuses .*R9 !read_ok"):
         Prober(tmp_path / "broken")

@@ -45,6 +45,23 @@ def test_probe_is_added_listed_changed_and_removed(
     assert "no-such-code-probe" in gone.stderr
 
 
+def test_probe_is_added_by_thread_and_with_an_argument(
+    probes: Probes, binary: Path
+) -> None:
+    words = ("--by", "thread", "--argument", "2")
+    assert probes("add", "sizes", f"uprobe:{binary}:sized", *words).exit_code == 0
+    event = "tracepoint:sched:sched_switch"
+    added = probes("add", "next", event, "--argument", "next_pid", "--yes")
+    assert added.exit_code == 0
+    for name, target, argument, code in (
+        ("text", f"uprobe:{binary}:sized", "3", "no-probe-argument"),
+        ("none", event, "next", "code-probe-refused"),
+    ):
+        done = probes("add", name, target, "--argument", argument)
+        assert done.exit_code == 2
+        assert done.stderr.rstrip().endswith(f"[{code}]")
+
+
 @pytest.mark.parametrize(
     ("target", "code"),
     [

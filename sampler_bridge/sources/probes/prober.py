@@ -3,21 +3,34 @@
 import os
 import select
 import subprocess
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from sampling.probes.definition import CodeProbe, Place, Target
+from sampling.probes.definition import BY, CodeProbe, Place, Target
 from sampling.probes.errors import ProbeRefusedError
+from sampling.sources.probe_metrics import BOUNDS
 
 _PATIENCE_MS = 10_000
 _LINE_BYTES = 1 << 16
 
 
-class Counts(NamedTuple):
+class KeyCounts(NamedTuple):
+    """The calls of a thread, CPU or control group, and their time (ns)."""
+
+    calls: int
+    timed: int
+    nanoseconds: int
+
+
+@dataclass(frozen=True)
+class Counts:
     """What a probe counted: calls, timed calls and their time (ns), and the others.
 
     ``shed`` calls were not timed because there were too many; ``missed`` ends had no
-    begin. ``buckets`` are counts of timed calls, see `probe_metrics.BOUNDS`.
+    begin. ``unkeyed`` calls had no room for their key, and ``unread`` ones had an
+    argument that could not be read. ``buckets`` are counts of timed calls, see
+    `probe_metrics.BOUNDS`, and ``arguments`` of values, see ARGUMENT_BOUNDS.
     """
 
     calls: int
@@ -25,7 +38,11 @@ class Counts(NamedTuple):
     nanoseconds: int
     shed: int
     missed: int
+    unkeyed: int
+    unread: int
     buckets: tuple[int, ...]
+    arguments: tuple[int, ...]
+    keys: dict[int, KeyCounts] = field(default_factory=dict)
 
 
 class Prober:
@@ -66,10 +83,15 @@ class Prober:
         """Begin to count a probe under a number below 64; nothing stays if refused."""
         try:
             self._ask("limit", number, probe.limit)
+            if probe.by:
+                self._ask("by", number, BY[probe.by])
             first = "enter" if probe.times else "count"
             # The end first: a begin without its end would never be forgotten.
             if probe.times:
                 self._attach_end(number, probe)
+            if probe.begin.kind == "tracepoint" and probe.argument:
+                event = (probe.begin.group, probe.begin.name)
+                self._ask("field", number, *event, probe.argument)
             self._attach_all(number, first, probe.begin, probe.begins, False)
         except ProbeRefusedError:
             if self._process.poll() is None:
@@ -85,8 +107,13 @@ class Prober:
         self._send("read")
         found: dict[int, Counts] = {}
         while (line := self._line()) != "end":
-            number, calls, timed, spent, shed, missed, *buckets = map(int, line.split())
-            found[number] = Counts(calls, timed, spent, shed, missed, tuple(buckets))
+            kind, *numbers = line.split()
+            number, *values = map(int, numbers)
+            if kind == "probe":
+                found[number] = _counts(values)
+            elif number in found:
+                key, *counts = values
+                found[number].keys[key] = KeyCounts(*counts)
         return found
 
     def close(self) -> None:
@@ -115,6 +142,8 @@ class Prober:
             self._ask("attach", number, program, "event", target.group, target.name)
             return
         for place in places:
+            if place.form:
+                self._ask("form", number, *place.form.words())
             at = (target.binary, place.offset, place.semaphore, int(returns), -1)
             self._ask("attach", number, program, "user", *at)
 
@@ -151,3 +180,13 @@ class Prober:
 
     def _down(self, why: str) -> ProbeRefusedError:
         return ProbeRefusedError(f"the program that attaches probes failed ({why})")
+
+
+def _counts(values: list[int]) -> Counts:
+    calls, timed, spent, shed, missed, unkeyed, unread, *histograms = values
+    buckets, arguments = histograms[: len(BOUNDS)], histograms[len(BOUNDS) :]
+    return Counts(
+        *(calls, timed, spent, shed, missed, unkeyed, unread),
+        buckets=tuple(buckets),
+        arguments=tuple(arguments),
+    )

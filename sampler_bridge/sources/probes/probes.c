@@ -3,33 +3,31 @@
  * Standard output begins with a line: "ready", or "refused REASON". Then each line on
  * standard input is answered. Its words are separated by tabs:
  *
+ *   by N KIND            what calls are counted by; "ok"
+ *   form N WHERE BASE DISPLACEMENT INDEX SCALE SIZE   where the argument is; "ok"
+ *   field N CATEGORY NAME FIELD                       the same, of a tracepoint
  *   attach N PROGRAM user PATH OFFSET SEMAPHORE RETURN PID   "ok" or "refused REASON"
  *   attach N PROGRAM event CATEGORY NAME                     the same
  *   limit N CALLS        most calls that a CPU times in 100 ms; "ok"
  *   detach N             stop counting, and forget what was counted; "ok"
- *   read                 a line of numbers for each probe, then "end"
+ *   read                 a line of numbers for each probe, and one for each thread,
+ *                        CPU or control group that calls are counted by; then "end"
  *
- * PROGRAM is count, enter or leave. The kernel detaches everything when the program
+ * PROGRAM is count, enter or leave. What `by`, `form` and `field` say holds for what is
+ * attached after them. The kernel detaches everything when the program
  * ends, however it ends: with its standard input, or by a signal.
  */
 #define _GNU_SOURCE
 #include <asm/ptrace.h>
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/capability.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "probes.h"
+#include "program.h"
 
 #if defined(__x86_64__)
 static const unsigned stack_at = offsetof(struct pt_regs, rsp);
@@ -54,29 +52,12 @@ static struct counts *per_cpu;
 static struct probe {
     int links;
     struct bpf_link *link[LINKS];
+    unsigned form;             /* of what is attached next */
     unsigned long long used;   /* how often the number was given up */
     unsigned long long missed; /* as last answered: a counter must not decrease */
 } probes[PROBES];
+static unsigned char by[PROBES];
 static char verdict[REASON]; /* the last words of the kernel's verifier */
-
-/* ---- answers --------------------------------------------------------------------- */
-
-static void refused(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    printf("refused ");
-    vprintf(format, values);
-    printf("\n");
-    va_end(values);
-}
-
-static void refuse_all(const char *reason, const char *detail)
-{
-    refused(reason, detail);
-    fflush(stdout);
-    exit(1);
-}
 
 /* Keep the line of the verifier's log that says why it refused a program. */
 static int keep_verdict(enum libbpf_print_level level, const char *format,
@@ -100,35 +81,6 @@ static int keep_verdict(enum libbpf_print_level level, const char *format,
 
 /* ---- start ----------------------------------------------------------------------- */
 
-/* Many machines do not mount what lists the tracepoints: mount it, for us alone. */
-static void see_events(void)
-{
-    if (!access("/sys/kernel/tracing/events", F_OK) || unshare(CLONE_NEWNS) ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
-        return;
-    mount("tracefs", "/sys/kernel/tracing", "tracefs", MS_NOSUID | MS_NOEXEC, NULL);
-}
-
-/* Keep three capabilities and nothing else, whatever the user. The kernel attaches to a
- * function only with CAP_SYS_ADMIN; tracepoints do not need it. */
-static void drop_rights(void)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct held[2], kept[2] = {0};
-    const unsigned wanted = 1u << (CAP_PERFMON - 32) | 1u << (CAP_BPF - 32);
-    if (syscall(SYS_capget, &header, held) == 0) {
-        kept[0].permitted = kept[0].effective =
-            held[0].permitted & 1u << CAP_SYS_ADMIN;
-        kept[1].permitted = kept[1].effective = held[1].permitted & wanted;
-    }
-    if (kept[1].permitted != wanted)
-        refuse_all("no right to probe (%s): run as root, or with both capabilities",
-                   "CAP_BPF and CAP_PERFMON");
-    if (syscall(SYS_capset, &header, kept) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-        refuse_all("cannot drop rights: %s", strerror(errno));
-    prctl(PR_SET_DUMPABLE, 0);
-}
-
 static int set_stack_at(void)
 {
     struct bpf_map *map;
@@ -150,7 +102,7 @@ static void load(void)
     limits = bpf_object__find_map_fd_by_name(file, "limits");
     cpus = libbpf_num_possible_cpus();
     per_cpu = cpus > 0 ? calloc(cpus, sizeof *per_cpu) : NULL;
-    if (!per_cpu)
+    if (!per_cpu || open_keys(file) || open_forms(file))
         refuse_all("no memory: %s", strerror(errno));
 }
 
@@ -163,15 +115,16 @@ static struct bpf_program *program_of(const char *what, const char *where)
     return bpf_object__find_program_by_name(file, name);
 }
 
-static unsigned long long cookie_of(unsigned number)
+/* See probes.bpf.c. */
+static unsigned long long cookie_of(unsigned number, unsigned form)
 {
-    return probes[number].used << 32 | number;
+    return probes[number].used << 32 | form << 16 | by[number] << 8 | number;
 }
 
 static struct bpf_link *to_function(unsigned number, char **word)
 {
     struct bpf_program *program = program_of(word[2], "user");
-    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie_of(number),
+    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie_of(number, probes[number].form),
                 .ref_ctr_offset = strtoull(word[6], NULL, 10),
                 .retprobe = *word[7] == '1');
     errno = EINVAL;
@@ -184,7 +137,7 @@ static struct bpf_link *to_function(unsigned number, char **word)
 static struct bpf_link *to_event(unsigned number, char **word)
 {
     struct bpf_program *program = program_of(word[2], "event");
-    LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = cookie_of(number));
+    LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = cookie_of(number, probes[number].form));
     errno = EINVAL;
     return program ? bpf_program__attach_tracepoint_opts(program, word[4], word[5],
                                                          &options)
@@ -223,11 +176,30 @@ static void detach(unsigned number)
     unsigned long long none = 0;
     while (probe->links)
         bpf_link__destroy(probe->link[--probe->links]);
+    forget_keys(number, cookie_of(number, 0));
+    forget_forms(number);
     probe->used++;
-    probe->missed = 0;
+    probe->missed = probe->form = by[number] = 0;
     memset(per_cpu, 0, cpus * sizeof *per_cpu);
     bpf_map_update_elem(counted, &number, per_cpu, BPF_ANY);
     bpf_map_update_elem(limits, &number, &none, BPF_ANY);
+    printf("ok\n");
+}
+
+static void set_by(unsigned number, const char *kind)
+{
+    unsigned long value = strtoul(kind, NULL, 10);
+    if (value > BY_CGROUP)
+        return refused("not a request");
+    by[number] = value;
+    printf("ok\n");
+}
+
+static void set_form(unsigned number, unsigned form)
+{
+    if (!form) /* it was refused */
+        return;
+    probes[number].form = form;
     printf("ok\n");
 }
 
@@ -247,6 +219,20 @@ static unsigned long long missed(struct probe *probe, const struct counts *sum)
     return probe->missed;
 }
 
+static void say_numbers(const unsigned long long *numbers, int length)
+{
+    for (int n = 0; n < length; n++)
+        printf(" %llu", numbers[n]);
+}
+
+static void say_cpus(unsigned number)
+{
+    for (int cpu = 0; cpu < cpus; cpu++)
+        if (per_cpu[cpu].calls || per_cpu[cpu].timed)
+            printf("key %u %d %llu %llu %llu\n", number, cpu, per_cpu[cpu].calls,
+                   per_cpu[cpu].timed, per_cpu[cpu].nanoseconds);
+}
+
 static void say_counts(unsigned number)
 {
     struct counts sum = {0};
@@ -258,21 +244,33 @@ static void say_counts(unsigned number)
         sum.nanoseconds += per_cpu[cpu].nanoseconds;
         sum.shed += per_cpu[cpu].shed;
         sum.missed += per_cpu[cpu].missed;
+        sum.unkeyed += per_cpu[cpu].unkeyed;
+        sum.unread += per_cpu[cpu].unread;
         for (int n = 0; n < BUCKETS; n++)
             sum.buckets[n] += per_cpu[cpu].buckets[n];
+        for (int n = 0; n < ARGUMENT_BUCKETS; n++)
+            sum.arguments[n] += per_cpu[cpu].arguments[n];
     }
-    printf("%u %llu %llu %llu %llu %llu", number, sum.calls, sum.timed, sum.nanoseconds,
-           sum.shed, missed(&probes[number], &sum));
-    for (int n = 0; n < BUCKETS; n++)
-        printf(" %llu", sum.buckets[n]);
+    printf("probe %u %llu %llu %llu %llu %llu %llu %llu", number, sum.calls, sum.timed,
+           sum.nanoseconds, sum.shed, missed(&probes[number], &sum), sum.unkeyed,
+           sum.unread);
+    say_numbers(sum.buckets, BUCKETS);
+    say_numbers(sum.arguments, ARGUMENT_BUCKETS);
     printf("\n");
+    if (by[number] == BY_CPU)
+        say_cpus(number);
 }
 
 static void say_all(void)
 {
-    for (unsigned n = 0; n < PROBES; n++)
+    int is_keyed = 0;
+    for (unsigned n = 0; n < PROBES; n++) {
+        is_keyed |= by[n] == BY_THREAD || by[n] == BY_CGROUP;
         if (probes[n].links)
             say_counts(n);
+    }
+    if (is_keyed)
+        say_keys(by);
     printf("end\n");
 }
 
@@ -291,6 +289,12 @@ static void answer(char *line)
         refused("not a request, or not a number below %d", PROBES);
     else if (words == 2 && !strcmp(word[0], "detach"))
         detach(number);
+    else if (words == 3 && !strcmp(word[0], "by"))
+        set_by(number, word[2]);
+    else if (words == 8 && !strcmp(word[0], "form"))
+        set_form(number, form_of_words(number, word));
+    else if (words == 5 && !strcmp(word[0], "field"))
+        set_form(number, form_of_field(number, word));
     else if (words == 3 && !strcmp(word[0], "limit"))
         limit(number, word[2]);
     else if (words > 5 && !strcmp(word[0], "attach"))

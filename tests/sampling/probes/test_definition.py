@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sampling.probes.arguments import CONTEXT, Form
 from sampling.probes.changes import probes_file, remove, save
 from sampling.probes.cost import check_cost, predict
 from sampling.probes.definition import (
@@ -24,7 +25,10 @@ from sampling.probes.errors import (
 FUNCTION = parse_target("uprobe:/bin/true:main")
 EVENT = parse_target("tracepoint:sched:sched_switch")
 USDT = parse_target("usdt:/bin/true:demo:begin")
-PROBE = CodeProbe("p", FUNCTION, True, build_id="ab", begins=(Place(5, 7),))
+PLACES = (Place(5, 7, Form(CONTEXT, -4, 112)),)
+PROBE = CodeProbe(
+    "p", FUNCTION, True, build_id="ab", begins=PLACES, by="cgroup", argument="1"
+)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +105,9 @@ def test_cost_follows_from_the_rate() -> None:
     cost = predict(PROBE, 100_000)
     assert 0.01 < cost.share < 1
     assert predict(PROBE, 200_000).share == pytest.approx(2 * cost.share)
+    plain = replace(PROBE, by="", argument="")
+    assert predict(plain, 100_000).share < cost.share
+    assert predict(replace(plain, by="cpu"), 1) == predict(plain, 1)
     check_cost(PROBE, cost, percent=100)
     with pytest.raises(ProbeCostError, match="100,000 calls/s"):
         check_cost(PROBE, cost, percent=1)

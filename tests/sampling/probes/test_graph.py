@@ -13,7 +13,12 @@ from tests.servers import Fuseki
 
 IRIS = Iris("http://localhost:8000")
 SEND = CodeProbe(
-    "send", parse_target("uprobe:/usr/lib/a b.so:MPI_Send"), True, build_id="8f0c"
+    "send",
+    parse_target("uprobe:/usr/lib/a b.so:MPI_Send"),
+    times=True,
+    build_id="8f0c",
+    by="thread",
+    argument="2",
 )
 NODE = "PREFIX st: <https://w3id.org/supertwin/ns#> INSERT DATA { GRAPH <urn:g> {"
 
@@ -35,7 +40,17 @@ def test_probes_are_replaced_and_removed(twin: Endpoint) -> None:
     with twin:
         publish(twin, IRIS, "n1", [SEND])
         iri = str(probe_iri(IRIS, "n1", "send"))
-        row = ["n1", "send", "latency", str(SEND.begin), None, "8f0c", iri]
+        row = [
+            "n1",
+            "send",
+            "latency",
+            "thread",
+            "2",
+            str(SEND.begin),
+            None,
+            "8f0c",
+            iri,
+        ]
         assert listed(twin) == [row]
         changed = replace(SEND, times=False)
         publish(twin, IRIS, "n1", [changed, replace(SEND, name="other")])
