@@ -290,7 +290,7 @@ def _forget(folder: Path) -> None:
 
 
 def _give_up(folder: Path, pmcd: int) -> None:
-    """Leave no old values; whoever keeps PMCD starts everything again."""
+    """Leave no old values; the process that keeps PMCD running starts all again."""
     _forget(folder)
     with suppress(OSError):
         if Path(f"/proc/{pmcd}/comm").read_text("ascii").strip() == "pmcd":

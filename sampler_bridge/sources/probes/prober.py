@@ -1,17 +1,14 @@
 """The program that attaches probes: how it is started and asked."""
 
-import os
-import select
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from sampler_bridge.sources.child_program import ChildError, ChildProgram
 from sampling.probes.definition import BY, CodeProbe, Place, Target
 from sampling.probes.errors import ProbeRefusedError
 from sampling.sources.probe_metrics import BOUNDS
 
-_PATIENCE_MS = 10_000
 _LINE_BYTES = 1 << 16
 
 
@@ -55,18 +52,9 @@ class Prober:
                 "libc6-dev libbpf-dev`, then `make install`"
             )
         try:
-            self._process = subprocess.Popen(  # noqa: S603
-                [path],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-            )
-        except OSError as error:
-            raise ProbeRefusedError(f"{path}: {error.strerror}") from error
-        assert self._process.stdout is not None  # noqa: S101
-        self._poll = select.poll()
-        self._poll.register(self._process.stdout, select.POLLIN)
+            self._child = ChildProgram([path])
+        except ChildError as error:
+            raise ProbeRefusedError(str(error)) from error
         self._buffer = b""
         try:
             self._expect("ready")
@@ -77,7 +65,7 @@ class Prober:
     @property
     def pid(self) -> int:
         """The number of its process."""
-        return self._process.pid
+        return self._child.pid
 
     def attach(self, number: int, probe: CodeProbe) -> None:
         """Begin to count a probe under a number below 64; nothing stays if refused."""
@@ -94,7 +82,7 @@ class Prober:
                 self._ask("field", number, *event, probe.argument)
             self._attach_all(number, first, probe.begin, probe.begins, False)
         except ProbeRefusedError:
-            if self._process.poll() is None:
+            if self._child.runs:
                 self.detach(number)
             raise
 
@@ -118,11 +106,7 @@ class Prober:
 
     def close(self) -> None:
         """End the program; the kernel detaches everything."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self._child.close()
 
     def _attach_end(self, number: int, probe: CodeProbe) -> None:
         if probe.end:
@@ -152,11 +136,10 @@ class Prober:
         self._expect("ok")
 
     def _send(self, *words: object) -> None:
-        assert self._process.stdin is not None  # noqa: S101
         try:
-            self._process.stdin.write("\t".join(map(str, words)).encode() + b"\n")
-        except OSError as error:
-            raise self._down(str(error.strerror)) from error
+            self._child.send("\t".join(map(str, words)).encode() + b"\n")
+        except ChildError as error:
+            raise self._down(error) from error
 
     def _expect(self, wanted: str) -> None:
         line = self._line()
@@ -170,15 +153,12 @@ class Prober:
         return line.decode(errors="backslashreplace")
 
     def _some(self) -> bytes:
-        assert self._process.stdout is not None  # noqa: S101
-        if not self._poll.poll(_PATIENCE_MS):
-            raise self._down("no answer")
-        found = os.read(self._process.stdout.fileno(), _LINE_BYTES)
-        if not found:
-            raise self._down("it ended")
-        return found
+        try:
+            return self._child.receive(_LINE_BYTES)
+        except ChildError as error:
+            raise self._down(error) from error
 
-    def _down(self, why: str) -> ProbeRefusedError:
+    def _down(self, why: ChildError) -> ProbeRefusedError:
         return ProbeRefusedError(f"the program that attaches probes failed ({why})")
 
 

@@ -1,9 +1,6 @@
 """The program that reads tasks from the kernel: how it is started and asked."""
 
-import os
-import select
 import struct
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +10,11 @@ import numpy.typing as npt
 
 from core.linux import priority
 from sampler_bridge.errors import KernelRefusedError
+from sampler_bridge.sources.child_program import ChildError, ChildProgram
 from sampling.errors import SourceDownError
 
 Numbers = npt.NDArray[np.uint64]
 
-_PATIENCE_MS = 10_000  # as long as PCP waits for PMCD
 _LINE_BYTES = 1 << 16
 _HEADER = struct.Struct("=4Q")
 _COMMAND = 16  # bytes
@@ -62,18 +59,9 @@ class ProcessProgram:
         self._set = 0
         self._number = 0
         try:
-            self._process = subprocess.Popen(  # noqa: S603
-                [path, what],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-            )
-        except OSError as error:
-            raise KernelRefusedError(f"{path}: {error.strerror}") from error
-        assert self._process.stdout is not None  # noqa: S101
-        self._poll = select.poll()
-        self._poll.register(self._process.stdout, select.POLLIN)
+            self._child = ChildProgram([path, what])
+        except ChildError as error:
+            raise KernelRefusedError(str(error)) from error
         # The thread that fetches waits for it.
         priority.take(priority.priority_of(), priority.FETCHING, self.pid)
         try:
@@ -85,7 +73,7 @@ class ProcessProgram:
     @property
     def pid(self) -> int:
         """The number of its process."""
-        return self._process.pid
+        return self._child.pid
 
     def ask(self, places: Sequence[int], selected: Sequence[int] = ()) -> Answer:
         """Read the metrics at ``places``, in increasing order.
@@ -96,11 +84,10 @@ class ProcessProgram:
         mask = sum(1 << place for place in places)
         few = selected if len(selected) <= _MOST_SELECTED else ()
         request = struct.pack(f"={3 + len(few)}Q", mask, self._set, len(few), *few)
-        assert self._process.stdin is not None  # noqa: S101
         try:
-            self._process.stdin.write(request)
-        except OSError as error:
-            raise self._down(error.strerror) from error
+            self._child.send(request)
+        except ChildError as error:
+            raise self._down(error) from error
         self._set, self._number, taken, is_new = _HEADER.unpack(
             self._read(_HEADER.size)
         )
@@ -111,11 +98,7 @@ class ProcessProgram:
 
     def close(self) -> None:
         """End the program."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self._child.close()
 
     def _read_metrics(self) -> dict[str, type[np.generic]]:
         line = self._read_line()
@@ -155,16 +138,12 @@ class ProcessProgram:
         return found
 
     def _some(self, most: int) -> bytes:
-        """What it wrote, at most so many bytes, once there is something."""
-        assert self._process.stdout is not None  # noqa: S101
-        if not self._poll.poll(_PATIENCE_MS):
-            raise self._down("no answer")
-        found = os.read(self._process.stdout.fileno(), most)
-        if not found:
-            raise self._down("it ended")
-        return found
+        try:
+            return self._child.receive(most)
+        except ChildError as error:
+            raise self._down(error) from error
 
-    def _down(self, why: str | None) -> SourceDownError:
+    def _down(self, why: ChildError) -> SourceDownError:
         return SourceDownError(
             f"the program that reads processes failed ({why}): the bridge starts it "
             "again"
