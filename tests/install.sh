@@ -202,6 +202,7 @@ install_for_tests() {
     ensure_packages missing_for_tests
     # What it is compiled with may just have been installed.
     build_process_reader
+    build_prober
     has_browser ||
         say "no browser: the tests of pages are skipped; install Google Chrome (google-chrome) to run them"
     make_machine_id

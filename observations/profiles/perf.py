@@ -35,6 +35,7 @@ _LONGEST_FRAME = 1 << 16
 _BEFORE_MAIN = {"_start", "__libc_start_main", "__libc_start_call_main"}
 _PID = re.compile(rb"\s*(\d+)\s*$")
 LOST = re.compile(rb".*PERF_RECORD_LOST\w*\s*:?\s*lost (\d+)")
+_IN_FILE = re.compile(rb"(.*)\+0x([0-9a-f]+)", re.DOTALL)
 _MAP = re.compile(r"(.*/)?perf-\d+\.map")
 # Of a symbol of a library.
 _VERSION = re.compile(r"@@?[A-Za-z]\w*_[\d.]+$")
@@ -146,16 +147,20 @@ def whole_frames(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 def stack_of(frames: list[tuple[Frame, int]]) -> Stack:
     """Return the frames of a sample, outermost first, from the start of its program."""
-    while len(frames) > 1 and _is_before_main(frames[-1]):
+    starts = False
+    while len(frames) > 1 and _is_before_main(frames[-1], starts):
+        starts = True
         frames.pop()
     return tuple(frame for frame, _ in reversed(frames))
 
 
 def frame_of(found: re.Match[bytes]) -> tuple[Frame, int]:
     """Return a frame of perf's text, and its address in the file."""
-    at, name = int(found[1], 16), found[2].decode(errors="replace")
-    name = printable(_VERSION.sub("", name))
-    path = printable(os.fsdecode(found[3]))
+    at, file = int(found[1], 16), found[3]
+    if in_file := _IN_FILE.fullmatch(file):  # the address before is that in memory
+        file, at = in_file[1], int(in_file[2], 16)
+    name = printable(_VERSION.sub("", found[2].decode(errors="replace")))
+    path = printable(os.fsdecode(file))
     if _MAP.fullmatch(path):  # the name holds the process: ranks would not merge
         path = "[generated code]"
         if python := _PYTHON.fullmatch(name):
@@ -167,9 +172,14 @@ def _is_alone(stack: Stack) -> bool:
     return len(stack) == 1 and stack[0][0] != "main"
 
 
-def _is_before_main(frame: tuple[Frame, int]) -> bool:
-    (name, _), at = frame
-    return name.partition("_impl")[0] in _BEFORE_MAIN or at == _NOWHERE
+def _is_before_main(frame: tuple[Frame, int], starts: bool) -> bool:
+    """Whether a frame starts a program; ``starts`` says that its caller does.
+
+    A stripped C library has no name for its last function before ``main``.
+    """
+    (name, path), at = frame
+    is_unnamed = starts and name == f"{at:#x}" and "/libc.so" in path
+    return is_unnamed or name.partition("_impl")[0] in _BEFORE_MAIN or at == _NOWHERE
 
 
 def sources_of(

@@ -6,15 +6,13 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from sampling.errors import SourceDownError
+
 _PATIENCE_MS = 10_000  # as long as PCP waits for PMCD
 
 
-class ChildError(Exception):
-    """Why a program did not start, answer or take a request."""
-
-
 class ChildProgram:
-    """The running program; raises ChildError if it does not start."""
+    """The running program; raises SourceDownError if it does not start."""
 
     def __init__(self, command: Sequence[Path | str]) -> None:
         try:
@@ -26,7 +24,7 @@ class ChildProgram:
                 bufsize=0,
             )
         except OSError as error:
-            raise ChildError(f"{command[0]}: {error.strerror}") from error
+            raise SourceDownError(f"{command[0]}: {error.strerror}") from error
         assert self._process.stdin and self._process.stdout  # noqa: S101
         self._requests, self._answers = self._process.stdin, self._process.stdout
         self._poll = select.poll()
@@ -43,22 +41,22 @@ class ChildProgram:
         return self._process.poll() is None
 
     def send(self, request: bytes) -> None:
-        """Write a request; raises ChildError."""
+        """Write a request; raises SourceDownError."""
         try:
             self._requests.write(request)
         except OSError as error:
-            raise ChildError(str(error.strerror)) from error
+            raise SourceDownError(str(error.strerror)) from error
 
     def receive(self, most: int) -> bytes:
         """What it wrote, at most so many bytes, once there is something.
 
-        Raises ChildError if it has ended, or writes nothing for 10 s.
+        Raises SourceDownError if it has ended, or writes nothing for 10 s.
         """
         if not self._poll.poll(_PATIENCE_MS):
-            raise ChildError("no answer")
+            raise SourceDownError("no answer")
         if found := os.read(self._answers.fileno(), most):
             return found
-        raise ChildError("it ended")
+        raise SourceDownError("it ended")
 
     def close(self) -> None:
         """End the program."""

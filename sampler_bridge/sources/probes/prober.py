@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from sampler_bridge.sources.child_program import ChildError, ChildProgram
+from sampler_bridge.sources.child_program import ChildProgram
+from sampling.errors import SourceDownError
 from sampling.probes.definition import BY, CodeProbe, Place, Target
 from sampling.probes.errors import ProbeRefusedError
 from sampling.sources.probe_metrics import BOUNDS
@@ -53,7 +54,7 @@ class Prober:
             )
         try:
             self._child = ChildProgram([path])
-        except ChildError as error:
+        except SourceDownError as error:
             raise ProbeRefusedError(str(error)) from error
         self._buffer = b""
         try:
@@ -138,7 +139,7 @@ class Prober:
     def _send(self, *words: object) -> None:
         try:
             self._child.send("\t".join(map(str, words)).encode() + b"\n")
-        except ChildError as error:
+        except SourceDownError as error:
             raise self._down(error) from error
 
     def _expect(self, wanted: str) -> None:
@@ -155,10 +156,10 @@ class Prober:
     def _some(self) -> bytes:
         try:
             return self._child.receive(_LINE_BYTES)
-        except ChildError as error:
+        except SourceDownError as error:
             raise self._down(error) from error
 
-    def _down(self, why: ChildError) -> ProbeRefusedError:
+    def _down(self, why: SourceDownError) -> ProbeRefusedError:
         return ProbeRefusedError(f"the program that attaches probes failed ({why})")
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from core.linux import priority
 from sampler_bridge.errors import KernelRefusedError
-from sampler_bridge.sources.child_program import ChildError, ChildProgram
+from sampler_bridge.sources.child_program import ChildProgram
 from sampling.errors import SourceDownError
 
 Numbers = npt.NDArray[np.uint64]
@@ -60,7 +60,7 @@ class ProcessProgram:
         self._number = 0
         try:
             self._child = ChildProgram([path, what])
-        except ChildError as error:
+        except SourceDownError as error:
             raise KernelRefusedError(str(error)) from error
         # The thread that fetches waits for it.
         priority.take(priority.priority_of(), priority.FETCHING, self.pid)
@@ -86,7 +86,7 @@ class ProcessProgram:
         request = struct.pack(f"={3 + len(few)}Q", mask, self._set, len(few), *few)
         try:
             self._child.send(request)
-        except ChildError as error:
+        except SourceDownError as error:
             raise self._down(error) from error
         self._set, self._number, taken, is_new = _HEADER.unpack(
             self._read(_HEADER.size)
@@ -140,10 +140,10 @@ class ProcessProgram:
     def _some(self, most: int) -> bytes:
         try:
             return self._child.receive(most)
-        except ChildError as error:
+        except SourceDownError as error:
             raise self._down(error) from error
 
-    def _down(self, why: ChildError) -> SourceDownError:
+    def _down(self, why: SourceDownError) -> SourceDownError:
         return SourceDownError(
             f"the program that reads processes failed ({why}): the bridge starts it "
             "again"
