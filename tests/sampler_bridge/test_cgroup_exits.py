@@ -134,9 +134,10 @@ def test_many_short_programs_are_all_accounted_for(folders: Folders) -> None:
 
 def test_missing_rights_are_named() -> None:
     code = (
-        "import os; os.setgid(65534); os.setuid(65534)\n"
+        "import os\n"
         "from core.linux.taskstats import ExitSocket\n"
         "from core.linux.errors import TaskstatsError\n"
+        "os.setgid(65534); os.setuid(65534)\n"
         "try: ExitSocket()\n"
         "except TaskstatsError as error: print(error.code, error)"
     )
@@ -189,8 +190,9 @@ def test_layout_that_cannot_be_read_is_not_supported(
 
 def test_missing_rights_are_the_reason_for_no_values() -> None:
     code = (
-        "import os; os.setgid(65534); os.setuid(65534)\n"
+        "import os\n"
         "from tests.sampler_bridge.test_cgroup_exits import ExitSource, reason\n"
+        "os.setgid(65534); os.setuid(65534)\n"
         "print(reason(ExitSource()))"
     )
     done = subprocess.run(
