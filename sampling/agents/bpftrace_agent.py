@@ -2,7 +2,7 @@
 
 The distribution's Python runs it, as root, from the folder of the agent's
 configuration. With Python 3.11 the agent of PCP 6.0.3 cannot end a script
-(``asyncio.wait`` takes no coroutines any more), and then waits for ever itself. It
+(``asyncio.wait`` takes no coroutines any more), and then waits forever itself. It
 guesses the maps from the text, keeps all that a script complains about, gives old
 values of a script that ended, and leaves bpftrace attached if it is killed.
 """
@@ -36,6 +36,8 @@ def main() -> None:
         for name in ("process_manager", "service", "cluster", "models")
     )
     asyncio.wait = _wait_for_all  # type: ignore[assignment]
+    # PCP 6.3 says when it is ready; PMCD would not hear that from a restarted agent.
+    importlib.import_module("pcp.pmda").PMDA.pmda_ready = lambda _: None
     os.register_at_fork(after_in_child=_end_with_parent)
     _declare_maps(manager, models)
     _read_all(manager, models)

@@ -88,8 +88,8 @@ def test_words_of_bpftrace_are_one_line() -> None:
     [
         ("tracepoint:sched:nope { @a = count(); }", "tracepoint not found: sched:nope"),
         (f"{SWITCH} {{ @a = count( }}", "line 1, column .*: syntax error"),
-        ("uprobe:/bin/sh:nope { @a = count(); }", "attaches 0 of 1 probes"),
-        ("usdt:/bin/sh:no:pe { @a = count(); }", "attaches 0 of 1 probes"),
+        ("uprobe:/bin/sh:nope { @a = count(); }", "attaches 0 of 1|resolve symbol"),
+        ("usdt:/bin/sh:no:pe { @a = count(); }", "attaches 0 of 1|find usdt probe"),
     ],
 )
 def test_kernel_and_bpftrace_refuse_in_words(text: str, why: str) -> None:
@@ -117,7 +117,9 @@ def test_kinds_of_probes_that_this_kernel_has(probe: str) -> None:
 )
 def test_kernel_without_kprobes_is_named() -> None:
     found = tried_script("kprobe:vfs_read { @a = count(); }")
-    assert found == f"Error attaching probe: 'kprobe:vfs_read' ({NO_KPROBES})"
+    # Releases differ in the quotes.
+    said = found.replace("'", "")
+    assert said == f"Error attaching probe: kprobe:vfs_read ({NO_KPROBES})"
 
 
 @contextmanager
