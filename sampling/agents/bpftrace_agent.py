@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sampling.agents.bpftrace_script import HISTOGRAMS, lacking, script_maps
+from sampling.agents.bpftrace_script import HISTOGRAMS, lacking, script_maps, skipped
 
 _PR_SET_PDEATHSIG = 1
 _AGAIN_AFTER_S = 5
@@ -103,6 +103,9 @@ def _read_all(manager: Any, models: Any) -> None:
         async for line in tasks.process.stderr:
             text = script.state.error + line.decode(errors="backslashreplace")
             script.state.error = text[-_MOST_OF_ERROR:]
+            if why := skipped(script.state.error):
+                script.state.probes = 0
+                raise models.BPFtraceError(why)
 
     manager.ProcessManager.read_bpftrace_stdout = read_output
     manager.ProcessManager.read_bpftrace_stderr = read_errors

@@ -21,6 +21,7 @@ _NO_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
 _GIVEN = re.compile(
     r"@(\w*)\s*(\[(?:[^\[\]]|\[[^\[\]]*\])*\])?\s*=(?!=)\s*(?:([a-z]\w*)\s*\()?"
 )
+_SKIPPED = re.compile(r"^WARNING: (.*, skipping probe)", re.M)
 _BLOCK = re.compile(r"\{[^{}]*\}")
 _POINT = re.compile(r"(?:BEGIN|END)\b|[a-z]\w*:")
 _ATTACHED = re.compile(r'"attached_probes", "data": \{"probes": (\d+)\}')
@@ -113,6 +114,15 @@ def lacking(text: str, attached: int) -> str:
     if attached > named:
         return ""
     return f"it attaches {attached - 1} of {named} probes: find them by `bpftrace -l`"
+
+
+def skipped(stderr: str) -> str:
+    """Which probe bpftrace did not find, in its words; empty if it found all.
+
+    Releases since 0.20 count such a probe as attached.
+    """
+    found = _SKIPPED.search(stderr)
+    return found[1] if found else ""
 
 
 def printing(text: str, period_ms: int) -> str:

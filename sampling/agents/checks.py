@@ -19,6 +19,7 @@ from sampling.agents.bpftrace_script import (
     for_a_moment,
     lacking,
     refusal,
+    skipped,
 )
 from sampling.agents.kinds import KINDS, Bpftrace
 from sampling.agents.known import KNOWN, KPROBE, AgentModule, KnownAgent
@@ -142,7 +143,8 @@ def tried_script(text: str) -> str:
     told = explained(done.stderr.decode(errors="replace"))
     if done.returncode:
         return told or _SILENT
-    return lacking(text, attached_probes(done.stdout.decode(errors="replace")))
+    attached = attached_probes(done.stdout.decode(errors="replace"))
+    return skipped(done.stderr.decode(errors="replace")) or lacking(text, attached)
 
 
 def bpf_text(modules: Iterable[str]) -> str:
