@@ -71,12 +71,21 @@ dtdl: install-test  ## the official DTDL parser's verdict on every machine
 
 PROCESSES := sampler_bridge/sources/processes
 BPF_SOURCES := $(addprefix $(PROCESSES)/,tasks.bpf.c tasks.h)
+PROBES := sampler_bridge/sources/probes
+PROBE_SOURCES := $(addprefix $(PROBES)/,probes.bpf.c probes.h)
+
+# The same object in every folder.
+BPF_FLAGS := -g -O2 -Wall -target bpf -fdebug-compilation-dir=.
 
 bpf:  ## compile what reads processes in the kernel again (needs clang, llvm, libbpf-dev)
-	clang -g -O2 -Wall -target bpf "-I/usr/include/$$(uname -m)-linux-gnu" \
+	clang $(BPF_FLAGS) "-I/usr/include/$$(uname -m)-linux-gnu" \
 	    "-DDIGEST=\"$$(cat $(BPF_SOURCES) | sha256sum | cut -c1-64)\"" \
 	    -c $(PROCESSES)/tasks.bpf.c -o $(PROCESSES)/tasks.bpf.o
 	llvm-strip -g $(PROCESSES)/tasks.bpf.o
+	clang $(BPF_FLAGS) "-I/usr/include/$$(uname -m)-linux-gnu" \
+	    "-DDIGEST=\"$$(cat $(PROBE_SOURCES) | sha256sum | cut -c1-64)\"" \
+	    -c $(PROBES)/probes.bpf.c -o $(PROBES)/probes.bpf.o
+	llvm-strip -g $(PROBES)/probes.bpf.o
 
 LOCKS := deploy/locks
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -411,6 +411,24 @@ build_process_reader() {
     echo "$want" >"$built.stamp"
 }
 
+# ---- what attaches probes --------------------------------------------------------
+
+# Optional: without a compiler and libbpf, there are no probes.
+build_prober() {
+    local sources=sampler_bridge/sources/probes built=.tools/prober want
+    [ -d "$sources" ] || return 0
+    want=$(cat "$sources"/*.[cho] | sha256sum)
+    [ -x "$built" ] && is_stamped "$built.stamp" "$want" && return
+    command -v cc >/dev/null && [ -e /usr/include/bpf/libbpf.h ] || return 0
+    cc -O2 -Wall "-Wa,-I$sources" -o "$built.new" \
+        "$sources"/{probes,rights,keys,forms}.c -lbpf >"$LOG" 2>&1 || {
+        say "there will be no probes: $(error_line)"
+        return 0
+    }
+    mv "$built.new" "$built"
+    echo "$want" >"$built.stamp"
+}
+
 # ---- Fuseki's classes, as Java keeps them ----------------------------------------
 
 # Saves a third of the CPU time of a start; optional. An image has no sources yet.
@@ -513,6 +531,7 @@ install_run() {
     link_pcp_binding
     build_extension
     build_process_reader
+    build_prober
     keep_classes
 }
 

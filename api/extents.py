@@ -25,6 +25,9 @@ _OF_LOOPS = (
     ("hasLoopAnalysis", "hasHotFunction"),
     ("hasLoopAnalysis", "hasHotLoop"),
     ("hasLoopAnalysis", "hasHotLoop", "hasPortPressure"),
+    ("hasProfile",),
+    ("hasProfile", "hasProfiledBinary"),
+    ("hasProfile", "hasProfiledFunction"),
 )
 _OF_BENCHMARK = ("hasResult",)
 _KINDS = (ST.Socket, ST.Die, ST.Core, ST.HardwareThread, ST.Cache)

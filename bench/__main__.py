@@ -12,10 +12,13 @@ from bench.chrontext import chrontext_figures
 from bench.commands import command_figures
 from bench.dashboards import dashboard_figures
 from bench.explosions import explosion_figures
+from bench.few_processes import few_process_figures
 from bench.fleet import fleet_figures, local_probe_figures, zen4_figures
 from bench.observe import accuracy_figures, overhead_figures
 from bench.pinning import pinning_figures
 from bench.pop import pop_figures
+from bench.probes import probe_cost_figures
+from bench.profiles import profile_figures
 from bench.queries import query_figures
 from bench.questions.run import word_figures
 from bench.questions.speed import question_figures
@@ -63,6 +66,9 @@ ALONE: dict[str, Callable[[], Iterable[Figure]]] = {
     "shacl": shacl_figures,
     "sampling-cost": cost_figures,
     "pop": pop_figures,
+    "probes": probe_cost_figures,
+    "profiles": profile_figures,
+    "few-processes": few_process_figures,
     "regions": region_figures,
     "timeline": timeline_figures,
     "suites": suite_figures,

@@ -1,7 +1,8 @@
 """What the recorder of POP metrics costs: CPU time of programs with and without it.
 
-Each pair runs a program twice, in random order. Pairs are added until the interval is
-on one side of the goal, at most 200.
+The second figure of a program is that of the recorder with a trace. Each pair runs a
+program twice, in random order. Pairs are added until the interval is on one side of the
+goal, at most 200.
 """
 
 import math
@@ -29,9 +30,11 @@ def pop_figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="supertwin-bench-") as folder:
         for name, words in _PROGRAMS.items():
             program = _built(name, Path(folder))
-            found = _overhead([program, *words])
-            what = f"observe --pop: CPU time of {name.upper()} on libomp, {found}"
-            yield Figure(f"{what}, {found.number} pairs", found.high, "%", _GOAL)
+            for option, trace in (("--pop", False), ("--trace", True)):
+                found = _overhead([program, *words], trace)
+                what = f"observe {option}: CPU time of {name.upper()} on libomp, "
+                what += f"{found}, {found.number} pairs"
+                yield Figure(what, found.high, "%", _GOAL)
 
 
 def _built(name: str, folder: Path) -> str:
@@ -45,9 +48,10 @@ def _built(name: str, folder: Path) -> str:
     return str(whole)
 
 
-def _overhead(words: Sequence[str]) -> Estimate:
+def _overhead(words: Sequence[str], trace: bool) -> Estimate:
     plain = {**os.environ, "OMP_WAIT_POLICY": "passive"}
-    recording = TimeRecording({"sources": sources()}, [*words], plain)
+    request = {"sources": sources(), "trace": trace}
+    recording = TimeRecording(request, [*words], plain)
     both = {False: plain, True: {**plain, **recording.variables}}
     for environment in both.values():  # into the caches
         _cpu_seconds(words, environment)

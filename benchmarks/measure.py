@@ -185,7 +185,9 @@ class _Task:
             "metrics": self.metrics,
             "every": _EVERY,
             # Ends a run whose client was killed.
-            "timeout": max(_TIMES * self.suite.seconds(self.effort), _LEAST_TIMEOUT),
+            "timeout": max(
+                _TIMES * self.suite.seconds(self.machine, self.effort), _LEAST_TIMEOUT
+            ),
             "tags": [TAG, self.suite.name],
         }
 

@@ -92,7 +92,7 @@ class Mix:
                 *(str(effort.repeats), str(effort.seconds)),
                 *self.words(),
             ],
-            lambda _: self.seconds,
+            lambda *_: self.seconds,
             _FLAGS,
         )
 

@@ -12,7 +12,7 @@ import signal
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Collection, Iterable
 
 _OTHERS_SECONDS = 2.0
 _SET_CHILD_SUBREAPER = 36
@@ -39,10 +39,10 @@ class CommandProcesses:
         # Read now: the output that this process keeps later adds to its peak.
         self._own_kib = _own_peak_kib()
 
-    def listed(self, but: int) -> dict[str, list[int]]:
-        """List all but one; start times, in clock ticks, detect reused pids."""
+    def listed(self, but: Collection[int]) -> dict[str, list[int]]:
+        """List all but these; start times, in clock ticks, detect reused pids."""
         found = _descendants()
-        pids = [self._pid, *(pid for pid in found if pid not in (self._pid, but))]
+        pids = [self._pid, *(pid for pid in found if pid not in (self._pid, *but))]
         return {"pids": pids, "starts": [found.get(pid, 0) for pid in pids]}
 
     def has_ended(self) -> bool:

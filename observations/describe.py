@@ -14,6 +14,8 @@ from observations.hot_loops.describe import describe_loops
 from observations.origin import describe_origin
 from observations.pop.analysis import analyse, not_recorded
 from observations.pop.describe import describe_analysis
+from observations.profiles.describe import describe_profile
+from observations.profiles.profile import ProfileKind, profile_of
 from observations.record import (
     DerivedFigure,
     Observation,
@@ -84,6 +86,11 @@ def describe_observation(observation: Observation, iris: Iris) -> Triples:
     if observation.spec.hot_loops:
         loops = analyse_loops(observation.run.hot_loops)
         describe_loops(triples, iris, observation.id, node, loops)
+    if observation.spec.profile:
+        kinds = [*ProfileKind] if observation.spec.off_cpu else [ProfileKind.ON_CPU]
+        for kind in kinds:
+            profile = profile_of(observation.run.profile, kind)
+            describe_profile(triples, iris, observation.id, node, profile)
     if observation.regions:
         describe_regions(triples, iris, observation, node, _derive)
     return triples

@@ -3,7 +3,6 @@
 from typing import Annotated, Literal, Self
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     FiniteFloat,
@@ -12,63 +11,63 @@ from pydantic import (
     model_validator,
 )
 
-from observations.regions.piped import MOST_SLICES
+from observations.event_types import (
+    Address,
+    EventModel,
+    Line,
+    Number,
+    ShortLine,
+    Size,
+    Slices,
+    Time,
+    Word,
+)
+from observations.pop.event_model import PopEvent
+from observations.profiles.event_model import ProfileEvent
 from observations.regions.recording import MOST_EVENTS, MOST_TIMES
 
 # In base64: a runner keeps and sends at most 1 MiB at once.
 _MOST_TEXT = 1_400_000
 _BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
-# In ns; up to the year 2262.
-_Time = Annotated[int, Field(ge=0, lt=2**63)]
-_Pid = Annotated[int, Field(ge=0, lt=2**31)]
-_Size = Annotated[int, Field(ge=0, lt=2**63)]
-_Word = Annotated[str, Field(max_length=300)]
-_ShortLine = Annotated[str, Field(max_length=1_000, pattern=r"^[^\x00-\x1f]*$")]
-_Address = Annotated[int, Field(ge=0, lt=2**63)]
 _Cycles = Annotated[float, Field(ge=0, lt=1e9)]
-_Line = Annotated[str, Field(max_length=10_000)]
 _Text = Annotated[str, Field(max_length=_MOST_TEXT, pattern=_BASE64)]
 # A variable may be as long as Linux allows for one argument.
 _Values = dict[str, Annotated[str, Field(max_length=131_072)]]
-_Lines = Annotated[list[_Line], Field(max_length=10_000)]
+_Lines = Annotated[list[Line], Field(max_length=10_000)]
 
 
-class _Said(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-
-class _Started(_Said):
+class _Started(EventModel):
     event: Literal["started"]
-    start_ns: _Time
-    exec_ns: _Time
-    pid: _Pid
-    start_ticks: _Size
-    boot: _Word
-    user: _Word | None = None
+    start_ns: Time
+    exec_ns: Time
+    pid: Number
+    start_ticks: Size
+    boot: Word
+    user: Word | None = None
 
 
-class _Output(_Said):
+class _Output(EventModel):
     event: Literal["output"]
     stream: Literal["stdout", "stderr"]
     data: _Text
 
 
-class _Alive(_Said):
+class _Alive(EventModel):
     event: Literal["alive", "over"]
-    ns: _Time
-    pids: list[_Pid] = []
+    ns: Time
+    pids: list[Number] = []
 
 
-class _Program(_Said):
-    path: _Line | None = None
-    sha256: _Word | None = None
-    build_id: _Word | None = None
+class _Program(EventModel):
+    path: Line | None = None
+    sha256: Word | None = None
+    build_id: Word | None = None
     compilers: _Lines = []
     libraries: _Lines = []
 
 
-class _About(_Said):
+class _About(EventModel):
     event: Literal["about"]
     system: _Values
     kernel_arguments: _Lines
@@ -77,11 +76,11 @@ class _About(_Said):
     environment: _Values
 
 
-class _Left(_Said):
-    name: _Word
+class _Left(EventModel):
+    name: Word
 
 
-class _Used(_Said):
+class _Used(EventModel):
     user_seconds: FiniteFloat
     system_seconds: FiniteFloat
     minor_faults: NonNegativeInt
@@ -92,14 +91,14 @@ class _Used(_Said):
     max_rss_bound_kib: NonNegativeInt | None = None
 
 
-class _Kept(_Said):
-    bytes: _Size
+class _Kept(EventModel):
+    bytes: Size
     head: _Text
     tail: _Text
-    cut: _Size
+    cut: Size
 
 
-class _Streams(_Said):
+class _Streams(EventModel):
     # The names become file names, so no others are allowed.
     model_config = ConfigDict(extra="forbid")
 
@@ -107,40 +106,23 @@ class _Streams(_Said):
     stderr: _Kept
 
 
-class _ProcessTimes(_Said):
-    rank: Annotated[int, Field(ge=-1, lt=2**31)]
-    size: _Pid
-    openmp: Literal["recorded", "none", "libgomp", "other-tool"]
-    ns: _Time
-    threads: Annotated[
-        list[Annotated[list[_Time], Field(min_length=7, max_length=7)]],
-        Field(min_length=1, max_length=100_000),
-    ]
-
-
-class _Pop(_Said):
-    event: Literal["pop"]
-    reason: _Line
-    processes: Annotated[list[_ProcessTimes], Field(max_length=100_000)]
-
-
-class _HotFunction(_Said):
-    name: _ShortLine
-    binary: _ShortLine
+class _HotFunction(EventModel):
+    name: ShortLine
+    binary: ShortLine
     build_id: Annotated[str, Field(pattern=r"^[0-9a-f]{0,128}$")]
-    start: _Address
-    end: _Address
-    samples: _Size
-    reason: _ShortLine
+    start: Address
+    end: Address
+    samples: Size
+    reason: ShortLine
 
 
 # JSON has no tuples.
-_Port = Annotated[tuple[_Word, _Cycles], Field(strict=False)]
-_Instruction = Annotated[tuple[_Address, _Word, _Size], Field(strict=False)]
-_Source = Annotated[tuple[_ShortLine, _Pid, _Pid], Field(strict=False)]
+_Port = Annotated[tuple[Word, _Cycles], Field(strict=False)]
+_Instruction = Annotated[tuple[Address, Word, Size], Field(strict=False)]
+_Source = Annotated[tuple[ShortLine, Number, Number], Field(strict=False)]
 
 
-class _Prediction(_Said):
+class _Prediction(EventModel):
     latencies: Annotated[list[_Cycles], Field(max_length=200)]
     loads: Annotated[list[bool], Field(max_length=200)]
     stores: Annotated[list[bool], Field(max_length=200)]
@@ -155,27 +137,27 @@ class _Prediction(_Said):
         return number == len(self.latencies) == len(self.loads)
 
 
-class _HotLoop(_Said):
+class _HotLoop(EventModel):
     function: Annotated[int, Field(ge=0, lt=1000)]
-    start: _Address
-    end: _Address
-    samples: _Size
+    start: Address
+    end: Address
+    samples: Size
     instructions: Annotated[list[_Instruction], Field(min_length=1, max_length=200)]
     source: _Source | None
     prediction: _Prediction | None
-    reason: _ShortLine
+    reason: ShortLine
 
 
-class _HotLoops(_Said):
+class _HotLoops(EventModel):
     event: Literal["hot_loops"]
-    reason: _ShortLine
-    sampler: _Word
-    rate: _Pid
-    samples: _Size
-    analyser: _Word
-    cpu: _Word
-    machine: _Word
-    note: _ShortLine = ""
+    reason: ShortLine
+    sampler: Word
+    rate: Number
+    samples: Size
+    analyser: Word
+    cpu: Word
+    machine: Word
+    note: ShortLine = ""
     load_latencies: Annotated[list[_Cycles], Field(max_length=4)]
     functions: Annotated[list[_HotFunction], Field(max_length=1000)]
     loops: Annotated[list[_HotLoop], Field(max_length=1000)]
@@ -192,23 +174,23 @@ class _HotLoops(_Said):
         return self
 
 
-_Counts = Annotated[list[_Time], Field(min_length=3, max_length=3)]
+_Counts = Annotated[list[Time], Field(min_length=3, max_length=3)]
 
 
-class _RegionThread(_Said):
+class _RegionThread(EventModel):
     rank: Annotated[int, Field(ge=-1, lt=2**31)]
-    process: _Pid
-    thread: _Pid
+    process: Number
+    thread: Number
     piped: bool
     # Position of the region, entries, ns, ns of CPU time, counts of the events.
     times: Annotated[
         list[
             Annotated[
                 tuple[
-                    _Pid,
-                    _Size,
-                    _Time,
-                    _Time | None,
+                    Number,
+                    Size,
+                    Time,
+                    Time | None,
                     Annotated[list[_Counts], Field(max_length=MOST_EVENTS)],
                 ],
                 Field(strict=False),
@@ -217,32 +199,27 @@ class _RegionThread(_Said):
         Field(max_length=MOST_TIMES),
     ]
     # Position of the region, begin and end; earlier versions recorded none.
-    slices: Annotated[
-        list[Annotated[tuple[_Pid, _Time, _Time], Field(strict=False)]],
-        Field(max_length=MOST_SLICES),
-    ] = []
+    slices: Slices = []
 
 
-class _RegionEvent(_Said):
-    name: _Word
-    reason: _Line
+class _RegionEvent(EventModel):
+    name: Word
+    reason: Line
 
 
-class _Regions(_Said):
+class _Regions(EventModel):
     event: Literal["regions"]
     reasons: _Lines
     events: Annotated[list[_RegionEvent], Field(max_length=MOST_EVENTS)]
     user_only: bool
-    omitted: _Size
-    unbalanced: _Size
-    unfinished: _Size
-    unreadable: _Size
-    left_out_slices: _Size = 0
+    omitted: Size
+    unbalanced: Size
+    unfinished: Size
+    unreadable: Size
+    left_out_slices: Size = 0
     # Position of the region around it, or -1, and name.
     regions: Annotated[
-        list[
-            Annotated[tuple[Annotated[int, Field(ge=-1)], _Word], Field(strict=False)]
-        ],
+        list[Annotated[tuple[Annotated[int, Field(ge=-1)], Word], Field(strict=False)]],
         Field(max_length=MOST_TIMES),
     ]
     threads: Annotated[list[_RegionThread], Field(max_length=100_000)]
@@ -261,31 +238,32 @@ class _Regions(_Said):
         return self
 
 
-class _Ended(_Said):
+class _Ended(EventModel):
     event: Literal["ended"]
-    end_ns: _Time
+    end_ns: Time
     exit: Annotated[int, Field(ge=0, le=255)] | None
     signal: Annotated[int, Field(ge=1, le=64)] | None
     timed_out: bool
-    cancelled: _Word
+    cancelled: Word
     left_behind: Annotated[list[_Left], Field(max_length=100_000)] = []
     rusage: _Used | None
     output: _Streams
 
 
-class _Refused(_Said):
+class _Refused(EventModel):
     event: Literal["refused"]
-    reason: _Line
+    reason: Line
 
 
-EVENT: TypeAdapter[_Said] = TypeAdapter(
+EVENT: TypeAdapter[EventModel] = TypeAdapter(
     Annotated[
         _Started
         | _Output
         | _Alive
         | _About
-        | _Pop
+        | PopEvent
         | _HotLoops
+        | ProfileEvent
         | _Regions
         | _Ended
         | _Refused,

@@ -29,9 +29,12 @@ _FUTURE = "from __future__ import annotations\n"
 # Read as text, so that callers need not import these modules.
 # Sent only if it is requested, and executed with names of its own.
 _LOOPS = ("hot_loops/llvm.py", "hot_loops/code.py", "hot_loops/perf.py")
+_PROFILE = (*_LOOPS, "profiles/programs.py", "profiles/perf.py")
+_OFF_CPU = (*_PROFILE, "profiles/waits.py")
 _PARTS = (
     "environment.py",
     "recorder.py",
+    "slice_times.py",
     "pop/recording.py",
     "regions/piped.py",
     "regions/recording.py",
@@ -65,14 +68,20 @@ def program(request: Mapping[str, object]) -> bytes:
         "",
     )
     if request.get("hot_loops"):
-        loops, begin = "_loops['LoopRecording']", f"_loops = {_loops_part()}\n"
+        loops, begin = "_loops['LoopRecording']", f"_loops = {_sampler(_LOOPS)}\n"
+    elif rate := request.get("profile"):
+        name, parts = "ProfileRecording", [*_PROFILE]
+        if request.get("off_cpu"):
+            name, parts = "FullProfileRecording", [*_OFF_CPU]
+        recording = f"_loops[{name!r}](env, {int(str(rate))})"
+        loops, begin = f"lambda env: {recording}", f"_loops = {_sampler(parts)}\n"
     run = f"run(json.loads({text!r}), CommandEnvironment, {recorders}, {loops})"
     return program_start() + f"\n\n{begin}os._exit({run})\n".encode()
 
 
-def _loops_part() -> str:
-    """Return an expression whose value maps the names of the parts for hot loops."""
-    text = _IMPORT.sub("", "".join([_FUTURE, *map(_source, _LOOPS)]))
+def _sampler(parts: Sequence[str]) -> str:
+    """Return an expression whose value maps the names of these parts."""
+    text = _IMPORT.sub("", "".join([_FUTURE, *map(_source, parts)]))
     return f"{{}}\nexec({text!r}, _loops)"
 
 

@@ -40,8 +40,9 @@ class RunSpec:
     ``pinning_queries`` are the addresses of the saved queries that chose the CPUs, and
     ``by`` is the user who asked. ``environment`` is added to the host's own,
     ``timeout`` is in seconds, and ``repeat`` is the number of runs. ``pop`` records how
-    its threads spend their time; ``libomp``: see `TimeRecording`. ``hot_loops`` samples
-    where it computes, and ``regions`` records the regions that the command names.
+    its threads spend their time; ``libomp`` and ``trace``: see `TimeRecording`.
+    ``hot_loops`` samples where it computes, ``profile`` samples its stacks (Hz of CPU
+    time), ``off_cpu`` with it those of waits, and ``regions`` records named regions.
 
     With ``multiplex``, events may share counters. With ``passes``, it is run once for
     each of them, ``repeat`` times; ``common`` is an event that is counted in all, and
@@ -67,7 +68,10 @@ class RunSpec:
     timeout: float | None = None
     pop: bool = False
     libomp: bool = False
+    trace: bool = False
     hot_loops: bool = False
+    profile: int = 0
+    off_cpu: bool = False
     regions: bool = False
     multiplex: bool = False
     passes: tuple[CountingPass, ...] = ()
@@ -77,7 +81,7 @@ class RunSpec:
     @property
     def preparation_seconds(self) -> float:
         """How long its recorders may take on the host before the command starts."""
-        is_prepared = self.pop or self.regions or self.hot_loops
+        is_prepared = self.pop or self.regions or self.hot_loops or self.profile
         return _PREPARATION_SECONDS if is_prepared else 0.0
 
     @property
@@ -163,11 +167,18 @@ class RunRequest:
     def _recordings(self, events: Sequence[Mapping[str, Any]]) -> dict[str, object]:
         found: dict[str, object] = {}
         if self.spec.pop:
-            found["pop"] = {"sources": sources(), "libomp": self.spec.libomp}
+            found["pop"] = {
+                "sources": sources(),
+                "libomp": self.spec.libomp,
+                "trace": self.spec.trace,
+            }
         if self.spec.regions:
             found["regions"] = {"sources": region_sources(), "events": [*events]}
         if self.spec.hot_loops:
             found["hot_loops"] = True
+        if self.spec.profile:
+            found["profile"] = self.spec.profile
+            found["off_cpu"] = self.spec.off_cpu
         return found
 
 
@@ -233,8 +244,8 @@ class Run:
     """What happened to a command, according to its runner's events.
 
     If the end is missing, the span ends at the last sign of life. ``pop`` is what was
-    recorded of its threads, ``hot_loops`` of its code, and ``regions`` of its regions,
-    if that was requested.
+    recorded of its threads, ``hot_loops`` of its code, ``regions`` of its regions, and
+    ``profile`` of its stacks, if that was requested.
     """
 
     started: RunnerEvent
@@ -244,6 +255,7 @@ class Run:
     pop: Mapping[str, Any] | None = None
     hot_loops: Mapping[str, Any] | None = None
     regions: Mapping[str, Any] | None = None
+    profile: Mapping[str, Any] | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -289,7 +301,7 @@ def run_of(events: Sequence[RunnerEvent]) -> Run:
     last = ended["end_ns"] if ended else named.get("alive", {}).get("ns")
     span = Span(started["start_ns"] / 1e6, (last or started["exec_ns"]) / 1e6)
     about = {k: v for k, v in named.get("about", {}).items() if k != "event"}
-    recorded = (named.get(name) for name in ("pop", "hot_loops", "regions"))
+    recorded = (named.get(n) for n in ("pop", "hot_loops", "regions", "profile"))
     return Run(started, span, ended, about, *recorded)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from typing import Any, Callable, Dict, Iterable, List, Optional, Protocol
+from typing import Any, Callable, Collection, Dict, Iterable, List, Optional, Protocol
 
 from observations.command_processes import CommandProcesses, adopt_orphans, identity
 from observations.command_start import Refused, leave_cpus, start_command, user_name
@@ -51,9 +51,16 @@ class Recording(PipeReader, Protocol):
 
 
 class LoopRecording(Protocol):
-    """Samples where a command computes; ``pid`` is the process that does so, or 0."""
+    """Samples where a command computes.
 
-    pid: int
+    ``member`` is that of the request, and the name of the event with what was found.
+    """
+
+    member: str
+
+    @property
+    def pids(self) -> Collection[int]:
+        """The processes that sample now."""
 
     def begin(self) -> None:
         """Start to sample the processes that this process will start."""
@@ -61,8 +68,8 @@ class LoopRecording(Protocol):
     def end(self) -> None:
         """Stop sampling."""
 
-    def loops(self, beat: Callable[[], None]) -> dict[str, Any]:
-        """Return the hot loops; calls ``beat`` between the steps."""
+    def recorded(self, beat: Callable[[], None]) -> dict[str, Any]:
+        """Return what was found; calls ``beat`` between the steps."""
 
     def discard(self) -> None:
         """Remove what was recorded."""
@@ -96,7 +103,7 @@ class CommandRun:
         adopt_orphans()
         leave_cpus(request.get("cpus") or ())
         self._loops: LoopRecording | None = None
-        if loops and request.get("hot_loops"):
+        if loops:
             self._loops = loops(self._environment())
         self._process = self._started_and_sampled()
         self._processes = CommandProcesses(self._process.pid, self._streams.read)
@@ -197,7 +204,8 @@ class CommandRun:
         for name, recording in self._recordings.items():
             self._streams.say(name, **recording.times())
         if self._loops:
-            self._streams.say("hot_loops", **self._loops.loops(self._keep_alive))
+            found = self._loops.recorded(self._keep_alive)
+            self._streams.say(self._loops.member, **found)
 
     def _keep_alive(self) -> None:
         """Send a sign of life if one is due."""
@@ -210,7 +218,7 @@ class CommandRun:
         self._streams.say("alive", ns=time.time_ns(), **pids, **self._streams.sizes)
 
     def _pids(self) -> dict[str, list[int]]:
-        return self._processes.listed(but=self._loops.pid if self._loops else 0)
+        return self._processes.listed(but=self._loops.pids if self._loops else ())
 
     def _hold_for_counters(self, ended_ns: int) -> None:
         """Keep the ended command as a zombie until its counters were read."""
@@ -241,8 +249,8 @@ def run(
     ``show_all`` all bytes, are reported immediately. With ``look``, the ended command
     stays a zombie until a line comes, at most two seconds. ``private`` are variables
     that must be set. ``about`` collects facts about the command, and ``record`` has the
-    recorder of each member that asks for a recording; with ``hot_loops``, ``loops``
-    samples where it computes.
+    recorder of each member that asks for a recording; ``loops`` samples where it
+    computes, for hot loops or a profile.
     """
     try:
         if missing := [n for n in request.get("private", ()) if n not in os.environ]:

@@ -7,6 +7,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from observations.events import first_error
+from observations.profiles.profile import MOST_RATE
 
 _Cpu = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -21,6 +22,7 @@ class _Recorder(BaseModel):
 
     sources: _Sources
     libomp: bool = False
+    trace: bool = False
 
 
 class _RegionEvent(BaseModel):
@@ -58,6 +60,8 @@ class StoredRequest(BaseModel):
     show_all: bool = False
     pop: _Recorder | None = None
     hot_loops: bool = False
+    profile: Annotated[int, Field(ge=0, le=MOST_RATE)] = 0
+    off_cpu: bool = False
     regions: _RegionRecorder | None = None
 
 

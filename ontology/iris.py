@@ -170,6 +170,10 @@ class Iris:
         """The named processes of a host, and their bindings."""
         return self._iri("graph", "processes", host)
 
+    def probes_graph(self, host: str) -> URIRef:
+        """The probes of code on a host."""
+        return self._iri("graph", "probes", host)
+
     def cgroups_graph(self, host: str) -> URIRef:
         """The running control groups of a host, and the last that ended."""
         return self._iri("graph", "cgroups", host)

@@ -21,8 +21,10 @@ from core.linux.ssh.client import avoid_vfork
 from sampler_bridge.bridge import Bridge, Options
 from sampler_bridge.errors import StateError
 from sampler_bridge.fleet import SamplingSite
+from sampler_bridge.sources.probes.probe_set import ProbeSet
 from sampler_bridge.sources.processes.access import find_access
 from sampling.errors import BridgeError
+from sampling.probes.definition import PROBES_FILE
 
 _SWITCH_SECONDS = 0.0005  # Python's default, 5 ms, is half of a 10 ms period
 
@@ -31,11 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bridge; 0: it was stopped, 1: failure, 2: the user can fix it."""
     given = vars(_parser().parse_args(arguments))
     wanted, reader = given.pop("priority"), given.pop("process_reader")
+    prober = given.pop("prober")
+    probes = ProbeSet(prober, given["state"] / PROBES_FILE) if prober else None
     of_all = ("fuseki", "store", "cgroup_roots", "cgroup_keep")
     shared = {name: given.pop(name) for name in of_all}
     _configure_logging()
     options = Options(
-        SamplingSite(**given, processes=find_access(reader, given["pcp"])),
+        SamplingSite(
+            **given, processes=find_access(reader, given["pcp"]), probes=probes
+        ),
         **shared,
         fuseki_account=_account("FUSEKI"),
         store_account=_account("STORE"),
@@ -67,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--log-max-bytes", required=True, type=_bytes, help="largest log of a host")
     add("--ssh-config", type=Path, help="what ssh reads instead of ~/.ssh/config")
     add("--process-reader", type=Path, help="reads processes from the kernel, by BPF")
+    add("--prober", type=Path, help="attaches probes in the kernel, by BPF")
     add("--cgroup-roots", default=(), type=_roots, help="cgroups to watch, by pattern")
     add("--cgroup-keep", default=1000, type=int, help="ended cgroups that are kept")
     raised = "scheduling priority of its threads, where rights allow"

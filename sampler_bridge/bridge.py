@@ -26,7 +26,7 @@ from sampling.errors import BridgeError
 
 _LOG = logging.getLogger(__name__)
 
-_STATUS_SECONDS = 1.0
+_STATUS_SECONDS = 2.0
 _STOP_SECONDS = 5.0
 STATUS_FILE = "status.json"
 # Files that a bridge for a single host kept directly in the state folder.
@@ -94,6 +94,8 @@ class Bridge:
         self._cgroups.stop(_STOP_SECONDS)
         self._writer.stop(_STOP_SECONDS)
         self._fleet.close()
+        if self._place.probes:
+            self._place.probes.close()
         self._write_status(stopped=time.time())
         self._lock.release()
 
@@ -113,6 +115,7 @@ class Bridge:
             "plan": reading_document(self._plans.reading),
             "store": self._writer.state._asdict(),
             "processes": self._place.processes.document(),
+            "probes": self._place.probes.document() if self._place.probes else {},
             **process_cost(),
             **self._fleet.document(),
         }

@@ -17,11 +17,13 @@ from core.linux.ssh.errors import AddressError
 from ontology.ids import IdError, decode_id, encode_id
 from queries.natural_order import natural
 from sampler_bridge.errors import StateError
+from sampler_bridge.local_samplers import LocalAccess
 from sampler_bridge.plan_watch import PlanReadStatus, load_addresses, save_addresses
 from sampler_bridge.sampled_host import PLAN_FILE, SampledHost
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.cgroup.watch import CgroupWatch
+from sampler_bridge.sources.probes.probe_set import ProbeSet
 from sampler_bridge.sources.processes.access import ProcessAccess
 from sampler_bridge.transport.forward import PMCD_SOCKET, SshForward
 from sampler_bridge.transport.sockets import sockets_folder
@@ -45,7 +47,7 @@ _FEW_HOSTS = 2
 class SamplingSite:
     """Where hosts are sampled from: this machine's name and PMCD, and the state folder.
 
-    ``ssh_config`` replaces ~/.ssh/config; ``processes`` reads those of this machine.
+    ``ssh_config`` replaces ~/.ssh/config; ``processes`` and ``probes`` read this one.
     """
 
     host: str
@@ -55,6 +57,7 @@ class SamplingSite:
     log_max_bytes: int
     ssh_config: Path | None = None
     processes: ProcessAccess = ProcessAccess()
+    probes: ProbeSet | None = None
 
 
 class Fleet:
@@ -229,14 +232,10 @@ class Fleet:
         place = self._place
         folder = self._folder(name)
         box = outbox or Outbox(folder, place.log_max_bytes, self._writer.notify)
+        local = LocalAccess(self._cgroups, place.processes, place.probes)
         host = SampledHost(
-            name,
-            folder,
-            box,
-            self._writer,
-            self._transport,
-            lambda: self._spread,
-            *((self._cgroups, place.processes) if name == place.host else ()),
+            *(name, folder, box, self._writer, self._transport, lambda: self._spread),
+            local if name == place.host else LocalAccess(),
         )
         try:
             host.start()

@@ -12,18 +12,12 @@ from typing import Any
 
 from core.linux.files import write_reserved
 from sampler_bridge.errors import StateError
+from sampler_bridge.local_samplers import LocalAccess, LocalSamplers
 from sampler_bridge.plan_watch import PlanReadStatus
 from sampler_bridge.sampling.recorder import Recorder
 from sampler_bridge.sampling.samplers import Samplers
 from sampler_bridge.sending.outbox import Outbox
 from sampler_bridge.sending.writer import Writer
-from sampler_bridge.sources.cgroup.source import CgroupSource
-from sampler_bridge.sources.cgroup.watch import CgroupWatch
-from sampler_bridge.sources.local_source import LocalSource
-from sampler_bridge.sources.own_source import OwnSource
-from sampler_bridge.sources.processes.access import ProcessAccess
-from sampler_bridge.sources.processes.source import ProcessSource
-from sampler_bridge.sources.timed import TimedSource
 from sampler_bridge.status import figures, status_document
 from sampler_bridge.transport.host_connection import HostConnection, NewTransport
 from sampler_bridge.worker import Worker
@@ -38,8 +32,6 @@ from sampling.plan_file.plan import (
     save_plan,
     split_plan,
 )
-from sampling.sources.local_metrics import is_local
-from sampling.sources.source import Source
 
 _LOG = logging.getLogger(__name__)
 
@@ -53,10 +45,9 @@ class SampledHost(Worker):
     """One host in its own folder; a change to it does not delay other hosts.
 
     Its points go into ``outbox``; ``new_transport`` makes a connection to an address;
-    ``spread`` is how far apart the ticks of all hosts are (seconds); ``cgroups``
-    watches the control groups of this machine, and ``processes`` reads its processes:
-    other hosts have neither, as they are not visible from here;
-    ``is_wanted`` says whether the host should be sampled, even while it cannot be.
+    ``spread`` is how far apart the ticks of all hosts are (seconds); ``local`` is what
+    the bridge reads of this machine itself; ``is_wanted`` says whether the host should
+    be sampled, even while it cannot be.
     """
 
     def __init__(
@@ -67,8 +58,7 @@ class SampledHost(Worker):
         writer: Writer,
         new_transport: NewTransport,
         spread: Callable[[], float | None],
-        cgroups: CgroupWatch | None = None,
-        processes: ProcessAccess | None = None,
+        local: LocalAccess,
     ) -> None:
         super().__init__(f"host-{name}")
         self.name, self.folder, self.outbox = name, folder, outbox
@@ -78,8 +68,6 @@ class SampledHost(Worker):
         self._plan = SamplingPlan()
         self._address = ""
         self._spread = spread
-        self._cgroups = cgroups
-        self._access = processes or ProcessAccess()
         self._counted = AbsenceTracker(folder / COUNTED_FILE, self._started)
         self._cost = Cost(writer.latency)
         self._writer = writer
@@ -93,12 +81,7 @@ class SampledHost(Worker):
             HostConnection, name, new_transport, recorder, self._cost
         )
         self._samplers = self._main.samplers
-        self._own = Samplers(name, lambda _: self._local_source(), recorder)
-        self._processes = (
-            Samplers(name, self._process_source, recorder)
-            if self._access.metrics
-            else None
-        )
+        self._local = LocalSamplers(name, local, self.figures, self._cost, recorder)
         self._leading = self._samplers  # a fault of these is one of the host
         self._changed = Condition()
         self._wanted: WantedPlan | None = None
@@ -150,9 +133,8 @@ class SampledHost(Worker):
 
     @property
     def _others(self) -> tuple[Samplers, ...]:
-        processes = (self._processes,) if self._processes else ()
         agents = (one.samplers for one in self._agents.values())
-        return self._counters.samplers, self._own, *processes, *agents
+        return self._counters.samplers, *self._local.all, *agents
 
     @property
     def alive(self) -> bool:
@@ -249,9 +231,7 @@ class SampledHost(Worker):
             self._counters.stop(seconds)
             for agent in self._agents.values():
                 agent.stop(seconds)
-            self._own.stop(seconds)
-            if self._processes:
-                self._processes.stop(seconds)
+            self._local.stop(seconds)
 
     def _next(self) -> WantedPlan | None:
         """Wait for the next wanted state; None means the end."""
@@ -263,22 +243,17 @@ class SampledHost(Worker):
             return wanted if self._ending is None else None
 
     def _take_up(self, wanted: WantedPlan) -> None:
-        own, others = split_plan(wanted.plan, is_local)
+        self._plan, self._address = wanted.plan, wanted.address
+        processes, others = self._local.take(wanted.plan)
         # PMU events have their own PMCD if the graph knows one.
         counters, others = split_plan(
             others, lambda m: bool(wanted.counters) and is_counter(m)
         )
         others = self._take_up_agents(wanted, others)
-        processes, others = split_plan(others, self._access.serves)
-        self._plan, self._address = wanted.plan, wanted.address
-        if self._processes:
-            only = processes.names and not others.names
-            self._leading = self._processes if only else self._samplers
+        only = processes.names and not others.names
+        self._leading = self._local.processes if only else self._samplers
         self._main.take(others, wanted.address)
         self._counters.take(counters, wanted.address, wanted.counters)
-        self._own.apply(own)
-        if self._processes:
-            self._processes.apply(processes)
         kept = StoredPlan(wanted.plan, wanted.counters, wanted.agents)
         if kept != self.kept:
             self._keep(kept)
@@ -295,13 +270,6 @@ class SampledHost(Worker):
             own, plan = split_plan(plan, partial(_is_below, f"{name}."))
             connection.take(own, wanted.address, wanted.agents[name])
         return plan
-
-    def _local_source(self) -> Source:
-        own = OwnSource(self.figures)
-        return LocalSource(own, CgroupSource(self._cgroups)) if self._cgroups else own
-
-    def _process_source(self, period_ms: int) -> Source:
-        return TimedSource(ProcessSource(self._access.path), self._cost, period_ms)
 
     def _keep(self, kept: StoredPlan) -> None:
         _LOG.info("the graph plans %d metrics of %s", len(kept.plan.names), self.name)

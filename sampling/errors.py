@@ -8,7 +8,8 @@ BridgeError               its other subclasses are in sampler_bridge.errors
 UserError
 ├── AgentRefusedError     an agent cannot give a metric on this host
 ├── ExporterError         an exporter cannot be added, or gives nothing
-└── NoPmcdError           no PMCD runs where one is needed
+├── NoPmcdError           no PMCD runs where one is needed
+└── ScriptRefusedError    a bpftrace script cannot be sampled
 """
 
 from core.errors import USER_CAN_FIX, SuperTwinError, UserError
@@ -53,6 +54,12 @@ class NoPmcdError(UserError):
     """No PMCD runs where one is needed."""
 
     code = "no-pmcd"
+
+
+class ScriptRefusedError(UserError):
+    """A bpftrace script cannot be sampled."""
+
+    code = "bad-script"
 
 
 class PlanError(BridgeError):

@@ -56,6 +56,8 @@ missing_for_tests() {
     [ -e /usr/include/trilinos/Kokkos_Core.hpp ] || echo libtrilinos-kokkos-dev
     # Rooflines as PNG.
     command -v rsvg-convert >/dev/null || echo librsvg2-bin
+    # Runs the scripts of PCP's agent.
+    command -v bpftrace >/dev/null || echo bpftrace
     # They find the hot loops of a run.
     command -v perf >/dev/null || { is_ubuntu && echo linux-tools-generic; } || echo linux-perf
     command -v llvm-mca >/dev/null || echo llvm
@@ -200,6 +202,7 @@ install_for_tests() {
     ensure_packages missing_for_tests
     # What it is compiled with may just have been installed.
     build_process_reader
+    build_prober
     has_browser ||
         say "no browser: the tests of pages are skipped; install Google Chrome (google-chrome) to run them"
     make_machine_id

@@ -10,7 +10,8 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,6 +44,16 @@ def wait_until(
         assert time.monotonic() - started < seconds, f"{what}: not within {seconds} s"
         time.sleep(0.05)
     return time.monotonic() - started
+
+
+@contextmanager
+def until_killed(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command that is killed at the end, also if the test fails."""
+    with subprocess.Popen([*ENDS_WITH_US, *command]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def answers(url: str) -> bool:

@@ -14,6 +14,7 @@ import httpx
 
 from tests.command_line import run
 from tests.ports import free_ports
+from tests.servers import wait_until
 
 HOST = "twin-under-test"
 
@@ -90,6 +91,8 @@ class Stack:
     def bridge(self, host: str = HOST) -> dict[str, Any]:
         """Return the bridge's report on a host."""
         path = self.home / "bridge" / "hosts" / host / "status.json"
+        # The bridge writes it every two seconds.
+        wait_until(path.exists, what=f"the status of {host}")
         found: dict[str, Any] = json.loads(path.read_text())
         return found
 

@@ -25,8 +25,11 @@ router = APIRouter(tags=["Observations"])
 _CHOICES = {
     "pop": "Record the times of OpenMP threads and MPI ranks, for the POP metrics",
     "libomp": "The same, also for programs of GCC's OpenMP: they run on LLVM's libomp",
+    "trace": "The same, and when they were in MPI and OpenMP, for the timeline",
     "regions": "Record the regions that it names",
     "hot_loops": "Sample where it computes, and analyse its hot loops",
+    "profile": "Sample its stacks on the CPU, for a flame graph",
+    "off_cpu": "The same, and where its threads wait",
     "multiplex": "Let PMU events share counters; their counts are then estimates",
     "passes": "Run it once for each group of PMU events that fits the counters",
 }
@@ -111,6 +114,8 @@ async def _form_of_run(
         "pop": bool(text(ST.hasParallelAnalysis)),
         "regions": bool(text(ST.hasRegionRecord)),
         "hot_loops": bool(text(ST.hasLoopAnalysis)),
+        "profile": bool(text(ST.hasProfile)),
+        "off_cpu": len(texts(ST.hasProfile)) > 1,
         "multiplex": bool(text(ST.mayShareCounters)),
         "passes": bool(text(ST.requestedPasses)),
         **_variables(texts(ST.addedVariable)),

@@ -1,12 +1,19 @@
 """The body of a request for an observation, and its conversion to a request."""
 
 import re
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from api.body import schema_of
 from api.observations.serialise import refused
+from observations.profiles.profile import MOST_RATE, USUAL_RATE
 from observations.record import RunRequest, RunSpec
 from pinning.policy import LONGEST
 from sampling.plans.request import parse_period
@@ -117,9 +124,26 @@ class NewObservation(BaseModel):
         default=False,
         description="With `pop`: run programs for GCC's libgomp on LLVM's libomp",
     )
+    trace: bool = Field(
+        default=False,
+        description="With `pop`: record also when, for the timeline",
+    )
     hot_loops: bool = Field(
         default=False,
         description="Sample where it computes, and analyse its hot loops",
+    )
+    profile: bool = Field(
+        default=False, description="Sample its stacks on the CPU, for a flame graph"
+    )
+    off_cpu: bool = Field(
+        default=False,
+        description="With its profile on the CPU, record where its threads wait",
+    )
+    rate: int = Field(
+        default=USUAL_RATE,
+        ge=1,
+        le=MOST_RATE,
+        description="With `profile`: samples in a second of each thread's CPU time",
     )
     regions: bool = Field(
         default=False,
@@ -136,6 +160,12 @@ class NewObservation(BaseModel):
         default=False,
         description="The client reaches the host itself, for example by srun",
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.profile or self.off_cpu) and self.hot_loops:
+            raise ValueError("profile and hot_loops exclude each other: run it twice")
+        return self
 
     def run_request(
         self, host: str, chosen: ChosenCpus, by: str, launch: Launch
@@ -157,9 +187,12 @@ class NewObservation(BaseModel):
             environment=self.env,
             repeat=self.repeat,
             timeout=self.timeout,
-            pop=self.pop or self.libomp,
+            pop=self.pop or self.libomp or self.trace,
             libomp=self.libomp,
+            trace=self.trace,
             hot_loops=self.hot_loops,
+            profile=self.rate if self.profile or self.off_cpu else 0,
+            off_cpu=self.off_cpu,
             multiplex=self.multiplex,
             regions=self.regions,
         )

@@ -21,6 +21,7 @@ from api.observations.hot_loops import LoopRow, find_loops
 from api.observations.measured import FIGURES, MeasuredSeries, find_measured
 from api.observations.permissions import view_refusal
 from api.observations.pinned import find_pinned, name_of
+from api.observations.profile import ShownProfile, find_profiles
 from api.observations.regions import ShownRegions, find_regions
 from api.observations.stored_files import has_kept, has_program
 from api.services import Services
@@ -55,6 +56,7 @@ _ELSEWHERE = frozenset(
         ST.hasFigure,
         ST.hasParallelAnalysis,
         ST.hasLoopAnalysis,
+        ST.hasProfile,
         ST.hasRegion,
         ST.hasRegionRecord,
         ST.hasIoRecord,
@@ -126,6 +128,7 @@ async def record_page(
         regions=recorded[1],
         loops=recorded[2],
         file_io=recorded[3],
+        profiles=recorded[4],
         figures=FIGURES,
         spec=spec,
         may_not=may_not,
@@ -139,7 +142,11 @@ async def record_page(
 async def _recorded(
     services: Services, node: Node
 ) -> tuple[
-    ParallelEfficiency | None, ShownRegions | None, list[LoopRow], ShownIo | None
+    ParallelEfficiency | None,
+    ShownRegions | None,
+    list[LoopRow],
+    ShownIo | None,
+    list[ShownProfile],
 ]:
     """Return what recorders in the command, and its samples, found."""
     iri = str(node.iri)
@@ -148,6 +155,7 @@ async def _recorded(
         find_regions(services, iri),
         find_loops(services, node),
         find_io(services, node),
+        find_profiles(services, node),
     )
 
 

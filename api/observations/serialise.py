@@ -1,6 +1,7 @@
 """Observations as JSON answers."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ from observations.errors import UnknownRunError
 from observations.hot_loops import table as loop_table
 from observations.hot_loops.analysis import analyse_loops
 from observations.pop.analysis import analyse
-from observations.pop.table import table
+from observations.pop.table import table, trace_line
+from observations.profiles.profile import ProfileKind, profile_of
+from observations.profiles.table import profile_table
 from observations.regions.regions import regions_of
 from observations.regions.table import table as region_table
 from ontology.iris import Iris
@@ -66,10 +69,17 @@ def not_running(id_: str) -> ApiError:
     return api_error(UnknownRunError(detail))
 
 
+def _profile_lines(run: "Run") -> Iterator[str]:
+    if run.profile:
+        yield from profile_table(profile_of(run.profile))
+        if run.profile.get("off_cpu"):
+            yield from profile_table(profile_of(run.profile, ProfileKind.OFF_CPU))
+
+
 def _run(node: str, run: "Run") -> dict[str, Any]:
     left = [one["name"] for one in (run.ended or {}).get("left_behind", [])]
     seconds = run.span.seconds
-    efficiencies = table(analyse(run.pop)) if run.pop else []
+    pop = [*table(analyse(run.pop)), *trace_line(run.pop)] if run.pop else []
     loops = loop_table.table(analyse_loops(run.hot_loops)) if run.hot_loops else []
     regions = region_table(regions_of(run.regions), seconds) if run.regions else []
     return {
@@ -77,7 +87,8 @@ def _run(node: str, run: "Run") -> dict[str, Any]:
         "outcome": run.outcome,
         "seconds": seconds,
         "left": left,
-        "pop": efficiencies,
+        "pop": pop,
         "hotLoops": loops,
+        "profile": list(_profile_lines(run)),
         "regions": regions,
     }

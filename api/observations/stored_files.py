@@ -22,8 +22,8 @@ _OPERATOR = requires(TokenRole.OPERATOR)
 # A folder's name that cannot lead out of the parent folder.
 _FOLDER = "observations"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
-_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-_NOT_KEPT: dict[int | str, dict[str, Any]] = {
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+NOT_KEPT: dict[int | str, dict[str, Any]] = {
     404: {"description": "Not kept here, as for a run elsewhere"}
 }
 
@@ -32,7 +32,7 @@ _NOT_KEPT: dict[int | str, dict[str, Any]] = {
     "/observations/{id:run}/program",
     summary="The program that ran a command",
     response_class=Response,
-    responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {"text/plain": {}}}},
+    responses={**ANSWERS, **NOT_KEPT, 200: {"content": {"text/plain": {}}}},
 )
 async def program(services: Use, id_: RunId, caller: Caller = _OPERATOR) -> Response:
     """Python program that repeats the run: `python3 run.py`.
@@ -42,7 +42,7 @@ async def program(services: Use, id_: RunId, caller: Caller = _OPERATOR) -> Resp
     """
     body = await to_thread.run_sync(_program, services.settings.home, id_, caller)
     name = f'inline; filename="{id_}.py"'
-    headers = {**_HEADERS, "Content-Disposition": name}
+    headers = {**HEADERS, "Content-Disposition": name}
     return Response(body, headers=headers, media_type="text/plain; charset=utf-8")
 
 
@@ -50,7 +50,7 @@ async def program(services: Use, id_: RunId, caller: Caller = _OPERATOR) -> Resp
     "/observations/{id:run}/output",
     summary="Output of a command",
     response_class=Response,
-    responses={**ANSWERS, **_NOT_KEPT, 200: {"content": {formats.JSON: {}}}},
+    responses={**ANSWERS, **NOT_KEPT, 200: {"content": {formats.JSON: {}}}},
     dependencies=[_OPERATOR],
 )
 async def output(services: Use, id_: RunId) -> Response:
@@ -60,13 +60,13 @@ async def output(services: Use, id_: RunId) -> Response:
     from observations.events import kept_lines, printed
     from observations.session.repetition import EVENTS
 
-    content = await to_thread.run_sync(_read, services.settings.home, id_, EVENTS)
+    content = await to_thread.run_sync(read_kept, services.settings.home, id_, EVENTS)
 
     def document() -> bytes:
         return orjson.dumps(printed(line.event for line in kept_lines(content)))
 
     body = await to_thread.run_sync(document)
-    return Response(body, headers=_HEADERS, media_type=formats.JSON)
+    return Response(body, headers=HEADERS, media_type=formats.JSON)
 
 
 def has_kept(home: Path, id_: str) -> bool:
@@ -90,7 +90,7 @@ def _program(home: Path, id_: str, caller: Caller) -> bytes:
     shows_values = is_own or caller.role is TokenRole.ADMIN
     try:
         request = without_values(
-            _read(home, id_, REQUEST), lambda _name, _value: not shows_values
+            read_kept(home, id_, REQUEST), lambda _name, _value: not shows_values
         )
     except ValueError:
         raise _not_kept(id_) from None
@@ -99,13 +99,14 @@ def _program(home: Path, id_: str, caller: Caller) -> bytes:
 
 def _launched_by(home: Path, id_: str, name: str) -> str | None:
     try:
-        by = orjson.loads(_read(home, id_, name)).get("by")
+        by = orjson.loads(read_kept(home, id_, name)).get("by")
     except (NotFoundError, ValueError, AttributeError):
         return None
     return by or None
 
 
-def _read(home: Path, id_: str, name: str) -> bytes:
+def read_kept(home: Path, id_: str, name: str) -> bytes:
+    """Return a file of a run; raises NotFoundError."""
     path = home / _FOLDER / id_ / name
     try:
         if _NAME.fullmatch(id_) and path.is_file():  # a pipe would block

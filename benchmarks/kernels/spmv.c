@@ -313,10 +313,11 @@ static void measure(const struct matrix *of, const struct chunks *chunks,
   struct timing timing = {.repeats = repeats};
   struct cpu_usage before = begin_timing(&timing);
   char labels[LINE];
-  time_of(of, chunks, 1);
-  double once = time_of(of, chunks, 1), again = time_of(of, chunks, 1);
-  long calls = 1 + (long)(least / (again < once ? again : once));
-  for (int r = 0; r < repeats; r++) timing.seconds[r] = time_of(of, chunks, calls);
+  double first = time_of(of, chunks, 1), again = time_of(of, chunks, 1);
+  long calls = 1 + (long)(least / (again < first ? again : first));
+  timing.repeats = repeats_of(again, repeats);
+  for (int r = 0; r < timing.repeats; r++)
+    timing.seconds[r] = time_of(of, chunks, calls);
   end_timing(&before, cpu_count, &timing);
   check(of, format);
   long elements = chunks ? chunks->elements : of->elements;

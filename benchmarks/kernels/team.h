@@ -298,6 +298,11 @@ static inline void run_team(const struct work *work, int threads, double least,
   free(team.starts);
 }
 
+/* How often to repeat what takes so many seconds: six times are enough for an interval. */
+static inline int repeats_of(double once, int wanted) {
+  return once > 0.5 && wanted > 6 ? 6 : wanted;
+}
+
 /* Print a result; `labels` are JSON members, `work` is that of one repetition. */
 static void print_result(const char *labels, const char *unit, double work, int threads,
                          const struct timing *timing) {

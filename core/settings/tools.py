@@ -16,6 +16,7 @@ TOOLS = CHECKOUT / ".tools"
 FUSEKI = CHECKOUT / "fuseki"
 # Compiled if a compiler and libbpf are installed.
 PROCESS_READER = TOOLS / "process-reader"
+PROBER = TOOLS / "prober"
 _INSTALL = "run `make up`, or ./install.sh alone"
 _MIN_JAVA = 17
 

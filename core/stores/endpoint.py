@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from http.client import HTTPResponse
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -30,6 +31,7 @@ from core.stores.sparql_dataset import (
     JSON_RESULTS,
     N_TRIPLES,
     REASON_BYTES,
+    VERSION,
     Answer,
     SparqlDataset,
     utf8,
@@ -84,11 +86,24 @@ class Endpoint(SparqlDataset):
 
     def answer(self, sparql: str, media_type: str) -> bytes:
         """Return the complete answer to a query in a media type."""
-        form, headers = self.query_form(sparql, media_type)
+        return self._ask(sparql, media_type).content
+
+    def version(self) -> str:
+        """Return the version of the dataset; empty if Fuseki lacks our extension.
+
+        A query that begins afterwards reads this version or a newer one.
+        """
+        return self._ask("ASK {}", JSON_RESULTS).version
+
+    def _ask(self, sparql: str, media_type: str) -> Answer:
+        request = "POST", "/sparql", *self.query_form(sparql, media_type)
         try:
-            return self.body(self._send("POST", "/sparql", form, headers), media_type)
+            answer = self._send(*request)
+            self.body(answer, media_type)
         except IncompleteAnswerError:
-            return self.body(self._send("POST", "/sparql", form, headers), media_type)
+            answer = self._send(*request)
+            self.body(answer, media_type)
+        return answer
 
     def update(self, text: str) -> None:
         """Carry out a SPARQL Update, whole or not at all."""
@@ -149,7 +164,8 @@ class Endpoint(SparqlDataset):
                     method, path, content, headers, self.timeout
                 )
                 content_type = answer.getheader("Content-Type", "")
-                return self.received(answer.status, content_type, self._content(answer))
+                got = self.received(answer.status, content_type, self._content(answer))
+                return replace(got, version=answer.getheader(VERSION, ""))
         except NoConnectionError as error:
             raise self.unreachable(error) from error
         except TimeoutError as error:

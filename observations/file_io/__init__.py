@@ -1,1 +1,1 @@
-"""What runs read from files and wrote into them."""
+"""The file I/O of runs, from logs of Darshan."""

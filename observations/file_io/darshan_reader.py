@@ -1,7 +1,7 @@
-"""Reads a Darshan log with PyDarshan, and prints what is in it as one line of JSON.
+"""Reads a Darshan log with PyDarshan, and prints its content as one line of JSON.
 
-It is a program of its own: the C library of PyDarshan trusts logs, so a damaged one may
-end the process or take all memory.
+It runs in a separate process, because the C library of PyDarshan does not check logs: a
+damaged log may crash the process or use up the memory.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 _MOST_MEMORY = 4 << 30
-# Sums of these counters, by interface: opens, bytes read, bytes written, reads, writes.
+# By interface: the counters whose sums are the numbers of opens, reads and writes.
 _COUNTERS = {
     "POSIX": (("OPENS",), ("READS",), ("WRITES",)),
     "STDIO": (("OPENS",), ("READS",), ("WRITES",)),
@@ -32,7 +32,7 @@ NO_LIBRARY, DAMAGED = "no library", "damaged"
 
 
 def main(path: str) -> None:
-    """Print the content of a log, or why there is none."""
+    """Print the content of a log, or why it cannot be read."""
     try:
         from darshan.backend import cffi_backend as darshan
     except (ImportError, RuntimeError, OSError) as error:
@@ -42,18 +42,19 @@ def main(path: str) -> None:
     log = darshan.log_open(path)
     try:
         if log["handle"] == darshan.ffi.NULL:
-            raise ValueError(_why_not(path))
+            raise ValueError(_open_failure(path))
         print(json.dumps(_content(darshan, log)))
     except (ValueError, MemoryError) as error:
         print(json.dumps({"error": DAMAGED, "reason": str(error)}))
 
 
-def _why_not(path: str) -> str:
-    """Return why a log cannot be opened; it begins with the version of its format."""
+def _open_failure(path: str) -> str:
+    """Return why a log cannot be opened."""
+    # A log begins with the version of its format.
     with Path(path).open("rb") as file:
         version = file.read(8).partition(b"\0")[0]
     if re.fullmatch(rb"[0-9]+\.[0-9]+", version):
-        return f"its format {version.decode()} is not read, or its header is cut off"
+        return f"format {version.decode()} is not supported, or its header is cut off"
     return "it is not a log of Darshan"
 
 
@@ -61,15 +62,15 @@ def _content(darshan: Any, log: dict[str, Any]) -> dict[str, Any]:
     job, modules = darshan.log_get_job(log), darshan.log_get_modules(log)
     names = darshan.log_get_name_records(log)
     if not modules or not job["nprocs"] > 0:
-        raise ValueError("it has no content")
-    known = {name: about for name, about in modules.items() if name in _COUNTERS}
+        raise ValueError("it is empty")
+    known = {name: module for name, module in modules.items() if name in _COUNTERS}
     return {
         "format": job["log_ver"],
         "library": job["metadata"].get("lib_ver", ""),
         "processes": job["nprocs"],
         "start": job["start_time_sec"],
         "end": job["end_time_sec"],
-        "incomplete": [name for name, about in known.items() if about["partial_flag"]],
+        "incomplete": [name for name, of in known.items() if of["partial_flag"]],
         "files": [
             one for name in known for one in _files(darshan, log, name, names, job)
         ],
@@ -91,16 +92,22 @@ def _files(
 
 
 def _records(darshan: Any, log: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
-    """Yield all records of a module; PyDarshan takes an error for the end of them."""
+    """Yield all records of a module.
+
+    The function of PyDarshan for this is not used: it ends at an error without a word.
+    """
     index = darshan.log_get_modules(log)[name]["idx"]
     buffer = darshan.ffi.new("void **")
     kind = darshan._structdefs[name]
+    count = 0
     while True:
         found = darshan.libdutil.darshan_log_get_record(log["handle"], index, buffer)
-        if found < 0:
+        # A log that is cut off before a module has none of its records, and no error.
+        if found < 0 or not (found or count):
             raise ValueError(f"its records of {name} are damaged")
         if not found:
             return
+        count += 1
         record = darshan.ffi.cast(kind, buffer)
         yield darshan._make_generic_record(record, name, "dict")
         darshan.libdutil.darshan_free(buffer[0])
@@ -112,7 +119,7 @@ def _figures(name: str, record: dict[str, Any]) -> dict[str, int | float]:
     counters, times = record["counters"], record["fcounters"]
 
     def total(*words: str) -> int:
-        # What a module could not count is -1.
+        # A counter is -1 if the module could not count.
         return sum(max(0, int(counters.get(f"{prefix}_{word}", 0))) for word in words)
 
     opens, reads, writes = _COUNTERS[name]

@@ -1,4 +1,4 @@
-"""Adds what a log says about the I/O of a run to the run's graph."""
+"""Adds the file I/O in a log to the graph of the run that the program was part of."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -17,23 +17,23 @@ from ontology.iris import Iris
 from ontology.terms import ST
 from queries.run import Row, saved_rows
 
-# Logs have whole seconds, and are closed a little after the last process has ended.
+# The times in logs are whole seconds, and a log is closed after its last process ended.
 _TOLERANCE = timedelta(seconds=2)
-_DIGITS = 16
+_DIGEST_DIGITS = 16
 
 
 def import_log(twin: Endpoint, iris: Iris, id_: str, path: Path) -> IoLog:
-    """Add a log to a run, in place of an earlier import of the same log.
+    """Add a log to a run, replacing an earlier import of the same log.
 
-    Raises UnknownRunError, BadLogError, OtherRunLogError and NoDarshanError, and then
-    adds nothing.
+    Adds nothing if it raises UnknownRunError, BadLogError, OtherRunLogError or
+    NoDarshanError.
     """
     node = run_node(iris, id_)
     rows = saved_rows(twin, "observations/runs", {"id": str(node)})
     if not rows:
         raise UnknownRunError(
             f"no run {id_!r} is recorded: `supertwin query observations/runs` lists "
-            "those that are"
+            "the recorded runs"
         )
     log = read_log(path)
     _check_time(path, log, rows[0])
@@ -45,8 +45,8 @@ def import_log(twin: Endpoint, iris: Iris, id_: str, path: Path) -> IoLog:
 
 
 def describe_log(iris: Iris, id_: str, log: IoLog) -> Triples:
-    """Return the triples of a log, as a part of a run."""
-    path = ("io", log.digest[:_DIGITS])
+    """Return the triples of a log as a part of the run's description."""
+    path = ("io", log.digest[:_DIGEST_DIGITS])
     triples, record = Triples(), iris.observation_part(id_, *path)
     about: Mapping[URIRef, Value | Iterable[Value]] = {
         ST.ioLogDigest: log.digest,
@@ -91,9 +91,9 @@ def _check_time(path: Path, log: IoLog, run: Row) -> None:
     slack = _TOLERANCE.total_seconds()
     if log.start < first - slack or log.end > last + slack:
         raise OtherRunLogError(
-            f"{path} is of a program that ran from {log.start} to {log.end} (Unix "
-            f"time), and the run lasted from {first:.0f} to {last:.0f}: name the run "
-            "that it is of"
+            f"the program of {path} ran from {log.start} to {log.end} (Unix time), but "
+            f"the run lasted from {first:.0f} to {last:.0f}: name the run that the "
+            "program was part of"
         )
 
 
@@ -102,9 +102,9 @@ def _replace(
 ) -> None:
     id_ = node.rpartition("/")[2]
     target = iris.observation_graph(id_)
-    record = iris.observation_part(id_, "io", log.digest[:_DIGITS])
-    mine = f'FILTER (?s = <{record}> || STRSTARTS(STR(?s), "{record}/"))'
-    old = in_both(iris, target, f"?s ?p ?o . {mine}")
+    record = iris.observation_part(id_, "io", log.digest[:_DIGEST_DIGITS])
+    of_log = f'FILTER (?s = <{record}> || STRSTARTS(STR(?s), "{record}/"))'
+    old = in_both(iris, target, f"?s ?p ?o . {of_log}")
     link = Triples([(node, ST.hasIoRecord, record)])
     added = insertion(with_entailed({target: Triples([*link, *triples])}, iris))
     twin.update(

@@ -1,4 +1,4 @@
-"""The content of a Darshan log: what processes did with files."""
+"""Reads the content of a Darshan log: what processes did with files."""
 
 import hashlib
 import sys
@@ -16,7 +16,7 @@ from observations.errors import BadLogError, NoDarshanError
 from observations.file_io.darshan_reader import NO_LIBRARY
 
 MOST_BYTES = 256 << 20
-# Of these, each is a node; all others of an interface are one node together.
+# Each of these has its own node. All others of an interface share one.
 MOST_FILES = 2_000
 _SECONDS = 120.0
 _READER = "observations.file_io.darshan_reader"
@@ -25,9 +25,9 @@ _SECONDS_SPENT = Annotated[FiniteFloat, Field(ge=0)]
 
 
 class FileIo(BaseModel):
-    """What ``ranks`` processes did with a file, or without a path with ``files`` files.
+    """What ``ranks`` processes did with a file, or with ``files`` files without a path.
 
-    Times are seconds, the sum of all processes.
+    Times are in seconds, summed over the processes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -47,7 +47,7 @@ class FileIo(BaseModel):
 
     @property
     def size(self) -> tuple[int, int]:
-        """What files are ordered by: bytes, then calls."""
+        """The sort key of files: bytes, then calls."""
         moved = self.bytes_read + self.bytes_written
         return moved, self.opens + self.reads + self.writes
 
@@ -55,7 +55,7 @@ class FileIo(BaseModel):
 class IoLog(BaseModel):
     """A log; ``start`` and ``end`` are Unix time in whole seconds.
 
-    ``incomplete`` are the interfaces whose files it has only in part.
+    ``incomplete`` are the interfaces for which it lacks files.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -73,7 +73,8 @@ class IoLog(BaseModel):
 def read_log(path: Path) -> IoLog:
     """Read a Darshan log; raises BadLogError and NoDarshanError.
 
-    Files beyond MOST_FILES, those with the fewest bytes, are summed by interface.
+    The MOST_FILES files with the most bytes are kept; the others are summed by
+    interface.
     """
     digest = _digest(path)
     try:
@@ -86,13 +87,15 @@ def read_log(path: Path) -> IoLog:
 
 
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a log that is small enough."""
+    """Return the SHA-256 of a log; raises BadLogError if it is too large."""
     if not path.is_file():
         raise BadLogError(f"{path} is not a file: name a log of Darshan")
+    if not str(path).isprintable():  # PyDarshan opens only names in UTF-8
+        raise BadLogError(f"{str(path)!r} is not printable UTF-8: rename it")
     if path.stat().st_size > MOST_BYTES:
         raise BadLogError(
-            f"{path} has more than {MOST_BYTES >> 20} MiB, which is the limit: record "
-            "fewer files (`DARSHAN_EXCLUDE_DIRS`, or no DXT)"
+            f"{path} is larger than the limit of {MOST_BYTES >> 20} MiB: record fewer "
+            "files (`DARSHAN_EXCLUDE_DIRS`, or no DXT)"
         )
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -103,8 +106,8 @@ def _parsed(path: Path, printed: bytes) -> IoLog:
         found = orjson.loads(printed)
         if found.get("error") == NO_LIBRARY:
             raise NoDarshanError(
-                f"{path} needs PyDarshan to be read ({found['reason'][:200]}): "
-                "`.tools/pip/bin/uv pip install --python .venv/bin/python darshan`"
+                f"{path} cannot be read without PyDarshan ({found['reason'][:200]}): "
+                "run `.tools/pip/bin/uv pip install --python .venv/bin/python darshan`"
             )
         if "error" in found:
             raise BadLogError(_damaged(path, found["reason"]))
@@ -114,7 +117,7 @@ def _parsed(path: Path, printed: bytes) -> IoLog:
 
 
 def _damaged(path: Path, reason: str) -> str:
-    return f"{path} is damaged or of another format ({reason}): copy the log again"
+    return f"{path} is damaged or has another format ({reason}): copy the log again"
 
 
 def _largest(files: Sequence[FileIo]) -> tuple[FileIo, ...]:

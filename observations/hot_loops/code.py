@@ -48,6 +48,11 @@ class Binary:
         except (OSError, struct.error, MissingError) as error:
             self._reason = str(error)[:300]
 
+    @property
+    def build_id(self) -> str:
+        """The build id of the file; empty if it has none or cannot be read."""
+        return self._build_id
+
     def functions(
         self, least: float
     ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:

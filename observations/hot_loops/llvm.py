@@ -61,6 +61,31 @@ class Tools:
         words = [self._perf, "script", "-i", data, "-F", "pid,ip,dso"]
         return self._lines([*words, "--show-mmap-events"])
 
+    def stack_lines(self, data: str, most: int) -> Iterator[bytes]:
+        """Yield the processes and up to ``most`` frames of each sample."""
+        fields = f"pid,{self._frame_fields()}"
+        words = [self._perf, "script", "-i", data, "-F", fields]
+        limits = ["--no-inline", "--max-stack", str(most), "--show-lost-events"]
+        return self._lines([*words, *limits])
+
+    def switch_lines(self, data: str, most: int) -> Iterator[bytes]:
+        """Yield when threads leave and get CPUs, with the frames of the samples."""
+        fields = f"pid,tid,time,event,{self._frame_fields()}"
+        words = [self._perf, "script", "-i", data, "--ns", "-F", fields]
+        limits = ["--no-inline", "--max-stack", str(most), "--show-lost-events"]
+        return self._lines([*words, *limits, "--show-switch-events"])
+
+    def _frame_fields(self) -> str:
+        """Return perf's fields of a frame.
+
+        Some versions of perf print the address of a frame in memory, not in the file:
+        these know the field ``dsoff``, which adds the address in the file to its path.
+        """
+        words = [self._perf, "script", "-i", os.devnull, "-F", "dsoff"]
+        done = subprocess.run(words, env=self._env, capture_output=True, timeout=10)  # noqa: S603
+        is_known = b"nvalid field" not in done.stderr
+        return "ip,sym,dso,dsoff" if is_known else "ip,sym,dso"
+
     def lines(self, name: str, *words: str) -> Iterator[bytes]:
         """Yield the lines that a tool of LLVM prints."""
         return self._lines([self.path(name), *words])

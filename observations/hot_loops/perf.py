@@ -44,8 +44,15 @@ Counts = Dict[int, int]
 class LoopRecording:
     """Samples all processes that this process starts, and analyses the samples.
 
-    ``pid`` is the process of perf while it runs.
+    ``events`` are those to sample, in order of preference; ``options`` are for perf.
     """
+
+    member = "hot_loops"
+    most_bytes = _MOST_BYTES
+    events: tuple[str, ...] = _EVENTS
+    # Above this level of kernel.perf_event_paranoid only root may sample.
+    most_paranoid = 2
+    options: tuple[str, ...] = ()
 
     def __init__(self, env: dict[str, str]) -> None:
         # A library for the command is not for perf.
@@ -54,20 +61,20 @@ class LoopRecording:
         self._perf: subprocess.Popen[bytes] | None = None
         self._ends: tuple[int, ...] = ()
         self._reason = self._event = self._found = self._folder = ""
-        self._rate = _rate()
+        self._rate = min(_RATE, self.most_rate())
         self._began = time.time()
 
     @property
-    def pid(self) -> int:
-        """The process of perf; 0 if it does not run."""
-        return self._perf.pid if self._perf else 0
+    def pids(self) -> frozenset[int]:
+        """The processes of perf while it runs."""
+        return frozenset([self._perf.pid] if self._perf else [])
 
     def begin(self) -> None:
         """Attach perf to this process, for the processes that it will start."""
         try:
             self._folder = mkdtemp(prefix="supertwin-loops-")
-            self._found = _find_perf(self._env)
-            for event in _EVENTS:
+            self._found = self._found or _find_perf(self._env)
+            for event in self.events:
                 self._event = event
                 if self._attach(event):
                     return
@@ -84,10 +91,20 @@ class LoopRecording:
             os.close(end)
         self._ends = ()
 
-    def loops(self, beat: Callable[[], None]) -> dict[str, Any]:
-        """Return the hot functions and loops; calls ``beat`` at least every 10 s."""
+    def recorded(self, beat: Callable[[], None]) -> dict[str, Any]:
+        """Return what was found; calls ``beat`` at least every 10 s."""
+        return self.report(Tools(self._env, self._found, beat))
+
+    @staticmethod
+    def most_rate() -> int:
+        """Return the most samples a second of a thread that this host allows."""
+        each = max(_SAMPLES_PER_SECOND // (os.cpu_count() or 1), _LEAST_RATE)
+        most = _read_number(_MOST_RATE)
+        return min(each, most) if most > 0 else each
+
+    def report(self, tools: Tools) -> dict[str, Any]:
+        """Return the hot functions and loops; without them, the reason."""
         found: dict[str, Any] = {"functions": [], "loops": [], "samples": 0, "note": ""}
-        tools = Tools(self._env, self._found, beat)
         try:
             if not self._reason:
                 found = self._analyse(tools)
@@ -123,6 +140,8 @@ class LoopRecording:
         return False
 
     def _interrupt(self, perf: subprocess.Popen[bytes]) -> None:
+        if (status := perf.poll()) and status < 0:
+            self._reason = f"perf was ended by signal {-status} during the run"
         with suppress(ProcessLookupError):
             perf.send_signal(signal.SIGINT)
         try:
@@ -137,7 +156,8 @@ class LoopRecording:
     ) -> subprocess.Popen[bytes]:
         # Disabled (-D -1) until we ask: the answer then says that it samples.
         words = [self._found, "record", "-q", "-p", str(os.getpid()), "-e", event]
-        words += ["-F", str(self._rate), "-D", "-1", "--max-size", f"{_MOST_BYTES}B"]
+        words += [*self._frequency(), "-D", "-1", *self.options]
+        words += ["--max-size", f"{self.most_bytes}B"]
         # Without build ids (-B), which perf would copy into the user's home.
         words += ["-B", "-o", self._data, "--control", f"fd:{commands},{answers}"]
         with open(f"{self._folder}/errors", "wb") as errors:  # noqa: PTH123
@@ -154,16 +174,19 @@ class LoopRecording:
                 ),
             )
 
+    def _frequency(self) -> tuple[str, ...]:
+        return "-F", str(self._rate)
+
     @property
     def _data(self) -> str:
         return f"{self._folder}/perf.data"
 
     def _why_refused(self) -> str:
         level = _read_number(_PARANOID)
-        if level > 2 and os.geteuid():  # noqa: PLR2004
+        if level > self.most_paranoid and os.geteuid():
             return (
                 f"kernel.perf_event_paranoid is {level}, so perf may not sample: "
-                "`sudo sysctl kernel.perf_event_paranoid=2`"
+                f"`sudo sysctl kernel.perf_event_paranoid={self.most_paranoid}`"
             )
         with open(f"{self._folder}/errors", errors="replace") as file:  # noqa: PTH123
             lines = [line.strip() for line in file if line.strip() != "Error:"]
@@ -175,7 +198,7 @@ class LoopRecording:
         counts = _count(tools.perf_lines(self._data), os.getpid())
         total = sum(sum(one.values()) for one in counts.values())
         if not total:
-            raise MissingError("perf took no sample: the command used too little time")
+            raise MissingError("perf took no sample: each process used too little time")
         least = max(_LEAST_SHARE * total, _LEAST_SAMPLES)
         functions: list[dict[str, Any]] = []
         loops: list[dict[str, Any]] = []
@@ -239,13 +262,6 @@ def _runs(path: str, env: dict[str, str]) -> bool:
         )
         return not done.returncode
     return False
-
-
-def _rate() -> int:
-    """Return the samples a second of each thread; fewer if there are many CPUs."""
-    wanted = min(_RATE, _SAMPLES_PER_SECOND // (os.cpu_count() or 1))
-    most = _read_number(_MOST_RATE)
-    return min(max(wanted, _LEAST_RATE), most if most > 0 else _RATE)
 
 
 def _read_number(path: str) -> int:

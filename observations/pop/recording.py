@@ -22,10 +22,12 @@ from observations.recorder import (
     joined_paths,
     libraries,
 )
+from observations.slice_times import keep_longest_slices, read_clocks, set_wall_clock
 
 _RECORDER, _TOOL = "recorder", "ompt"
 # What the recorder reads, and in `LD_PRELOAD` and `OMP_TOOL_LIBRARIES`, what loads it.
 _FOLDER, _OTHER_TOOL = "SUPERTWIN_POP_FOLDER", "SUPERTWIN_POP_OTHER_TOOL"
+_TRACE = "SUPERTWIN_POP_TRACE"
 _LIBOMP = ("libomp.so.5", "libomp.so", "libiomp5.so")
 _NO_LIBOMP = "LLVM's libomp is not installed: `apt install libomp5`"
 _KILLED = "a process ended before it wrote its times: it was killed, or called _exit"
@@ -37,7 +39,8 @@ class TimeRecording:
     """The recorder of a run: what its command needs, and the times afterwards.
 
     ``request`` has the C files as ``sources``; with ``libomp``, programs that were
-    linked to GCC's libgomp run on LLVM's libomp, which can be recorded.
+    linked to GCC's libgomp run on LLVM's libomp, which can be recorded. With ``trace``,
+    it also records when each thread was in a call of MPI or in OpenMP's runtime.
     """
 
     def __init__(
@@ -46,6 +49,8 @@ class TimeRecording:
         self._argv, self._env = argv, env
         self._folder: str | None = None
         self._reason = ""
+        self._is_traced = bool(request.get("trace"))
+        self._began = read_clocks()
         self.pipe: int | None = None
         self.variables: dict[str, str] = {}
         try:
@@ -62,7 +67,25 @@ class TimeRecording:
         if self._folder:
             processes = self._read(Path(self._folder))
             shutil.rmtree(self._folder, ignore_errors=True)
-        return {"reason": self._reason, "processes": processes}
+        found = {"reason": self._reason, "processes": processes}
+        return {**found, "trace": self._trace(processes)} if self._is_traced else found
+
+    def _trace(self, processes: list[Any]) -> dict[str, Any]:
+        """Take the slices of all threads out of the processes, with the wall clock."""
+        numbers: dict[str, int] = {}
+        threads: list[dict[str, Any]] = []
+        left_out = 0
+        processes.sort(key=lambda one: one["rank"])
+        for number, process in enumerate(processes):
+            names = [numbers.setdefault(n, len(numbers)) for n in process.pop("names")]
+            left_out += process.pop("left_out_slices")
+            about = {"rank": process["rank"], "process": number}
+            for thread, slices in enumerate(process.pop("slices")):
+                named = [[names[at], *times] for at, *times in slices]
+                threads.append({**about, "thread": thread, "slices": named})
+        left_out += keep_longest_slices(threads)
+        set_wall_clock(threads, self._began, read_clocks())
+        return {"names": [*numbers], "left_out_slices": left_out, "threads": threads}
 
     def _prepared(self, request: Mapping[str, Any]) -> dict[str, str]:
         from tempfile import mkdtemp  # most runs do not need it
@@ -75,6 +98,7 @@ class TimeRecording:
         return {
             _FOLDER: self._folder,
             "LD_PRELOAD": joined_paths(*before, self._env.get("LD_PRELOAD")),
+            **({_TRACE: "1"} if self._is_traced else {}),
             **self._tool(str(built / f"{_TOOL}.so")),
         }
 

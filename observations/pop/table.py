@@ -1,6 +1,7 @@
 """The efficiencies of a run in a few lines of text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from observations.pop.analysis import Analysis, Efficiencies
 
@@ -20,6 +21,17 @@ _HEAD = f"{'efficiency':12}{'parallel':>10}{'load balance':>14}{'communication':
 def table(analysis: Analysis) -> list[str]:
     """Return a line for each group of efficiencies, and one for where the time went."""
     return [*_head(analysis), *_efficiencies(analysis), *_missing(analysis)]
+
+
+def trace_line(event: Mapping[str, Any]) -> list[str]:
+    """Return a line with what the trace in a runner's event holds, if there is one."""
+    trace = event.get("trace")
+    if not trace:
+        return []
+    kept = sum(len(thread["slices"]) for thread in trace["threads"])
+    left_out = trace["left_out_slices"]
+    more = f", {left_out} shorter ones left out" if left_out else ""
+    return [f"trace: {kept} times in MPI and OpenMP{more}"]
 
 
 def _head(analysis: Analysis) -> Iterator[str]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from observations.recorder_sources import recorder_sources
+
 _NANO = 1e-9
 _RECORDER = Path(__file__).parent / "recorder"
 
@@ -62,8 +64,7 @@ class ProcessTimes:
 
 def sources() -> dict[str, str]:
     """Return the C files of the recorder by name."""
-    paths = sorted(_RECORDER.glob("*.c"))
-    return {path.stem: path.read_text("utf-8") for path in paths}
+    return recorder_sources(_RECORDER)
 
 
 def processes_of(event: Mapping[str, Any]) -> list[ProcessTimes]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from observations.slice_times import MOST_SLICES, longest_slices
+
 # As in regions.c; a test compares them.
 MOST_REGIONS, MOST_DEPTH, MOST_NAME = 256, 64, 127
-# Of all threads together.
-MOST_SLICES = 20_000
 _LONGEST_LINE = 1 << 16
 
 
@@ -94,15 +94,6 @@ class PipedRegions:
         if len(self._slices) > 2 * MOST_SLICES:
             self._slices, left_out = longest_slices(self._slices, MOST_SLICES)
             self.left_out_slices += left_out
-
-
-def longest_slices(slices: list[Any], most: int) -> tuple[list[Any], int]:
-    """Return the longest slices by their end, and how many are left out.
-
-    The last two elements of a slice are its begin and its end.
-    """
-    kept = sorted(slices, key=lambda one: one[-2] - one[-1])[:most]
-    return sorted(kept, key=lambda one: one[-1]), len(slices) - len(kept)
 
 
 def region_name(name: bytes) -> str:

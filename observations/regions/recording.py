@@ -19,12 +19,11 @@ from observations.recorder import RecorderError, is_static, joined_paths, librar
 from observations.regions.piped import (
     MOST_NAME,
     MOST_REGIONS,
-    MOST_SLICES,
     PipedRegions,
     RegionTable,
-    longest_slices,
     region_name,
 )
+from observations.slice_times import keep_longest_slices, read_clocks, set_wall_clock
 
 _REGIONS_RECORDER = "regions"
 # Kokkos before 3.7 reads the second one. Later versions abort if they differ.
@@ -66,7 +65,7 @@ class RegionRecording:
         from tempfile import mkdtemp  # most runs do not need it
 
         self._argv, self._env = argv, env
-        self._began = _clocks()
+        self._began = read_clocks()
         self._reasons: list[str] = []
         self._piped = PipedRegions()
         self._folder = ""
@@ -102,7 +101,7 @@ class RegionRecording:
         counts = self._counts(blocks)
         counts["omitted"] += keep_longest(threads)
         counts["left_out_slices"] += keep_longest_slices(threads)
-        set_wall_clock(threads, self._began, _clocks())
+        set_wall_clock(threads, self._began, read_clocks())
         return {
             "reasons": [*self._reasons, *self._missing(table.rows)],
             "events": self._opened(blocks),
@@ -175,44 +174,6 @@ def keep_longest(threads: list[dict[str, Any]]) -> int:
     for thread in threads:
         thread["times"] = [one for one in thread["times"] if id(one) in kept]
     return len(every) - len(kept)
-
-
-def keep_longest_slices(threads: list[dict[str, Any]]) -> int:
-    """Keep the longest slices of all threads; return how many are left out."""
-    every = [
-        (at, *one) for at, thread in enumerate(threads) for one in thread["slices"]
-    ]
-    kept, left_out = longest_slices(every, MOST_SLICES)
-    for thread in threads:
-        thread["slices"] = []
-    for at, *one in kept:
-        threads[at]["slices"].append(one)
-    return left_out
-
-
-def _clocks() -> tuple[int, int]:
-    """Return the monotonic clock and the wall clock in ns, read together."""
-    readings = [
-        (time.monotonic_ns(), time.time_ns(), time.monotonic_ns()) for _ in range(3)
-    ]
-    before, wall, after = min(readings, key=lambda one: one[2] - one[0])
-    return (before + after) // 2, wall
-
-
-def set_wall_clock(
-    threads: list[dict[str, Any]], first: tuple[int, int], last: tuple[int, int]
-) -> None:
-    """Convert slices from the monotonic clock to the wall clock.
-
-    ``first`` and ``last`` are readings of both; between them, the clocks drift apart
-    evenly.
-    """
-    passed, drift = max(last[0] - first[0], 1), last[1] - last[0] - first[1] + first[0]
-    for thread in threads:
-        for one in thread["slices"]:
-            for at in (1, 2):
-                since = one[at] - first[0]
-                one[at] = first[1] + since + drift * since // passed
 
 
 def _blocks(folder: str) -> Any:

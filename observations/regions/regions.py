@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from observations.recorder_sources import recorder_sources
+
 _NANO = 1e-9
 _RECORDER = Path(__file__).parent / "recorder"
 _USER_ONLY = (
@@ -99,8 +101,7 @@ class RegionRecord:
 
 def sources() -> dict[str, str]:
     """Return the C files of the recorder by name."""
-    paths = sorted(_RECORDER.glob("*.c"))
-    return {path.stem: path.read_text("utf-8") for path in paths}
+    return recorder_sources(_RECORDER)
 
 
 def not_recorded() -> RegionRecord:

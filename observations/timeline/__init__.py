@@ -1,1 +1,1 @@
-"""Runs as timelines that other tools draw."""
+"""Exports runs as timelines for other tools."""

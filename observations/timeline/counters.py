@@ -1,6 +1,6 @@
-"""The samples of a run as counters of a timeline, a window of time after another.
+"""Reads the samples of a run for a timeline, one window of time after another.
 
-So a run of any length needs the memory of one window.
+Memory holds one window at a time, however long the run is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,27 +16,28 @@ from observations.comparison.run_series import RunSeries
 from observations.statistics import rates_of
 from ontology.unit_symbols import unit_symbol
 
-# Of all series in one window, and its first length.
-_MOST_POINTS, _FIRST_MS, _LONGEST_MS = 200_000, 10_000, 3_600_000
+# About how many points of all series a window should have.
+_MOST_POINTS = 200_000
+_FIRST_MS, _LONGEST_MS = 10_000, 3_600_000
 _NUMBER = "1"
 
 
-class Counted(NamedTuple):
-    """Values of one series; each holds from its time until the next one."""
+class SeriesPart(NamedTuple):
+    """Some values of one series; each is valid until the next one."""
 
     series: RunSeries
     points: Points
 
 
 def unit_of(series: RunSeries) -> str:
-    """Return the unit of a series' values; that of a counter is per second."""
+    """Return the unit of a series' values; for a counter, that of its rate."""
     symbol = unit_symbol(series.unit) if series.unit else None
     name = (series.unit or "").rpartition("/")[2] if symbol is None else symbol
     return f"{name or _NUMBER}/s" if series.is_counter else name
 
 
-def values_of(settings: Settings, series: Sequence[RunSeries]) -> Iterator[Counted]:
-    """Yield the values of the series of one run, for one window after another.
+def values_of(settings: Settings, series: Sequence[RunSeries]) -> Iterator[SeriesPart]:
+    """Yield the values of the series of one run, one window after another.
 
     Counters become rates. Raises SeriesError if the store does not answer.
     """
@@ -47,13 +48,13 @@ def values_of(settings: Settings, series: Sequence[RunSeries]) -> Iterator[Count
                 drawn, rest = _drawn(one, _joined(before.get(one.key), _finite(new)))
                 before[one.key] = rest
                 if drawn.values.size:
-                    yield Counted(one, drawn)
+                    yield SeriesPart(one, drawn)
 
 
 def _windows(
     settings: Settings, series: Sequence[RunSeries]
 ) -> Iterator[Mapping[SeriesKey, Points]]:
-    """Yield the points of all series in one window after another, each once."""
+    """Yield the points of all series, one window after another."""
     one = series[0]
     names = sorted({each.key.name for each in series})
     at, end, length = int(one.start_ms), int(one.end_ms), _FIRST_MS
@@ -83,13 +84,14 @@ def _joined(before: Points | None, new: Points) -> Points:
 
 
 def _drawn(series: RunSeries, points: Points) -> tuple[Points, Points]:
-    """Return what is drawn of these points, and what the next rates need of them."""
+    """Return what is drawn of these points, and the points that the next rates need."""
     if not series.is_counter:
         return points, NO_POINTS
     rates = rates_of(points, series.resolution)
     if not rates.stamps.size:
         return NO_POINTS, points
-    # A rate is that of the time before its tick, and a counter holds its value after.
+    # A rate is of the interval before its time, but a timeline draws a value from its
+    # time on. So each rate gets the time at which its interval begins.
     ends = np.searchsorted(points.stamps, rates.stamps)
     drawn = Points(points.stamps[ends - 1], rates.values)
     return drawn, Points(points.stamps[ends[-1] :], points.values[ends[-1] :])

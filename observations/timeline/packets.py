@@ -1,9 +1,9 @@
-"""Packets of a Perfetto trace in the encoding of Protocol Buffers.
+"""Encodes packets of a Perfetto trace as Protocol Buffers.
 
-The numbers of fields are those of `trace_packet.proto`, `track_descriptor.proto`,
+The field numbers are those of `trace_packet.proto`, `track_descriptor.proto`,
 `track_event.proto` and `clock_snapshot.proto` at https://perfetto.dev/docs/reference.
-Times are Unix time in ns: the trace names the clock REALTIME as its own, so that no
-reader converts them.
+Times are Unix time in ns. The trace declares the clock REALTIME as its own, so readers
+do not convert them.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-_VARINT, _DOUBLE, _BYTES = 0, 1, 2
-# Of a trace, a packet, a descriptor and an event.
+from core.protobuf import BYTES, DOUBLE, VARINT, field, integer, tag, varint
+
+# Fields of a trace, a packet, a track descriptor and a track event.
 _PACKET = 1
 _CLOCKS, _TIME, _SEQUENCE, _EVENT, _FLAGS, _CLOCK, _TRACK = 6, 8, 10, 11, 13, 58, 60
 _UUID, _NAME, _PARENT, _COUNTER, _ORDER, _RANK, _UNIT = 1, 2, 5, 8, 11, 12, 6
@@ -28,10 +29,10 @@ _NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True)
 class Track:
-    """A row of a timeline, in the row ``parent`` unless that is 0.
+    """A track of a timeline, inside the track ``parent`` unless that is 0.
 
-    ``unit`` is the unit of a counter, and None for a row of slices. Rows are in the
-    order of ``rank``.
+    ``unit`` is the unit of a counter, and None for a track of slices. Tracks are sorted
+    by ``rank``.
     """
 
     uuid: int
@@ -42,36 +43,36 @@ class Track:
 
 
 def start(ns: int) -> bytes:
-    """Return the first packet, which says what clock the trace has."""
-    clock = _number(1, _REALTIME) + _number(2, ns)
-    snapshot = _text(1, clock) + _number(2, _REALTIME)
-    return _packet(_text(_CLOCKS, snapshot) + _number(_FLAGS, _STATE_CLEARED))
+    """Return the first packet, which declares the clock of the trace."""
+    clock = integer(1, _REALTIME) + integer(2, ns)
+    snapshot = field(1, clock) + integer(2, _REALTIME)
+    return _packet(field(_CLOCKS, snapshot) + integer(_FLAGS, _STATE_CLEARED))
 
 
 def track(one: Track) -> bytes:
-    """Return the packet that describes a track; it precedes those of its events."""
-    found = _number(_UUID, one.uuid) + _text(_NAME, one.name)
-    found += _number(_ORDER, _EXPLICIT) + _number(_RANK, one.rank)
+    """Return the packet that describes a track; it must precede the track's events."""
+    found = integer(_UUID, one.uuid) + field(_NAME, one.name)
+    found += integer(_ORDER, _EXPLICIT) + integer(_RANK, one.rank)
     if one.parent:
-        found += _number(_PARENT, one.parent)
+        found += integer(_PARENT, one.parent)
     if one.unit is not None:
-        found += _text(_COUNTER, _text(_UNIT, one.unit))
-    return _packet(_text(_TRACK, found))
+        found += field(_COUNTER, field(_UNIT, one.unit))
+    return _packet(field(_TRACK, found))
 
 
 def begin(
     uuid: int, ns: int, name: str, facts: Mapping[str, str] | None = None
 ) -> bytes:
-    """Return the packet that begins a slice; ``facts`` are shown with it."""
-    found = _text(_TITLE, name)
+    """Return the packet that begins a slice; Perfetto shows ``facts`` with it."""
+    found = field(_TITLE, name)
     for fact, text in (facts or {}).items():
-        about = _text(_ANNOTATION_NAME, fact) + _text(_ANNOTATION_TEXT, text)
-        found += _text(_ANNOTATION, about)
+        about = field(_ANNOTATION_NAME, fact) + field(_ANNOTATION_TEXT, text)
+        found += field(_ANNOTATION, about)
     return _event(uuid, ns, _BEGIN, found)
 
 
 def end(uuid: int, ns: int) -> bytes:
-    """Return the packet that ends the last slice of a track that did not end."""
+    """Return the packet that ends the open slice of a track that began last."""
     return _event(uuid, ns, _END, b"")
 
 
@@ -83,11 +84,11 @@ def counts(
     ``stamps_ms`` are Unix milliseconds. All packets have the same length, so they are
     rows of one array.
     """
-    event = _number(_TYPE, _COUNT) + _number(_OF_TRACK, uuid) + _tag(_VALUE, _DOUBLE)
-    head = _head() + _tag(_EVENT, _BYTES) + _varint(len(event) + 8) + event
-    time = _tag(_TIME, _VARINT)
+    event = integer(_TYPE, _COUNT) + integer(_OF_TRACK, uuid) + tag(_VALUE, DOUBLE)
+    head = _head() + tag(_EVENT, BYTES) + varint(len(event) + 8) + event
+    time = tag(_TIME, VARINT)
     length = len(head) + 8 + len(time) + _TIME_BYTES
-    before = np.frombuffer(_tag(_PACKET, _BYTES) + _varint(length) + head, np.uint8)
+    before = np.frombuffer(tag(_PACKET, BYTES) + varint(length) + head, np.uint8)
     rows = np.empty((len(values), len(before) + 8 + len(time) + _TIME_BYTES), np.uint8)
     at = len(before)
     rows[:, :at] = before
@@ -100,43 +101,21 @@ def counts(
 def _times(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
     """Return times as varints of nine bytes."""
     shifts = 7 * np.arange(_TIME_BYTES)
-    # An earlier time would have fewer bytes; there are no such samples.
+    # A time before 1972 would have fewer bytes, but there are no such samples.
     digits = (np.maximum(ns, _FIRST_NS)[:, None] >> shifts) & 0x7F
     digits[:, :-1] |= 0x80
     return digits.astype(np.uint8)
 
 
 def _event(uuid: int, ns: int, type_: int, more: bytes) -> bytes:
-    event = _number(_TYPE, type_) + _number(_OF_TRACK, uuid) + more
-    return _packet(_number(_TIME, ns) + _head() + _text(_EVENT, event), has_head=True)
+    event = integer(_TYPE, type_) + integer(_OF_TRACK, uuid) + more
+    return _packet(integer(_TIME, ns) + _head() + field(_EVENT, event), has_head=True)
 
 
 def _head() -> bytes:
-    return _number(_CLOCK, _REALTIME) + _number(_SEQUENCE, _ONLY_SEQUENCE)
+    return integer(_CLOCK, _REALTIME) + integer(_SEQUENCE, _ONLY_SEQUENCE)
 
 
 def _packet(content: bytes, *, has_head: bool = False) -> bytes:
-    head = b"" if has_head else _number(_SEQUENCE, _ONLY_SEQUENCE)
-    return _text(_PACKET, head + content)
-
-
-def _number(field: int, value: int) -> bytes:
-    return _tag(field, _VARINT) + _varint(value)
-
-
-def _text(field: int, value: str | bytes) -> bytes:
-    content = value.encode(errors="replace") if isinstance(value, str) else value
-    return _tag(field, _BYTES) + _varint(len(content)) + content
-
-
-def _tag(field: int, kind: int) -> bytes:
-    return _varint(field << 3 | kind)
-
-
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    found.append(value)
-    return bytes(found)
+    head = b"" if has_head else integer(_SEQUENCE, _ONLY_SEQUENCE)
+    return field(_PACKET, head + content)

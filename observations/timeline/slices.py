@@ -1,4 +1,4 @@
-"""Slices of time that threads spent in regions, in rows without overlap."""
+"""Divides the slices of time that threads spent in regions into rows for a timeline."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,17 +13,27 @@ class Slice(NamedTuple):
 
 
 class ThreadSlices(NamedTuple):
-    """The slices of one thread, under the name of its row."""
+    """The slices of one thread; ``name`` is the name of its track."""
 
     name: str
     slices: Sequence[Slice]
 
 
 def region_slices(event: Mapping[str, Any]) -> Iterator[ThreadSlices]:
-    """Yield the regions of each thread in a runner's event, ranks in order."""
-    names = [name for _, name in event["regions"]]
-    order = sorted(event["threads"], key=_place)
-    for thread in order:
+    """Yield the regions of each thread in a runner's event, ordered by rank."""
+    return _slices([name for _, name in event["regions"]], event["threads"])
+
+
+def call_slices(event: Mapping[str, Any]) -> Iterator[ThreadSlices]:
+    """Yield when each thread was in MPI and OpenMP; nothing unless it was traced."""
+    trace = event.get("trace")
+    return _slices(trace["names"], trace["threads"]) if trace else iter(())
+
+
+def _slices(
+    names: Sequence[str], threads: Sequence[Mapping[str, Any]]
+) -> Iterator[ThreadSlices]:
+    for thread in sorted(threads, key=_place):
         found = [
             Slice(begin, end, names[at]) for at, begin, end in thread.get("slices", ())
         ]
@@ -32,11 +42,12 @@ def region_slices(event: Mapping[str, Any]) -> Iterator[ThreadSlices]:
 
 
 def _place(thread: Mapping[str, Any]) -> tuple[bool, int, int, int]:
-    return thread["piped"], thread["rank"], thread["process"], thread["thread"]
+    piped = thread.get("piped", False)
+    return piped, thread["rank"], thread["process"], thread["thread"]
 
 
 def _thread_name(thread: Mapping[str, Any]) -> str:
-    if thread["piped"]:
+    if thread.get("piped"):
         return "lines in $SUPERTWIN_REGIONS"
     process = f"process {thread['process']}"
     rank = f"rank {thread['rank']}" if thread["rank"] >= 0 else process
@@ -44,9 +55,9 @@ def _thread_name(thread: Mapping[str, Any]) -> str:
 
 
 def rows(slices: Iterable[Slice]) -> list[list[Slice]]:
-    """Divide slices into rows in which each is within another or apart from it.
+    """Divide slices into rows in which any two slices are nested or disjoint.
 
-    Regions may overlap, but in one row the end of a slice ends the last that began.
+    Regions may overlap, but an end in a row always ends the slice that began last.
     """
     found: list[list[Slice]] = []
     open_: list[list[int]] = []
@@ -61,16 +72,16 @@ def rows(slices: Iterable[Slice]) -> list[list[Slice]]:
 
 
 def _fits(one: Slice, ends: list[int]) -> bool:
-    """Whether a slice is within or after those with these ends; forget what ended."""
+    """Remove the ends before a slice, and return whether it is inside the others."""
     while ends and ends[-1] <= one.begin:
         ends.pop()
     return not ends or one.end <= ends[-1]
 
 
 def in_time_order(row: Iterable[Slice]) -> Iterator[tuple[int, Slice | None]]:
-    """Yield each begin with its slice, and each end with None, as they follow.
+    """Yield the begin of each slice with the slice, and each end with None, by time.
 
-    ``row`` is one of `rows`.
+    ``row`` is one of those that `rows` returns.
     """
     open_: list[int] = []
     for one in row:

@@ -1,4 +1,4 @@
-"""When a run and its parts began and ended, as its stored events say it."""
+"""Reads when a run and its parts began and ended from its stored events."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,27 +12,30 @@ from observations.launch import RunnerEvent
 from observations.session.repetition import EVENTS
 from queries.run import Row
 
-_WANTED = ("started", "ended", "over", "alive", "regions")
+_WANTED = ("started", "ended", "regions", "pop")
 _NS_PER_US = 1000
 _MICROSECOND = timedelta(microseconds=1)
 
 
 class RunTimes(NamedTuple):
-    """Times of a run in Unix ns: its start, that of its command, and its end.
+    """Times of a run in Unix ns: its start, the start of its command, and its end.
 
-    ``command`` is None if it is unknown. ``regions`` is the runner's event, or None.
+    ``command`` is None if it is unknown. ``regions`` and ``pop`` are the
+    runner's events, or None.
     """
 
     start: int
     command: int | None
     end: int
     regions: Mapping[str, Any] | None = None
+    pop: Mapping[str, Any] | None = None
 
 
 def times_of(home: Path, row: Row) -> RunTimes:
-    """Return the times of a run of `observations/runs`.
+    """Return the times of a run, given as a row of `observations/runs`.
 
-    They are those of the graph, to the microsecond, if its events are not stored here.
+    If its events are not stored on this machine, the times are those of the graph, to
+    the microsecond.
     """
     events = {one["event"]: one for one in _events(home, row)}
     start, end = _graph_times(row)
@@ -41,11 +44,12 @@ def times_of(home: Path, row: Row) -> RunTimes:
         start, command = started["start_ns"], started["exec_ns"]
     if ended := events.get("ended"):
         end = ended["end_ns"]
-    return RunTimes(start, command, max(start, end), events.get("regions"))
+    recorded = events.get("regions"), events.get("pop")
+    return RunTimes(start, command, max(start, end), *recorded)
 
 
 def _events(home: Path, row: Row) -> Iterator[RunnerEvent]:
-    """Yield the events with times, without holding the output that is among them."""
+    """Yield the events with times; the output, which may be large, is not kept."""
     path = home / "observations" / str(row["run"]).rpartition("/")[2] / EVENTS
     with suppress(OSError), path.open("rb") as lines:
         for line in lines:

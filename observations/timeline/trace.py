@@ -1,4 +1,4 @@
-"""A run, or a group of runs, as a trace that https://ui.perfetto.dev draws."""
+"""Exports a run or a group of runs as a trace for https://ui.perfetto.dev."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +13,7 @@ from observations.timeline.counters import unit_of, values_of
 from observations.timeline.packets import Track
 from observations.timeline.slices import (
     ThreadSlices,
+    call_slices,
     in_time_order,
     region_slices,
     rows,
@@ -26,9 +27,9 @@ _FACTS = ("run", "host", "outcome", "exitStatus", "policy", "threads", "repetiti
 
 @dataclass
 class Trace:
-    """The timeline of runs; ``samples`` counts what `parts` has yielded.
+    """The timeline of runs; ``samples`` is how many samples `parts` has yielded so far.
 
-    ``runs`` are rows of `observations/runs`, in the order of their start.
+    ``runs`` are rows of `observations/runs`, ordered by start.
     """
 
     settings: Settings
@@ -44,12 +45,13 @@ class Trace:
         yield packets.start(times[0].start)
         yield from self._run_slices(times)
         yield from self._regions(times)
+        yield from self._calls(times)
         yield from self._counters()
 
     def _track(
         self, name: str, parent: int = 0, unit: str | None = None
     ) -> Iterator[bytes]:
-        """Yield the packet of a track, unless it was yielded before."""
+        """Yield the packet that describes a track, unless it was yielded before."""
         if (parent, name) not in self._tracks:
             uuid = self._tracks[parent, name] = next(self._uuids)
             yield packets.track(Track(uuid, name, parent, unit, uuid))
@@ -68,8 +70,16 @@ class Trace:
     def _regions(self, times: Sequence[RunTimes]) -> Iterator[bytes]:
         for one in times:
             for thread in region_slices(one.regions) if one.regions else ():
-                yield from self._track("regions")
-                yield from self._thread(self._tracks[0, "regions"], thread)
+                yield from self._in("regions", thread)
+
+    def _calls(self, times: Sequence[RunTimes]) -> Iterator[bytes]:
+        for one in times:
+            for thread in call_slices(one.pop) if one.pop else ():
+                yield from self._in("MPI and OpenMP", thread)
+
+    def _in(self, name: str, thread: ThreadSlices) -> Iterator[bytes]:
+        yield from self._track(name)
+        yield from self._thread(self._tracks[0, name], thread)
 
     def _thread(self, parent: int, thread: ThreadSlices) -> Iterator[bytes]:
         for number, row in enumerate(rows(thread.slices), 1):

@@ -31,6 +31,7 @@ class Segment:
     size: int = 0
     points: int = 0
     done: int = 0
+    _read: tuple[int, int] = (-1, 0)  # the offset of the last tick that was read
 
     @property
     def waiting(self) -> int:
@@ -39,12 +40,17 @@ class Segment:
 
     def tick_ms(self, offset: int) -> int | None:
         """The tick of the record at an offset; None if it cannot be read."""
+        if self._read[0] == offset:
+            return self._read[1]
         try:
             with self.path.open("rb") as file:
                 header = header_at(file.fileno(), offset)
         except OSError:
             return None
-        return header.tick_ms if header else None
+        if header is None:
+            return None
+        self._read = offset, header.tick_ms
+        return header.tick_ms
 
 
 def segment_path(folder: Path, number: int) -> Path:

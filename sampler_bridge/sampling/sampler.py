@@ -28,7 +28,7 @@ from sampling.account.account import LATE, SLOW_SOURCE
 from sampling.account.reasons import GapCause, GapReason
 from sampling.errors import SourceDownError
 from sampling.plan_file.plan import FetchGroup
-from sampling.sources.source import Gap, Sample, Source
+from sampling.sources.source import Gap, Sample, Source, select
 
 _LOG = logging.getLogger(__name__)
 
@@ -243,7 +243,7 @@ class Sampler(RestartingWorker):
     def _switch_to(self, group: FetchGroup) -> None:
         self._group = group
         self._writer.give(partial(self._journal.planned, group))
-        self._source.select(list(group.names))
+        select(self._source, list(group.names), group.only)
 
     def _skip(self, ticks: int, cause: GapCause) -> None:
         if ticks:

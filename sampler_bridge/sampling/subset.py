@@ -18,7 +18,8 @@ ABSENT = GapCause(GapReason.ABSENT, "no such instance at present")
 class _Mask(NamedTuple):
     """Which values of a column stay; ``whole`` is the column's own list of series.
 
-    ``given`` counts the values of each metric that is not sampled whole.
+    ``given`` counts the values of each metric that is not sampled whole; of one with
+    named instances, the names that have values.
     """
 
     whole: Sequence[Series]
@@ -75,8 +76,17 @@ class Subset:
     def _made(self, whole: Sequence[Series]) -> _Mask:
         kept = np.array([self._has(series) for series in whole], np.bool_)
         series = tuple(compress(whole, kept))
-        given = Counter(s.metric for s in series if s.metric in self._choices)
-        return _Mask(whole, kept, series, given)
+        return _Mask(whole, kept, series, self._given(series))
+
+    def _given(self, series: Iterable[Series]) -> Mapping[str, int]:
+        chosen = [one for one in series if one.metric in self._choices]
+        named = {
+            (one.metric, self._choices[one.metric].name_of(one.instance))
+            for one in chosen
+            if not self._is_open(one.metric)
+        }
+        given = Counter(one.metric for one in chosen if self._is_open(one.metric))
+        return given + Counter(metric for metric, _ in named)
 
     def _has(self, series: Series) -> bool:
         choice = self._choices.get(series.metric)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from core.protobuf import sized, varint
 from sampler_bridge.log.batch import Batch, LoggedRecord
 from sampler_bridge.log.rows import Places
 
@@ -63,7 +64,7 @@ class RequestWriter:
 @lru_cache(maxsize=4096)  # few different lengths occur
 def _series_prefix(size: int) -> bytes:
     """The bytes that precede a series of this size."""
-    return _SERIES + _varint(size)
+    return _SERIES + varint(size)
 
 
 def _sorted(entries: Sequence[LoggedRecord]) -> _Series:
@@ -81,7 +82,7 @@ def _sorted(entries: Sequence[LoggedRecord]) -> _Series:
 def labels(named: Mapping[str, str]) -> bytes:
     """Encode the labels of a series."""
     return b"".join(
-        _LABEL + _sized(_NAME + _sized(name.encode()) + _VALUE + _sized(text.encode()))
+        _LABEL + sized(_NAME + sized(name.encode()) + _VALUE + sized(text.encode()))
         for name, text in named.items()
     )
 
@@ -105,8 +106,8 @@ def snappy_literal_header(length: int) -> bytes:
     Compressing them would gain nothing.
     """
     if not length:
-        return _varint(0)
-    return _varint(length) + _LITERAL + (length - 1).to_bytes(4, "little")
+        return varint(0)
+    return varint(length) + _LITERAL + (length - 1).to_bytes(4, "little")
 
 
 def _samples(entries: Sequence[LoggedRecord]) -> npt.NDArray[np.void]:
@@ -128,20 +129,6 @@ def _series_end(request: bytes, at: int) -> int:
         size |= (request[at] & 0x7F) << shift
         shift, at = shift + 7, at + 1
     return at + 1 + (size | request[at] << shift)
-
-
-def _sized(message: bytes) -> bytes:
-    """A message after its length."""
-    return _varint(len(message)) + message
-
-
-def _varint(number: int) -> bytes:
-    written = bytearray()
-    while number > 0x7F:
-        written.append(number & 0x7F | 0x80)
-        number >>= 7
-    written.append(number)
-    return bytes(written)
 
 
 def _varint_of_six_bytes(number: int) -> bytes:

@@ -23,6 +23,10 @@ _HEADERS = {
 _SHOW = "/internal/force_flush"
 _METRICS = "/metrics"
 _STARTED = re.compile(rb"^(?:vm_app|process)_start_time\w+ (\d+(?:\.\d+)?)$", re.M)
+# Queries that read points: unlike a check of its health. Missing before the first one;
+# programs that only take points do not answer queries.
+_READS = re.compile(rb"^vm_rows_read_per_query_count (\d+)$", re.M)
+_ANSWERS_QUERIES = b'vm_http_requests_total{path="/api/v1/query"}'
 # These responses reject the account, the address or the time, not the points.
 _TRY_AGAIN = frozenset({401, 403, 404, 405, 407, 408, 425, 429})
 _CONNECT_SECONDS, _ANSWER_SECONDS = 2.0, 10.0
@@ -54,6 +58,16 @@ class Refusal(NamedTuple):
     reason: str
 
 
+class StoreRun(NamedTuple):
+    """When this run of the store started (Unix seconds, whole ones), if known.
+
+    ``reads`` is how many queries have read points since; None if unknown.
+    """
+
+    started: float | None = None
+    reads: int | None = None
+
+
 class StoreConnection:
     """One store by its base URL, over a keep-alive connection, for one thread.
 
@@ -70,11 +84,6 @@ class StoreConnection:
         self._lock_folder = lock_folder
         self._http = HttpConnection(self.url, basic(account), _CONNECT_SECONDS)
         self._can_show = True
-
-    @property
-    def connections(self) -> int:
-        """How often the connection was opened: a store that restarts closes it."""
-        return self._http.opened
 
     def write(self, request: bytes) -> Refusal | None:
         """Send a WriteRequest; return a refusal if the request is at fault.
@@ -101,20 +110,20 @@ class StoreConnection:
         if self._can_show:
             self._can_show = not self._send("GET", _SHOW).is_client_error
 
-    def started(self) -> float | None:
-        """When this run of the store started (Unix seconds, whole ones), if known.
+    def run(self) -> StoreRun:
+        """Which run of the store answers, and how often it was read.
 
-        In a cluster it is unknown: the part that accepts points does not report it.
-        Raises StoreDownError, also if another service than a store answers at this
-        address: its responses to points would mean nothing.
+        In a cluster both are unknown: the part that accepts points does not report
+        them. Raises StoreDownError, also if another service than a store answers at
+        this address: its responses to points would mean nothing.
         """
         answer = self._send("GET", _METRICS)
         if answer.is_client_error and self.write(b"") is None:
-            return None
+            return StoreRun()
         if not answer.is_success:
             raise self._down(f"no {_METRICS}: HTTP {answer.status}")
-        found = _STARTED.search(answer.body)
-        return float(found[1]) if found else None
+        started = _STARTED.search(answer.body)
+        return StoreRun(float(started[1]) if started else None, _reads(answer.body))
 
     def _writing(self) -> AbstractContextManager[None]:
         if self._lock_folder is None:
@@ -148,3 +157,10 @@ class StoreConnection:
         return StoreDownError(
             f"store {self.url} does not take points ({reason}): is it running?"
         )
+
+
+def _reads(metrics: bytes) -> int | None:
+    if _ANSWERS_QUERIES not in metrics:
+        return None
+    found = _READS.search(metrics)
+    return int(found[1]) if found else 0

@@ -1,9 +1,10 @@
 """Sends waiting points from the logs to the store, and resends what it may have lost.
 
 One sender serves all hosts and sends their points in one write, since hosts tick
-together. A killed store may lose what it acknowledged in its last seconds, so a
-restarted store gets the last minute again; it keeps one of two equal points. While the
-store is unreachable, everything waits in the logs.
+together. While nobody reads the series, it sends several ticks together, which costs
+little more than one. A killed store may lose what it acknowledged in its last seconds,
+so a restarted store gets the last minute again; it keeps one of two equal points. While
+the store is unreachable, everything waits in the logs.
 """
 
 import logging
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from sampler_bridge.errors import StoreDownError
 from sampler_bridge.log.batch import Batch
 from sampler_bridge.sending.outbox import Outbox
+from sampler_bridge.sending.readers import Readers
 from sampler_bridge.sending.remote_write import cut
 from sampler_bridge.sending.store import Refusal, StoreConnection
 from sampler_bridge.worker import Worker
@@ -27,15 +29,16 @@ _LOG = logging.getLogger(__name__)
 BATCH_BYTES = 1024 * 1024
 # Bytes of a request: VictoriaMetrics accepts 32 MiB, and a single tick may have more.
 _MOST_BYTES = 16 * 1024 * 1024
-# Between checks whether the store was restarted. A new connection causes one earlier,
-# as a store that restarts closes the old one. Only behind a proxy is a restart noticed
-# after the longer time.
-_CHECK_SECONDS, _CHECK_NEW_SECONDS = 30.0, 5.0
+# Between checks whether the store was restarted, and whether anybody reads from it.
+_CHECK_SECONDS = 5.0
 _SHOW_SECONDS = 0.8  # at least, between requests to show new points
 # How long to gather points before sending: 50 times as long as the last write took, so
 # that writes take a fiftieth of the time. The cost of a write depends on the number of
 # its series more than on that of its ticks.
 _LEAST_GATHER, _MOST_GATHER, _GATHER_FOR_EACH = 0.02, 0.5, 50.0
+# While nobody reads: how long to gather points, unless a host has many of them by the
+# first look, since points of the rest of the time would make a large request.
+_FIRST_LOOK, _UNREAD_GATHER, _MANY_POINTS = 1.0, 5.0, 5000
 _YOUNG_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
@@ -73,8 +76,8 @@ class Writer(Worker):
         self._pause = _FIRST_PAUSE
         self._took = 0.0
         self._is_behind = False
-        self._check_at = self._check_new_at = 0.0
-        self._checked = 0  # the connection on which the store was checked
+        self._check_at = 0.0
+        self._readers = Readers()
         self._show_at = 0.0
         self._unseen = False
         self._more = Event()
@@ -119,7 +122,7 @@ class Writer(Worker):
         return self.state.up and more and not late
 
     def _step(self) -> None:
-        if time.monotonic() >= self._next_check():
+        if time.monotonic() >= self._check_at:
             self._check()
         due = self._show_at if self._unseen else self._check_at
         self._wait(max(due - time.monotonic(), 0.0))
@@ -136,20 +139,28 @@ class Writer(Worker):
         """Wait until there is something to send, then gather more for a moment."""
         hurry = self._is_behind or self._stop.is_set()
         if not hurry and (self._has_more() or self._more.wait(seconds)):
-            wanted = _GATHER_FOR_EACH * self._took
-            self._stop.wait(min(max(wanted, _LEAST_GATHER), _MOST_GATHER))
+            self._gather()
         self._more.clear()
 
-    def _next_check(self) -> float:
-        is_new = self._store.connections != self._checked
-        return min(self._check_at, self._check_new_at) if is_new else self._check_at
+    def _gather(self) -> None:
+        """Wait for more points: longer while nobody reads them, unless many wait."""
+        wanted = _GATHER_FOR_EACH * self._took
+        self._stop.wait(min(max(wanted, _LEAST_GATHER), _MOST_GATHER))
+        for pause in (_FIRST_LOOK, _UNREAD_GATHER - _FIRST_LOOK):
+            if self._may_wait():
+                self._stop.wait(pause)
+
+    def _may_wait(self) -> bool:
+        """Whether nobody misses the waiting points, and they are few."""
+        if self._stop.is_set() or self._readers.are_there(time.monotonic()):
+            return False
+        return all(box.log.waiting < _MANY_POINTS for box in self._boxes)
 
     def _check(self) -> None:
-        """Resend the last minute if the store was restarted."""
-        run = self._store.started()
-        self._checked = self._store.connections
+        """Resend the last minute if the store was restarted; note who reads from it."""
+        run, reads = self._store.run()
         self._check_at = time.monotonic() + _CHECK_SECONDS
-        self._check_new_at = time.monotonic() + _CHECK_NEW_SECONDS
+        self._readers.count(reads, time.monotonic())
         suspect = self._suspect and _is_young(run)
         again = [box.met(run, suspect) for box in self._boxes]
         if any(again):

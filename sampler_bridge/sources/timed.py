@@ -1,12 +1,12 @@
 """A source and a store that measure how long their calls take."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from sampler_bridge.sending.store import Refusal, StoreConnection
 from sampling.account.cost import Cost, Latency
-from sampling.sources.source import Sample, Source
+from sampling.sources.source import NarrowableSource, Sample, Source
 
 
 class TimedSource:
@@ -34,6 +34,11 @@ class TimedSource:
     def select(self, metrics: Sequence[str]) -> None:
         """Fetch these metrics from now on."""
         self._source.select(metrics)
+
+    def narrow(self, only: Collection[str] | None) -> None:
+        """Leave out other instances from now on, if the source can."""
+        if isinstance(self._source, NarrowableSource):
+            self._source.narrow(only)
 
     def fetch(self) -> Sample:
         """The current values; raises SourceDownError."""

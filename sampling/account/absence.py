@@ -18,6 +18,7 @@ RESTORED = "the state was restored from a backup"
 COUNTED_FILE = "counted.json"
 _FORMAT = "supertwin-counted/1"
 _LATEST = 10**12
+_STEP = 256  # bytes, more than any account has
 
 
 class Absence(NamedTuple):
@@ -57,7 +58,7 @@ class AbsenceTracker:
             f'{{"format": "{_FORMAT}", "until": {now:.3f}, "points_per_second": '
             f'{rate:.3f}, "stopped": {str(stopped).lower()}}}'
         )
-        write_reserved(self._path, text)
+        write_reserved(self._path, text, _STEP)
 
 
 def _absence(path: Path, now: float) -> Absence | None:

@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from ontology.ids import encode_id
 from sampling.account.losses import losing_line
 from sampling.account.reasons import GapCause, read_cause
 
-# The bridge writes the file every second, whether or not a tick was due.
+# The bridge writes the file every two seconds, whether or not a tick was due.
 FRESH_S = 10.0
 _LATEST_MS = 10**15
 _STATUS, _HOSTS = "status.json", "hosts"
@@ -22,6 +22,7 @@ _SHOWN = 5
 class BridgeStatus:
     """The last status of one host; ``reason`` says why the bridge does not run.
 
+    ``probes`` are the states of the probes of its machine, by name.
     ``not_sampled`` says why the bridge does not sample that host; it is empty if it
     does. ``elsewhere`` describes the losses of the other hosts that it samples.
     """
@@ -31,6 +32,7 @@ class BridgeStatus:
     age: float | None = None
     not_sampled: str = ""
     elsewhere: tuple[str, ...] = ()
+    probes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def up(self) -> bool:
@@ -107,7 +109,10 @@ def read_bridge(state: Path, host: str) -> BridgeStatus:
         return BridgeStatus({}, process.reason, process.age, why, elsewhere)
     found = _read(state / _HOSTS / encode_id(host) / _STATUS)
     reason = process.reason or found.reason
-    return BridgeStatus(found.status, reason, process.age, elsewhere=elsewhere)
+    own = process.status.get("probes") if host == process.status.get("host") else None
+    probes = own if isinstance(own, dict) else {}
+    age = process.age
+    return BridgeStatus(found.status, reason, age, elsewhere=elsewhere, probes=probes)
 
 
 def _read(path: Path) -> BridgeStatus:
@@ -120,7 +125,8 @@ def _read(path: Path) -> BridgeStatus:
         return BridgeStatus({}, f"{path} cannot be read: {error}")
     if not isinstance(status, dict):
         return BridgeStatus(
-            {}, f"{path} contains no status; a running bridge writes it every second"
+            {},
+            f"{path} contains no status; a running bridge writes it every 2 s",
         )
     if age > FRESH_S:
         reason = f"it last wrote its status {age:.0f} s ago: see log/bridge.log"

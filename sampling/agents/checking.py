@@ -1,6 +1,7 @@
 """Asks a host which agents can run there, and writes the answer into the graph."""
 
 import json
+from collections.abc import Mapping
 
 from core.linux.ssh.address import parse_address
 from core.settings.settings import Settings
@@ -16,10 +17,10 @@ from sampling.agents.known import KNOWN
 def check_agents(
     settings: Settings, host: str, twin: Endpoint, *, tries: bool
 ) -> Checks:
-    """Ask a host which agents can run, and describe them; returns the answer.
+    """Ask a host which agents can run, describe them in the graph, and return them.
 
-    With ``tries``, agents load their modules for a moment; else what earlier tries
-    found out is kept. Raises RemoteError.
+    With ``tries``, agents load their modules for a moment; otherwise the results of the
+    last try are kept. Raises RemoteError.
     """
     if host == settings.host:
         found: Checks = checks.check_all(tries)
@@ -32,19 +33,34 @@ def check_agents(
 
 
 def _with_tried(found: Checks, host: str, twin: Endpoint) -> Checks:
-    """What earlier tries found out about modules, where nothing new is known."""
+    """Add the reasons that the last try gave for modules without a reason."""
     rows = saved_rows(twin, "telemetry/agents", {"host": host})
-    tried = {(row["agent"], row["module"]): str(row["reason"] or "") for row in rows}
+    before: dict[str, dict[str, str]] = {}
+    for row in rows:
+        reasons = before.setdefault(str(row["agent"]), {})
+        reasons[str(row["module"])] = str(row["reason"] or "")
+    tried = {agent: _tried(reasons) for agent, reasons in before.items()}
     return {
         agent: {
             **of,
             "modules": {
-                module: why or tried.get((agent, module), "")
+                module: why or tried.get(agent, {}).get(module, "")
                 for module, why in of["modules"].items()
             },
         }
         for agent, of in found.items()
     }
+
+
+def _tried(reasons: Mapping[str, str]) -> Mapping[str, str]:
+    """The reasons of an agent's modules that only a try can find.
+
+    A reason that all modules share is the agent's own, for example that it is not
+    installed. It and missing kprobes are found without a try, so they may be outdated.
+    """
+    if len({*reasons.values()}) == 1:
+        return {}
+    return {name: why for name, why in reasons.items() if why != checks.NO_KPROBES}
 
 
 def _ask(settings: Settings, host: str, twin: Endpoint, tries: bool) -> Checks:
@@ -66,7 +82,7 @@ def _ask(settings: Settings, host: str, twin: Endpoint, tries: bool) -> Checks:
 
 
 def _parsed(answer: object) -> Checks:
-    """The reasons of the agents that we know; all texts come from another host."""
+    """The reasons of known agents; all texts come from another host."""
     found = {}
     for name in KNOWN:
         one = answer["agents"][name]  # type: ignore[index]

@@ -1,7 +1,6 @@
-"""Which agents can run on this machine, and why the others cannot.
+"""Checks which agents can run on this machine, and why the others cannot.
 
-It needs only Python 3.8 or newer, because it is sent to other hosts together with
-`daemon`.
+This module must run on Python 3.8, because it is sent to other hosts with `daemon`.
 """
 
 from __future__ import annotations
@@ -11,10 +10,18 @@ import re
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterable  # noqa: UP035
 
-from sampling.agents.kinds import KINDS
+from sampling.agents.bpftrace_script import (
+    attached_probes,
+    for_a_moment,
+    lacking,
+    refusal,
+    skipped,
+)
+from sampling.agents.kinds import KINDS, Bpftrace
 from sampling.agents.known import KNOWN, KPROBE, AgentModule, KnownAgent
 from sampling.agents.private_pmcd import (
     AGENTS,
@@ -23,7 +30,7 @@ from sampling.agents.private_pmcd import (
     make_folders,
 )
 
-_TRIES_FOR = 30.0
+_TRY_SECONDS = 30.0
 # The kernel shows this device if it was built with kprobes.
 _KPROBES = Path("/sys/bus/event_source/devices/kprobe")
 NO_KPROBES = "this kernel has no kprobes (CONFIG_KPROBE_EVENTS)"
@@ -32,14 +39,20 @@ _DONE = re.compile(r"Info: module \((\w+)\.so\) initialised")
 _NO_TRACEPOINT = re.compile(r"failed to determine tracepoint '([^']+)'")
 _NO_KPROBE = re.compile(r"failed to create kprobe '([^'+]+)")
 _REFUSED = re.compile(r"prog '([^']+)': BPF program load failed: (.*)")
+_ENDED = re.compile(
+    r"script: (?:stopped|failed to start) script \w+ \(name=(\w+),.*? due to error: "
+    r"(.*(?:\n(?!\[).*)*)"
+)
+_LACKS_KPROBES = "kprobe_events): No such file"
+_SILENT = "it does not say why"
 _NO_TARGET = "failed to set attach target"
 
 
 def check_all(tries: bool = False) -> dict[str, dict[str, Any]]:
-    """Why each agent cannot run, and each of its modules; empty reasons if they can.
+    """The ``reason`` why each agent cannot run, and that of each of its ``modules``.
 
-    With ``tries``, agents load their modules for a moment: only the kernel knows what
-    it refuses.
+    The reason is empty for what can run. With ``tries``, agents load their modules for
+    a moment, because only the kernel knows what it refuses.
     """
     return {name: _checked(agent, tries) for name, agent in KNOWN.items()}
 
@@ -60,8 +73,8 @@ def why_not(agent: KnownAgent) -> str:
             f"package pcp-pmda-{agent.name}"
         )
     for need in agent.needs:
-        there = shutil.which(need.program) if need.program else _any_path(need.path)
-        if not there:
+        found = shutil.which(need.program) if need.program else _any_path(need.path)
+        if not found:
             return need.reason
     try:
         if agent.name in KINDS:
@@ -82,7 +95,7 @@ def _kernel_lacks(module: AgentModule) -> str:
 
 
 def tried_modules(agent: KnownAgent) -> dict[str, str]:
-    """Load all modules of the BPF agent for a moment: why each one fails, or empty."""
+    """Load all modules of the BPF agent, and return why each fails; empty if not."""
     with tempfile.TemporaryDirectory(prefix="supertwin-agent-") as place:
         home = Path(place)
         (home / "var/config/pmda").mkdir(parents=True)
@@ -90,18 +103,48 @@ def tried_modules(agent: KnownAgent) -> dict[str, str]:
         kind = KINDS[agent.name]
         kind.write(home, bpf_text(one.name for one in agent.modules))
         log = home / "log/try.log"
-        # Without PMCD on its standard input, it loads everything and ends.
-        subprocess.run(  # noqa: S603
-            kind.words(home, log),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **environment(home)},
-            timeout=_TRIES_FOR,
-            check=False,
-        )
+        # Without PMCD on its standard input, the agent loads its modules and ends. If
+        # one hangs, the log says what happened to those before it.
+        with suppress(subprocess.TimeoutExpired):
+            subprocess.run(  # noqa: S603
+                kind.words(home, log),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, **environment(home)},
+                timeout=_TRY_SECONDS,
+                check=False,
+            )
         found = refusals(log.read_text("utf-8", "replace")) if log.exists() else {}
     return {one.name: found.get(one.name, "it was not loaded") for one in agent.modules}
+
+
+def tried_script(text: str) -> str:
+    """Attach a bpftrace script for a moment: what bpftrace refuses, or empty.
+
+    Raises AgentError if this user or machine cannot run scripts.
+    """
+    kind = Bpftrace()
+    kind.check()
+    with tempfile.TemporaryDirectory(prefix="supertwin-script-") as place:
+        home = Path(place)
+        kind.write(home, "{}")
+        words = [*kind.within(home), str(home / "bpftrace/run"), "-f", "json", "-"]
+        try:
+            done = subprocess.run(  # noqa: S603
+                words,
+                input=for_a_moment(text).encode(),
+                capture_output=True,
+                timeout=_TRY_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"it is not attached after {_TRY_SECONDS:.0f} s"
+    told = explained(done.stderr.decode(errors="replace"))
+    if done.returncode:
+        return told or _SILENT
+    attached = attached_probes(done.stdout.decode(errors="replace"))
+    return skipped(done.stderr.decode(errors="replace")) or lacking(text, attached)
 
 
 def bpf_text(modules: Iterable[str]) -> str:
@@ -110,7 +153,7 @@ def bpf_text(modules: Iterable[str]) -> str:
 
 
 def refusals(log: str) -> dict[str, str]:
-    """Why each module failed, by the log of the BPF agent; empty for those that run."""
+    """Why each module failed, from the log of the BPF agent; empty if it did not."""
     found: dict[str, str] = {}
     module, lines = "", []  # type: str, list[str]
     for line in log.splitlines():
@@ -123,6 +166,17 @@ def refusals(log: str) -> dict[str, str]:
             found[module] = _explained(lines)
         lines.append(line)
     return found
+
+
+def refused_scripts(log: str) -> dict[str, str]:
+    """Why each script ended, by the log of the bpftrace agent."""
+    return {found[1]: explained(found[2]) or _SILENT for found in _ENDED.finditer(log)}
+
+
+def explained(stderr: str) -> str:
+    """bpftrace's words, with the reason if it leaves that out."""
+    told = refusal(stderr)
+    return f"{told} ({NO_KPROBES})" if told and _LACKS_KPROBES in stderr else told
 
 
 def _explained(lines: list[str]) -> str:
@@ -138,4 +192,4 @@ def _explained(lines: list[str]) -> str:
     if _NO_TARGET in text:
         return "this kernel cannot call BPF programs at functions (fentry)"
     errors = [line.partition("Error: ")[2] for line in lines if "Error: " in line]
-    return errors[-1][:200] if errors else "it does not say why"
+    return errors[-1][:200] if errors else _SILENT

@@ -1,8 +1,8 @@
 """Runs a private PMCD on another host, where no supervisor runs.
 
 The program is sent over ssh together with the modules of this folder that it imports,
-and reads a request from its standard input. It needs only Python 3.8 or newer. It
-leaves a process there that starts PMCD and restarts it when it ends.
+and reads a request from its standard input. It must run on Python 3.8. It leaves a
+process there, the keeper, that starts PMCD and restarts it when it ends.
 """
 
 from __future__ import annotations
@@ -44,21 +44,22 @@ from sampling.agents.private_pmcd import (
 
 _NAME = re.compile(r"[A-Za-z0-9_.~-]{1,80}")
 _PR_SET_PDEATHSIG = 1
-_ENDS_WITHIN = 5.0
-# The client gives up after 60 s.
-_WAITS = 30.0
-# An event that cannot be counted has a line for each CPU: one of them suffices.
+_KEEPER_SECONDS = 5.0
+# Less than the 60 s after which the client gives up.
+_LOCK_SECONDS = 30.0
+# An event that cannot be counted has one line for each CPU: the first is enough.
 _MOST_OF_LOG = 1 << 17
 ANSWER = "supertwin-counting-1 "
 
 
 def serve(request: dict[str, Any]) -> dict[str, Any]:
-    """Run the requested agent, or end it; return what its configuration was before.
+    """Configure, end or check agents as requested; return the state before.
 
-    ``name`` is that of the folder below ~/.supertwin; ``text`` is the configuration,
-    None for the end, which leaves nothing behind. Without ``change``, nothing is
-    changed or created. ``agent`` is its name in PCP. ``checks`` asks only which agents
-    can run, and ``tries`` what they do not say before. Raises AgentError, OSError.
+    Keys of the request: ``name``, the folder below ~/.supertwin; ``agent``, its name in
+    PCP; ``text``, its configuration, or None to end it and remove the folder. Without
+    ``change``, nothing is changed or created. A request with ``checks`` asks only which
+    agents can run; with ``tries``, they load their modules for that. Raises AgentError
+    and OSError.
     """
     if "checks" in request:
         return {"agents": check_all(tries=request["tries"])}
@@ -80,7 +81,7 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _listens(home: Path) -> bool:
-    """Whether PMCD listens: ssh does not say why a remote socket fails."""
+    """Whether PMCD listens on its socket; ssh does not say why forwarding fails."""
     with socket.socket(socket.AF_UNIX) as client:
         try:
             client.connect(str(socket_of(home)))
@@ -100,14 +101,15 @@ def _configure(home: Path, agent: str, text: str) -> None:
     if not runs:
         _start(home)
         return
-    # If it died meanwhile, it is restarted and reads the configuration then.
-    with suppress(ProcessLookupError, ValueError):
-        os.kill(int(_read(home / "pmcd.pid") or "x"), signal.SIGHUP)
+    # Without this file, the keeper restarts PMCD, which then reads the configuration.
+    if number := _read(home / "pmcd.pid"):
+        with suppress(ProcessLookupError):
+            os.kill(int(number), signal.SIGHUP)
 
 
 def _end(above: Path, home: Path) -> None:
-    """End the process that keeps PMCD running, and remove the folder."""
-    number, until = signal.SIGTERM, time.monotonic() + _ENDS_WITHIN
+    """End the keeper and with it PMCD, and remove the folder."""
+    number, until = signal.SIGTERM, time.monotonic() + _KEEPER_SECONDS
     while (keeper := _keeper(home)) is not None:
         with suppress(ProcessLookupError):
             os.kill(keeper, number)
@@ -120,7 +122,7 @@ def _end(above: Path, home: Path) -> None:
 
 
 def _keeper(home: Path) -> int | None:
-    """The process that keeps PMCD running: it holds a lock while it lives."""
+    """The pid of the keeper, which holds a lock while it lives; None if it is gone."""
     try:
         with (home / "keeper").open("r") as file:
             try:
@@ -133,8 +135,8 @@ def _keeper(home: Path) -> int | None:
 
 
 def _start(home: Path) -> None:
-    """Start a process that outlives this login; return once it holds its lock."""
-    # A killed process may have left it.
+    """Start a keeper that outlives this login; return once it holds its lock."""
+    # A killed keeper may have left it.
     remove(home / "pmcd.pid")
     sys.stdout.flush()
     if os.fork() == 0:
@@ -144,15 +146,15 @@ def _start(home: Path) -> None:
                 _keep(home)
         os._exit(0)
     os.wait()
-    until = time.monotonic() + _ENDS_WITHIN
+    until = time.monotonic() + _KEEPER_SECONDS
     while _keeper(home) is None:
         if time.monotonic() > until:
-            raise AgentError(f"PMCD does not start: see {home}/log")
+            raise AgentError(f"PMCD does not start: see the logs in {home}/log")
         time.sleep(0.02)
 
 
 def _keep(home: Path) -> None:
-    """Keep PMCD running until this process is ended."""
+    """Start PMCD whenever it does not run, until this process is ended."""
     with (home / "log/keeper.log").open("ab") as out:
         for number in range(3):
             os.dup2(out.fileno(), number)
@@ -181,18 +183,18 @@ def _run_pmcd(home: Path) -> None:
         cwd=str(home / "log"),
         env={**os.environ, **environment(home)},
         start_new_session=True,
-        # Safe, since nothing else runs in this process. PMCD ends with it in any case.
+        # Safe, because this process has one thread. PMCD must not outlive it.
         preexec_fn=partial(_end_with_parent, os.getpid()),  # noqa: PLW1509
     )
     try:
         write_whole(home / "pmcd.pid", str(process.pid))
         process.wait()
     finally:
-        # Its pid may soon be another process's.
+        # The pid may soon belong to another process.
         remove(home / "pmcd.pid")
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
-            process.wait(_ENDS_WITHIN / 2)
+            process.wait(_KEEPER_SECONDS / 2)
 
 
 def _end_with_parent(parent: int) -> None:
@@ -222,28 +224,28 @@ def _read(path: Path) -> str:
 
 @contextmanager
 def _locked(above: Path) -> Iterator[None]:
-    """Serve one request at a time, while its client waits.
+    """Hold the lock that serves one request at a time.
 
-    Raises AgentError, OSError.
+    Raises AgentError if the lock stays taken or the client has gone, and OSError.
     """
-    path, until = above / "lock", time.monotonic() + _WAITS
+    path, until = above / "lock", time.monotonic() + _LOCK_SECONDS
     while True:
         above.mkdir(mode=0o700, parents=True, exist_ok=True)
         with path.open("a") as file:
-            if _is_taken(file):
-                if _nobody_listens():
+            if _takes(file):
+                if _is_client_gone():
                     raise AgentError("the client has disconnected: try again")
                 yield
                 return
-            if time.monotonic() > until or _nobody_listens():
+            if time.monotonic() > until or _is_client_gone():
                 raise AgentError(f"another command has locked {path}: try again")
             time.sleep(0.02)
 
 
-def _is_taken(file: Any) -> bool:
-    """Take a lock if it is free; whether its file still exists.
+def _takes(file: Any) -> bool:
+    """Take a lock if it is free; return whether it was, and its file still exists.
 
-    The end of the last plan removes the file.
+    A request that ends the last agent removes the file.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -252,8 +254,8 @@ def _is_taken(file: Any) -> bool:
     return os.fstat(file.fileno()).st_nlink > 0
 
 
-def _nobody_listens() -> bool:
-    """Whether the client has gone: it may have undone a request that runs late."""
+def _is_client_gone() -> bool:
+    """Whether the client has gone; it may have undone the request since then."""
     poll = select.poll()
     poll.register(1, 0)
     return bool(poll.poll(0))
@@ -266,7 +268,8 @@ def main() -> int:
     except AgentError as error:
         answer = {"refused": str(error)}
     except OSError as error:
-        answer = {"refused": f"{error.filename}: {error.strerror}"}
+        place = f"{error.filename}: " if error.filename else ""
+        answer = {"refused": f"{place}{error.strerror or error}"}
     print(f"{ANSWER}{json.dumps(answer)}")
     return 0
 

@@ -1,8 +1,8 @@
-"""Text of an exporter (Prometheus or OpenMetrics), as PCP's agent can rely on it.
+"""Turns the text of an exporter (Prometheus or OpenMetrics) into what PCP can read.
 
-PCP's agent stops at the first bad line, keeps the type that a metric had first, and
-cannot number more than 1,023 metrics. Each line is therefore checked here. It needs
-only Python 3.8 or newer, because it is sent to other hosts.
+PCP's agent stops at the first bad line, keeps the first type of a metric, and cannot
+number more than 1,023 metrics. Each line is therefore checked here. This module must
+run on Python 3.8, because it is sent to other hosts.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-# PCP's agent can number 1,023 metrics of an exporter.
+# Slightly fewer metrics than the 1,023 that PCP's agent can number.
 MOST_METRICS, MOST_SERIES, MOST_NAME = 1000, 5000, 200
 _NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
 _PAIR = r'[a-zA-Z_][a-zA-Z0-9_]*\s*=\s*"(?:[^"\\]|\\.)*"'
+# No two neighbouring parts match the same characters: otherwise a line of spaces would
+# take time in proportion to the square of its length.
+_LABELS = rf"\{{\s*((?:{_PAIR}\s*(?:,\s*|(?=\}})))*)\}}"
 _LINE = re.compile(
-    rf"({_NAME})\s*(?:\{{\s*((?:{_PAIR}\s*,\s*)*(?:{_PAIR})?)\s*\}})?"
-    r"\s*(\S+)(?:\s+-?[0-9.]+)?(?:\s+#.*)?"
+    rf"({_NAME})(?:\s*{_LABELS}\s*|\s+)"
+    r"([^\s{]\S*)(?:\s+-?[0-9.]+)?(?:\s+#.*)?"
 )
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _TYPES = {
@@ -27,9 +30,9 @@ _UNITS = {"seconds": "sec", "milliseconds": "millisec", "bytes": "byte"}
 
 
 class Families:
-    """What is known of an exporter's metrics, so that PCP can rely on it.
+    """The metrics of an exporter: each keeps the type and labels that it had first.
 
-    ``dropped`` counts lines that were left out, by reason.
+    ``dropped`` counts the lines that were left out, by reason.
     """
 
     def __init__(self) -> None:
@@ -82,7 +85,7 @@ class Families:
             self.dropped["type changed"] += 1
 
     def _sample(self, line: str, types: dict[str, str]) -> tuple[str, str, str] | None:
-        """Name, instance and value of a line; None if it is left out, and counted."""
+        """Name, instance and value of a line; None if it is left out."""
         match = _LINE.fullmatch(line)
         value = match and _number(match[3])
         if not match or value is None:
@@ -90,7 +93,7 @@ class Families:
             return None
         name = _pcp_name(match[1])
         inst = _instance(match[2] or "")
-        why = self._objection(name, inst, _type_of(match[1], types))
+        why = self._rejection(name, inst, _type_of(match[1], types))
         if value in ("nan", "inf", "-inf"):
             return None
         if why:
@@ -98,7 +101,7 @@ class Families:
             return None
         return name, inst, value
 
-    def _objection(self, name: str, inst: str, kind: str) -> str:
+    def _rejection(self, name: str, inst: str, kind: str) -> str:
         """Why a series is left out; empty if it is kept."""
         if not name[0].isalpha() or len(name) > MOST_NAME:
             return "bad name"
@@ -134,7 +137,9 @@ def _pcp_name(name: str) -> str:
 def _type_of(name: str, types: dict[str, str]) -> str:
     """PCP's semantics of a series: counter or instant."""
     base, _, end = name.rpartition("_")
-    if types.get(name) == "counter" or (end == "total" and types.get(base, "")):
+    # In OpenMetrics, the samples of counter `x` are named `x_total`.
+    counter = base if end == "total" and types.get(name) is None else name
+    if types.get(counter) == "counter":
         return "counter"
     if end in ("bucket", "count", "sum") and types.get(base) in (
         "histogram",
@@ -158,8 +163,8 @@ def _instance(labels: str) -> str:
 
 
 def _plain(value: str) -> str:
-    r"""A label's value without characters that PCP's formats give a meaning.
+    r"""A label's value, with _ for each character that has a meaning in PCP's formats.
 
-    ``\n`` and ``\"`` are escaped in the text; PCP compares names up to a space.
+    Escapes such as ``\n`` are not decoded. PCP compares instance names up to a space.
     """
     return re.sub(r"[\s\x00-\x1f\"\\]|[^\x20-\ud7ff\ue000-\ufffd]", "_", value)

@@ -1,4 +1,4 @@
-"""Exporters of a host: checked, read once, and described."""
+"""Checks the exporters of a host, reads them once, and describes them in the graph."""
 
 import ipaddress
 import re
@@ -11,19 +11,19 @@ from ontology.iris import Iris
 from queries.run import saved_rows
 from sampling.agents.exporter_fetch import LONGEST_S, OWN, FetchError, fetch
 from sampling.agents.exporter_text import Families
-from sampling.agents.graph import publish_exporter, remove_exporter
+from sampling.agents.graph import publish_exporter, remove_module
 from sampling.errors import ExporterError
 
-# PCP's agent takes the name of a file for that of the exporter.
+# PCP's agent names an exporter after its file.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
 _RESERVED = {OWN, "control"}
 _LONGEST_URL = 500
 
 
 class ReadExporter(NamedTuple):
-    """What one read of an exporter gave.
+    """The result of one read: names of metrics in PCP, and the number of series.
 
-    ``metrics`` are names in PCP, ``dropped`` the lines that were left out, by reason.
+    ``dropped`` is the number of lines that were left out, by reason.
     """
 
     metrics: list[str]
@@ -34,9 +34,9 @@ class ReadExporter(NamedTuple):
 def add(
     host: str, name: str, url: str, allowed: Collection[str], twin: Endpoint, iris: Iris
 ) -> None:
-    """Describe an exporter of a host; raises ExporterError for an unusable one.
+    """Add an exporter of a host to the graph; raises ExporterError if it is invalid.
 
-    ``allowed`` are the names of other hosts than its own from which it may read.
+    ``allowed`` are the names of hosts that may be read in addition to loopback.
     """
     check_name(name)
     check_url(url, allowed)
@@ -56,7 +56,7 @@ def remove(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
             raise ExporterError(
                 f"plan {row['plan']} samples exporter {name}: remove the plan first"
             )
-    remove_exporter(host, name, twin, iris)
+    remove_module(host, "openmetrics", name, twin, iris)
 
 
 def exporters(host: str, twin: Endpoint) -> dict[str, str]:
@@ -67,7 +67,7 @@ def exporters(host: str, twin: Endpoint) -> dict[str, str]:
 
 
 def read_once(name: str, url: str) -> ReadExporter:
-    """Read an exporter from this machine, as its agent would; raises ExporterError."""
+    """Read an exporter from this machine; raises ExporterError."""
     known = Families()
     try:
         text, series = known.document(fetch(url, LONGEST_S))
@@ -75,22 +75,25 @@ def read_once(name: str, url: str) -> ReadExporter:
         raise ExporterError(f"exporter {name} at {url}: {error}") from None
     found = re.findall(r"^# PCP5 (\S+)", text, re.M)
     if not found:
-        raise ExporterError(f"exporter {name} at {url} gives no metric")
+        raise ExporterError(
+            f"exporter {name} at {url} gives no metric: check that the URL is that of "
+            "its metrics"
+        )
     metrics = [f"openmetrics.{name}.{metric}" for metric in found]
     return ReadExporter(metrics, series, dict(known.dropped))
 
 
 def check_name(name: str) -> None:
-    """Raise ExporterError for a name that no exporter can have."""
+    """Raise ExporterError if a name is invalid or reserved."""
     if not _NAME.fullmatch(name) or name in _RESERVED:
         raise ExporterError(
             f"{name[:64]!r} cannot be the name of an exporter: use 1 to 63 letters, "
-            f"digits and _, first a letter, and not {' or '.join(sorted(_RESERVED))}"
+            f"digits and _, a letter first, and not {' or '.join(sorted(_RESERVED))}"
         )
 
 
 def check_url(url: str, allowed: Collection[str]) -> None:
-    """Raise ExporterError for a URL that is not read: loopback and named hosts are."""
+    """Raise ExporterError unless a URL is of loopback or of an allowed host."""
     try:
         where = urlsplit(url)
         host, _ = where.hostname or "", where.port
@@ -101,8 +104,7 @@ def check_url(url: str, allowed: Collection[str]) -> None:
         raise ExporterError(f"{url[:80]!r} is not a URL of http or https")
     if where.username is not None or where.fragment:
         raise ExporterError(
-            f"the URL of {host} contains an account or a fragment: exporters are read "
-            "without"
+            f"the URL of {host} contains an account or a fragment: add it without them"
         )
     if not _is_loopback(host) and host not in allowed:
         raise ExporterError(

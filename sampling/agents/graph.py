@@ -4,7 +4,7 @@ A graph of the host has all modules and exporters. What an agent gives while it 
 in a graph of its own, because it changes with the plans.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rdflib import RDFS, URIRef
@@ -47,17 +47,18 @@ def only_agent(pcp: "Pcp", agent: str) -> "Pcp":
 
 
 def publish_checks(host: str, checks: Checks, twin: Endpoint, iris: Iris) -> None:
-    """Replace the modules of a host's agents, and keep its exporters."""
+    """Replace the modules of a host's agents, and keep what users added."""
     triples = Triples()
     for name, agent in KNOWN.items():
         found = checks.get(name, {"reason": "", "modules": {}})
         for module in agent.modules or (_whole(agent),):
             why = found["modules"].get(module.name) or found["reason"]
             _describe_module(triples, iris, host, agent, module, why)
-    graph, is_exporter = iris.agents_graph(host), f"?s <{ST.exporterUrl}> ?url"
+    graph = iris.agents_graph(host)
+    is_given = f"?s <{ST.exporterUrl}>|<{ST.agentScript}> ?kept"
     twin.update(
         f"WITH <{graph}> DELETE {{ ?s ?p ?o }} "
-        f"WHERE {{ ?s ?p ?o FILTER NOT EXISTS {{ {is_exporter} }} }} ;\n"
+        f"WHERE {{ ?s ?p ?o FILTER NOT EXISTS {{ {is_given} }} }} ;\n"
         + insertion({graph: triples})
     )
 
@@ -115,9 +116,38 @@ def publish_exporter(
     twin.update(f"{_removal(graph, node)} ;\n{insertion({graph: triples})}")
 
 
-def remove_exporter(host: str, name: str, twin: Endpoint, iris: Iris) -> None:
-    """Remove an exporter of a host."""
-    node = module_iri(iris, host, "openmetrics", name)
+def publish_script(
+    host: str,
+    name: str,
+    text: str,
+    metrics: Sequence[str],
+    twin: Endpoint,
+    iris: Iris,
+) -> None:
+    """Describe a bpftrace script of a host; a known one gets the new text."""
+    triples, agent = Triples(), KNOWN["bpftrace"]
+    node = module_iri(iris, host, agent.name, name)
+    triples.node(
+        node,
+        ST.AgentModule,
+        {
+            ST.ofHost: iris.host(host),
+            ST.pmdaName: agent.name,
+            ST.moduleName: name,
+            RDFS.comment: f"Script {name}",
+            ST.givesMetric: metrics,
+            ST.neededRights: agent.rights,
+            ST.costNote: agent.cost,
+            ST.agentScript: text,
+        },
+    )
+    graph = iris.agents_graph(host)
+    twin.update(f"{_removal(graph, node)} ;\n{insertion({graph: triples})}")
+
+
+def remove_module(host: str, agent: str, name: str, twin: Endpoint, iris: Iris) -> None:
+    """Remove an exporter or a script of a host."""
+    node = module_iri(iris, host, agent, name)
     twin.update(_removal(iris.agents_graph(host), node))
 
 

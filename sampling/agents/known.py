@@ -210,13 +210,14 @@ _ALL = (
         "bpftrace/pmdabpftrace.python",
         151,
         "root",
-        "that of the scripts",
+        "that of the scripts, and 100 MB of memory for each",
         (
             Need(
                 "bpftrace is not installed: `apt-get install bpftrace`",
                 program="bpftrace",
             ),
         ),
+        runs=True,
     ),
     KnownAgent(
         "denki",

@@ -165,9 +165,9 @@ def wait_until_runs(
         setup.check(lacks, log)
         if time.monotonic() > deadline:
             what = lacks[0] if lacks else f"new {setup.agent} agent"
-            last_line = printable(log.strip().rpartition("\n")[2])
+            why = _last_line(log)
             raise SourceDownError(
-                f"PMCD has no {what} after {_WITHIN:.0f} s ({last_line}): see its log"
+                f"PMCD has no {what} after {_WITHIN:.0f} s ({why}): see its log"
             )
         time.sleep(_LOOK)
 
@@ -178,6 +178,13 @@ def absent(socket: Path, setup: AgentSetup) -> list[str]:
         return setup.absent(f"unix://{socket}")
     except PerfeventError:
         return list(setup.metrics)
+
+
+def _last_line(log: str) -> str:
+    lines = [line for line in log.splitlines() if line.strip()]
+    # PCP's last line does not say why the agent has ended.
+    said = [line for line in lines if not line.startswith("Log finished")]
+    return printable(said[-1]) if said else "its log is empty"
 
 
 def _read(log: Path) -> str:

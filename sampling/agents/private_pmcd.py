@@ -1,8 +1,8 @@
 """The folder, the files and the command of a private PMCD, which runs one agent.
 
-It needs only Python 3.8 or newer, because it is sent to other hosts together with
-`daemon`. On this host the supervisor runs that PMCD. Each agent has its own, so that
-the start of an agent, or one that hangs, delays no other.
+On this host, the supervisor runs that PMCD. Each agent has its own, so that an agent
+that starts or hangs does not delay others. This module must run on Python 3.8, because
+it is sent to other hosts with `daemon`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AGENTS = _VAR / "pmdas"
 NAME_SPACE = _VAR / "pmns/root"
 _FOLDERS = ("run", "tmp", "log", "var")
 PMCD_AGENT = "pmcd/pmda_pmcd.so"
-# The permissions of its folder keep other users from the socket; TCP is closed to all.
+# The permissions of the folder keep other users from the socket. No client may use TCP.
 ACCESS = """
 [access]
 disallow ".*" : all;
@@ -27,8 +27,8 @@ disallow ":*" : all;
 allow "unix:" : fetch;
 """
 LOOPBACK = "127.0.0.1"
-# By default PMCD gives up an agent that is not up after 3 s, for good. An agent on a
-# busy machine may need longer.
+# By default, PMCD gives up for good on an agent that has not started after 3 s. On a
+# busy machine an agent may need longer.
 AGENT_PATIENCE = ("-q", "30")
 # sockaddr_un holds 108 bytes, including a terminating zero.
 _LONGEST_SOCKET = 107
@@ -41,11 +41,11 @@ class AgentError(Exception):
 class AgentKind(ABC):
     """How one agent of PCP is configured and started.
 
-    ``file`` is its configuration, in a folder that PMCD's configuration names. An agent
-    that ``reads_again`` what changes there keeps its folder and is not restarted.
+    ``file`` is the path of its configuration below a folder that PMCD's configuration
+    names. An agent that ``reads_again`` a changed file there is not restarted.
     """
 
-    # Whether its numbers of instances are apart from those of the system's agent.
+    # Whether its instance numbers are independent of those of the system's agent.
     has_own_numbers = True
     reads_again = False
     protocol = "binary"
@@ -68,7 +68,7 @@ class AgentKind(ABC):
         """The command that starts the agent; no word may contain a space."""
 
     def name_space(self) -> tuple[str, str]:
-        """The agent's line in PCP's name space, and the names below, if fixed."""
+        """The agent's line in PCP's name space, and the names below it if fixed."""
         return f"{self.name}\t{self.domain}:*:*", ""
 
 
@@ -94,21 +94,21 @@ def command(home: Path, pmcd: str, port: int) -> tuple[str, ...]:
 def make_folders(home: Path) -> None:
     """Make the folders that separate a private PMCD from all others.
 
-    Every PMCD has its agents started by the process that listens at
-    ``pmcd/root.socket`` below PCP's ``var``. With a shared socket, the agents of
-    another PMCD would end with ours, and ours with the other.
+    A PMCD asks the process that listens on ``pmcd/root.socket``, below PCP's ``var``,
+    to start its agents. If two PMCDs shared that socket, the end of one would end the
+    agents of both.
     """
     for name in _FOLDERS:
         (home / name).mkdir(parents=True, exist_ok=True)
-    for place in _VAR.iterdir():
-        link = home / "var" / place.name
-        if place.name != "pmcd" and not link.is_symlink():
+    for path in _VAR.iterdir():
+        link = home / "var" / path.name
+        if path.name != "pmcd" and not link.is_symlink():
             with suppress(FileExistsError):
-                link.symlink_to(place)
+                link.symlink_to(path)
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Environment variables that PCP's programs need in addition."""
+    """The environment variables that tell PCP's programs their folders."""
     return {f"PCP_{name.upper()}_DIR": str(home / name) for name in _FOLDERS}
 
 

@@ -25,6 +25,7 @@ from ingest.remote.ssh import Command, Connection, connected
 from ingest.remote_hosts import address_of
 from ontology.iris import encode_id
 from sampling.agents import (
+    bpftrace_script,
     checks,
     configuration,
     daemon,
@@ -42,7 +43,10 @@ _SECONDS = 60.0
 _MOST = 1 << 20
 _FUTURE = "from __future__ import annotations\n"
 # In the order of their imports.
-_SENT = (known, private_pmcd, perfevent, kinds, configuration, checks, daemon)
+_SENT = (
+    *(known, private_pmcd, perfevent, bpftrace_script, kinds),
+    *(configuration, checks, daemon),
+)
 _NOT_THERE = re.compile(
     rf"^{_FUTURE}|^from sampling\.agents\.\w+ import (?:\([^)]*\)|.*)\n", re.M
 )
@@ -125,9 +129,10 @@ def program() -> bytes:
     sources = [Path(str(module.__file__)).read_text() for module in _SENT]
     *parts, main = (_NOT_THERE.sub("", text) for text in sources)
     # These are files on the remote host, not part of the program.
-    files = {name: kinds.source_of(name) for name in kinds.READER}
-    readers = f"READER_SOURCES.update({files!r})\n"
-    return "".join([_FUTURE, *parts, readers, main]).encode()
+    names = (*kinds.READER, *kinds.BPFTRACE)
+    files = {name: kinds.source_of(name) for name in names}
+    programs = f"PROGRAM_SOURCES.update({files!r})\n"
+    return "".join([_FUTURE, *parts, programs, main]).encode()
 
 
 class RemoteProgram:

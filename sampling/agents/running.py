@@ -13,11 +13,12 @@ from core.stores.endpoint import Endpoint
 from ontology.iris import Iris
 from ontology.terms import ST
 from queries.run import saved_rows
+from sampling.agents import scripts
 from sampling.agents.checks import bpf_text
 from sampling.agents.exporter_fetch import OWN
 from sampling.agents.graph import only_agent, publish_running, read_graph, restore_graph
 from sampling.agents.known import KNOWN, KnownAgent, agent_of
-from sampling.agents.setup import ModulesSetup
+from sampling.agents.setup import AgentSetup, ModulesSetup, ScriptsSetup
 from sampling.errors import AgentRefusedError
 
 if TYPE_CHECKING:
@@ -138,8 +139,11 @@ def foreseen(
 
 def setup_of(
     agent: KnownAgent, host: str, wanted: Periods, twin: Endpoint
-) -> ModulesSetup:
+) -> AgentSetup:
     """The configuration for the metrics of plans; raises AgentRefusedError."""
+    if agent.name == "bpftrace":
+        text = scripts.configuration(host, wanted, twin)
+        return ScriptsSetup(agent.name, text, [*wanted])
     if agent.name == "openmetrics":
         return ModulesSetup(agent.name, _exporters(host, wanted, twin), [*wanted])
     modules = {_module(agent, metric) for metric in wanted}
@@ -209,7 +213,7 @@ def _published(
     settings: Settings,
     host: str,
     agent: str,
-    setup: ModulesSetup | None,
+    setup: AgentSetup | None,
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[None]:
@@ -232,7 +236,7 @@ def _running(
     settings: Settings,
     host: str,
     agent: str,
-    setup: ModulesSetup | None,
+    setup: AgentSetup | None,
     twin: Endpoint,
     progress: Progress,
 ) -> Iterator[tuple[Path, str]]:

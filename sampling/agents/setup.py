@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sampling.agents.checks import refusals
+from sampling.agents.checks import refusals, refused_scripts
 from sampling.errors import AgentRefusedError
-from sampling.events.live import unknown_metrics
+from sampling.events.live import attached_scripts, unknown_metrics
 
 
 class AgentSetup(Protocol):
@@ -32,6 +32,39 @@ class AgentSetup(Protocol):
 
     def works(self, address: str) -> bool:
         """Whether an agent that has all its metrics gives values."""
+
+
+@dataclass(frozen=True)
+class ScriptsSetup:
+    """The agent of bpftrace with the scripts that the plans of its host need."""
+
+    agent: str
+    text: str
+    metrics: Sequence[str]
+
+    def absent(self, address: str) -> list[str]:
+        """The metrics of scripts that are not attached; raises PerfeventError."""
+        unknown = unknown_metrics(address, self.metrics)
+        if unknown:
+            return unknown
+        names = {_script_of(metric) for metric in self.metrics}
+        attached = attached_scripts(address, names)
+        return [one for one in self.metrics if _script_of(one) not in attached]
+
+    def check(self, lacks: Sequence[str], log: str) -> None:
+        """Raise AgentRefusedError if bpftrace refused a script that is needed."""
+        names = {_script_of(metric) for metric in lacks}
+        for name, why in refused_scripts(log).items():
+            if name in names:
+                raise AgentRefusedError(f"bpftrace refuses script {name}: {why}")
+
+    def works(self, address: str) -> bool:  # noqa: ARG002
+        """An attached script gives values as soon as something happens."""
+        return True
+
+
+def _script_of(metric: str) -> str:
+    return metric.split(".")[2]
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ from sampling.plans.instances import GraphMetric, PlanMetric, sampled
 from sampling.plans.request import PlanRequest
 from sampling.plans.store import check_host, check_new, free_name, plan_names
 from sampling.sources.local_metrics import is_local
+from sampling.sources.thread_metrics import PREFIX as THREADS
+from sampling.sources.thread_metrics import thread_count
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ def _counter(settings: Settings, host: str) -> Count:
         return nobody_counts
     return lambda metrics: {
         **_of_pmcd(settings, [name for name in metrics if not is_local(name)]),
-        **_of_groups(settings, [name for name in metrics if is_local(name)]),
+        **_of_local(settings, [name for name in metrics if is_local(name)]),
     }
 
 
@@ -201,10 +203,15 @@ def _of_pmcd(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
         return {}
 
 
-def _of_groups(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
-    """How many control groups have each metric."""
+def _of_local(settings: Settings, metrics: Sequence[str]) -> dict[str, int]:
+    """How many control groups have each metric, or how many threads run."""
     lives = read_groups(settings).running.values()
-    return {name: sum(name in life.metrics for life in lives) for name in metrics}
+    return {
+        name: thread_count()
+        if name.startswith(THREADS)
+        else sum(name in life.metrics for life in lives)
+        for name in metrics
+    }
 
 
 def _nothing(host: str | None) -> str:

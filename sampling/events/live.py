@@ -71,6 +71,29 @@ def is_counting(address: str) -> bool:
         source.close()
 
 
+def attached_scripts(address: str, scripts: Iterable[str]) -> set[str]:
+    """The scripts of the bpftrace agent that have probes; raises PerfeventError."""
+    # Imported late: commands that only change plans must not wait for numpy.
+    from sampling.sources.pcp_source import PcpSource
+
+    names = {f"bpftrace.scripts.{name}.probes": name for name in scripts}
+    source = PcpSource(address)
+    source.select([*names])
+    try:
+        source.connect()
+        columns = source.fetch().columns
+        return {
+            names[series.metric]
+            for column in columns
+            for series, probes in zip(column.series, column.values, strict=True)
+            if probes
+        }
+    except SourceDownError as error:
+        raise PerfeventError(str(error)) from error
+    finally:
+        source.close()
+
+
 def _has_instances(context: pmapi.Context, name: str) -> bool:
     """Whether there is something to fetch; a silent agent has nothing."""
     try:

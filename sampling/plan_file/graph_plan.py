@@ -48,7 +48,11 @@ def read_plan(endpoint: Endpoint, host: str) -> SamplingPlan:
 
 
 class Plans:
-    """The plans of all hosts behind an endpoint; unchanged answers are parsed once."""
+    """The plans of all hosts behind an endpoint.
+
+    They are read again only if the graph has another version, and parsed again only if
+    an answer has changed.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -56,6 +60,7 @@ class Plans:
         self._made: dict[str, tuple[list[Row], SamplingPlan]] = {}
         self._wanted: dict[str, WantedPlan] = {}
         self._read: tuple[list[Row], list[Row]] | None = None  # what it was made from
+        self._version = ""  # of the graph that was read; empty if unknown
 
     def reread(self, changed: Set[PlanName]) -> dict[str, WantedPlan]:
         """The same, if only these plans have changed; raises PlanError.
@@ -71,12 +76,18 @@ class Plans:
     def read(self) -> dict[str, WantedPlan]:
         """What is wanted of each host that has a plan; raises PlanError."""
         try:
+            version = self._endpoint.version()
+            if version and version == self._version:
+                return self._wanted
             listed, rows = self._rows(_HOSTS), self._rows(_PLANS)
         except QueriesError as error:
             raise PlanError(f"the plans cannot be read: {error}") from error
-        if self._read and self._read[0] is listed and self._read[1] is rows:
-            return self._wanted
-        self._read = listed, rows
+        if not (self._read and self._read[0] is listed and self._read[1] is rows):
+            self._make(listed, rows)
+        self._version = version
+        return self._wanted
+
+    def _make(self, listed: list[Row], rows: list[Row]) -> None:
         hosts = {row["host"]: row for row in listed}
         agents = self._agents(rows)
         by_host = groupby(rows, itemgetter("host"))
@@ -86,7 +97,7 @@ class Plans:
             host: _wanted(plan, hosts.get(host), agents.get(host, {}))
             for host, plan in plans.items()
         }
-        return self._wanted
+        self._read = listed, rows
 
     def _reread(self, named: PlanName) -> bool:
         """Read one plan of a host again; False if more can have changed there.

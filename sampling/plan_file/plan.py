@@ -39,6 +39,13 @@ class FetchGroup:
     names: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, InstanceSelection] = field(default_factory=dict)
 
+    @property
+    def only(self) -> frozenset[str] | None:
+        """The instances of all metrics; None if a metric has others than named ones."""
+        chosen = [self.choices.get(name, ALL).only for name in self.names]
+        named = [some for some in chosen if some is not None]
+        return frozenset[str]().union(*named) if len(named) == len(chosen) else None
+
 
 @dataclass(frozen=True)
 class SamplingPlan:

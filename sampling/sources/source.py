@@ -1,8 +1,8 @@
 """The interface of a source of samples, whatever its origin."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -111,3 +111,20 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Close the connection to the source."""
+
+
+@runtime_checkable
+class NarrowableSource(Protocol):
+    """A source that costs less if it knows which instances are sampled."""
+
+    def narrow(self, only: Collection[str] | None) -> None:
+        """Leave out other instances from now on, as far as possible; None: none."""
+
+
+def select(
+    source: Source, metrics: Sequence[str], only: Collection[str] | None
+) -> None:
+    """Fetch these metrics from now on, and no instance but ``only`` if that helps."""
+    source.select(metrics)
+    if isinstance(source, NarrowableSource):
+        source.narrow(only)

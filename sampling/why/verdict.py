@@ -7,6 +7,8 @@ from ontology.figures import figures
 from queries.diagnosis import Finding, MetricFacts, finding
 from sampling.account.bridge_status import BridgeStatus
 from sampling.account.reasons import GapReason
+from sampling.sources.probe_metrics import CALLS, probe_of
+from sampling.sources.probe_metrics import PREFIX as PROBE_METRICS
 
 # A value is fresh for some periods, so that one late tick raises no alarm.
 _FRESH_PERIODS = 3.0
@@ -104,6 +106,7 @@ def judge(evidence: Evidence) -> Finding:
         or _of_counters(evidence)
         or _of_group(evidence)
         or _of_agent(evidence)
+        or _of_probe(evidence)
         or _of_graph(evidence)
         or _of_bridge(evidence)
         or _of_store(evidence)
@@ -181,6 +184,25 @@ def _of_agent(evidence: Evidence) -> Finding | None:
             f"{seen.name} gives {metric!r} on {host!r} while a plan needs it: {fix}"
         )
         return Finding("not planned", reason)
+    return None
+
+
+def _of_probe(evidence: Evidence) -> Finding | None:
+    """A probe that does not exist, is not attached, or only counts calls."""
+    name = probe_of(evidence.instance or "")
+    is_asked = evidence.metric.startswith(PROBE_METRICS) and name
+    if not is_asked or not evidence.known.plans or not evidence.bridge.up:
+        return None
+    state = evidence.bridge.probes.get(name)
+    if state is None:
+        reason = f"no probe of {evidence.host!r} has the name {name!r}"
+        return Finding("no value", f"{reason}: `supertwin probes add` makes one")
+    if state != "attached":
+        return Finding("no value", f"probe {name!r} is not attached: {state}")
+    if evidence.metric != CALLS.name and evidence.sample is None:
+        fix = "`supertwin probes add --change --latency`"
+        reason = f"probe {name!r} may only count calls: {fix} times them"
+        return Finding("no value", reason)
     return None
 
 

@@ -1,4 +1,4 @@
-"""`supertwin agent`: PCP's agents that run while a plan needs them."""
+"""`supertwin agent`: shows and checks PCP's agents, and manages exporters."""
 
 from typing import Any
 
@@ -16,6 +16,7 @@ from sampling.agents.checking import check_agents
 from sampling.agents.known import KNOWN
 from sampling.plans import changes
 from sampling.plans.store import check_host
+from supertwin.cli.agent_script import script_group
 from supertwin.cli.host import HOST_OPTION
 from supertwin.cli.tables import FORMAT_OPTION, TABLES
 from supertwin.cli.wording import counted
@@ -32,13 +33,13 @@ def agent_group() -> None:
 @HOST_OPTION
 @FORMAT_OPTION
 def list_command(host: str | None, output: str) -> None:
-    """List the agents, and why some cannot run."""
+    """List the agents, whether they run, and why some cannot."""
     settings = Settings()
     target = host or settings.host
     rows = _described(settings, target)
     if not rows:
         fix = f"supertwin agent check --host {target}"
-        _progress(f"the agents of {target} were not checked: run `{fix}`")
+        _progress(f"the agents of {target} have not been checked yet: run `{fix}`")
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(str(row["agent"]), []).append(row)
@@ -51,7 +52,7 @@ def list_command(host: str | None, output: str) -> None:
 def _agent_row(name: str, rows: list[dict[str, Any]]) -> list[Any]:
     reasons = {str(row["module"]): row["reason"] for row in rows}
     usable = [module for module, reason in reasons.items() if not reason]
-    # One reason for all modules is the agent's own.
+    # A reason that all modules share is the agent's own.
     shared = set(reasons.values()) if not usable else {None}
     reason = shared.pop() if len(shared) == 1 else None
     running = bool(rows[0]["running"])
@@ -64,7 +65,7 @@ def _agent_row(name: str, rows: list[dict[str, Any]]) -> list[Any]:
 @HOST_OPTION
 @FORMAT_OPTION
 def describe_command(agent: str, host: str | None, output: str) -> None:
-    """Show what an agent gives, needs and costs, and which metrics are missing."""
+    """Show an agent's modules: metrics, rights, cost, and why some cannot run."""
     settings = Settings()
     target = host or settings.host
     with dataset(settings, "twin") as twin:
@@ -78,7 +79,7 @@ def describe_command(agent: str, host: str | None, output: str) -> None:
 @HOST_OPTION
 @FORMAT_OPTION
 def check_command(host: str | None, output: str) -> None:
-    """Try on a host which agents and modules can run, and keep the answer."""
+    """Try which agents and modules can run on a host, and keep the result."""
     settings = Settings()
     target = host or settings.host
     with dataset(settings, "twin") as twin:
@@ -95,11 +96,11 @@ def check_command(host: str | None, output: str) -> None:
 @agent_group.command("resume")
 @HOST_OPTION
 def resume_command(host: str | None) -> None:
-    """Run the agents of a host's plans again, for example after its reboot."""
+    """Start the agents of a host's plans again, for example after its reboot."""
     settings = Settings()
     target = host or settings.host
     agents = changes.resume_agents(settings, target, _progress)
-    click.echo(f"{target}: {', '.join(agents) or 'no agent'} runs")
+    click.echo(f"{target} runs {', '.join(agents) or 'no agent'}")
 
 
 @agent_group.group("exporter")
@@ -112,9 +113,9 @@ def exporter_group() -> None:
 @click.argument("url")
 @HOST_OPTION
 def exporter_add_command(name: str, url: str, host: str | None) -> None:
-    """Add an exporter of a host by its URL, as seen from there.
+    """Add an exporter of a host; the host itself must be able to read the URL.
 
-    An exporter of this machine is read once, and its metrics are printed.
+    If the host is this machine, the exporter is read once, and its metrics are printed.
     """
     settings = Settings()
     target = host or settings.host
@@ -147,6 +148,9 @@ def exporter_remove_command(name: str, host: str | None) -> None:
         exporters.remove(target, name, twin, iris)
     _record(settings, "exporter.removed", f"{target} {name}")
     click.echo(f"{name} is removed from {target}")
+
+
+agent_group.add_command(script_group)
 
 
 def _described(settings: Settings, host: str) -> list[dict[str, Any]]:

@@ -30,11 +30,13 @@ _REPORTED = (
     "about",
     "pop",
     "hot_loops",
+    "profile",
     "regions",
     "ended",
     "refused",
 )
-_SENT_WITH_NEXT = ("about", "pop", "hot_loops", "regions")  # sent with the next event
+# Sent with the next event.
+_SENT_WITH_NEXT = ("about", "pop", "hot_loops", "profile", "regions")
 _HEARTBEAT_SECONDS = 5.0
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 30.0, 0.5
 _ELSEWHERE = (

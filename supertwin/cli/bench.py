@@ -198,7 +198,9 @@ class _Session:
 
     def _say_time(self, suites: Sequence[Suite]) -> None:
         counts = {suite.name: self._count(suite) for suite in suites}
-        seconds = sum(counts[one.name] * one.seconds(self.effort) for one in suites)
+        seconds = sum(
+            counts[one.name] * one.seconds(self.machine, self.effort) for one in suites
+        )
         runs = counted(sum(counts.values()), "run")
         _say(f"{runs}, about {seconds:.0f} s if nothing else uses the CPUs")
 

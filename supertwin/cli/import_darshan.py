@@ -16,13 +16,18 @@ from supertwin.cli.wording import counted
 @click.command("darshan")
 @click.argument("log", type=NonEmptyPath())
 @click.option(
-    "--run", "id_", metavar="ID", required=True, help="The run that it is of."
+    "--run",
+    "id_",
+    metavar="ID",
+    required=True,
+    help="The run that the program was part of.",
 )
 def import_darshan(log: Path, id_: str) -> None:
-    """Add the file I/O in a log of Darshan to a recorded run."""
+    """Add the file I/O in a Darshan log to a recorded run."""
     settings = Settings()
     with dataset(settings, "twin") as twin:
         found = import_log(twin, Iris(settings.base), id_, log)
     audit.record(settings.home, audit.local_user(), "run.io-imported", id_)
     rows, ranks = counted(len(found.files), "row"), counted(found.processes, "rank")
-    click.echo(f"{rows} of file I/O, of {ranks}: see `observations/io`")
+    query = f"supertwin query observations/io --id {id_}"
+    click.echo(f"imported {rows} of file I/O of {ranks}: `{query}` lists them")

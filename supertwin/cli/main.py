@@ -34,6 +34,7 @@ _COMMANDS = {
     "pin": "supertwin.cli.pin:pin_command",
     "predict": "supertwin.cli.predict:predict_command",
     "process": "supertwin.cli.processes:process_command",
+    "probes": "supertwin.cli.probes:probes_group",
     "query": "supertwin.cli.queries:query",
     "run": "supertwin.cli.services:run_command",
     "check": "supertwin.cli.services:check_command",

@@ -114,9 +114,24 @@ _SHOWN_BYTES = 1 << 20
     help="Record GCC's OpenMP, too, by running it on LLVM's libomp; implies --pop.",
 )
 @click.option(
+    "--trace",
+    is_flag=True,
+    help="Record also when, for the timeline of the run; implies --pop.",
+)
+@click.option(
     "--hot-loops",
     is_flag=True,
     help="Sample where it computes, and analyse its hot loops.",
+)
+@click.option("--profile", is_flag=True, help="Sample its stacks on the CPU.")
+@click.option(
+    "--off-cpu", is_flag=True, help="Profile where it waits, too; implies --profile."
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 1000),
+    metavar="HZ",
+    help="Samples of a profile in a second of CPU time; default: 99.",
 )
 @click.option("--regions", is_flag=True, help="Record the regions that it names.")
 @click.option("--wait", is_flag=True, help="Wait until these CPUs are free.")

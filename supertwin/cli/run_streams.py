@@ -12,6 +12,7 @@ import socket
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import Any, Protocol
 
 import click
@@ -24,6 +25,7 @@ _LOOK_SECONDS = 0.5
 _PIECE = 1 << 20
 _NEVER_WAITING = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _REFUSED = 2
+_TABLES = ("pop", "hotLoops", "profile", "regions")
 _NOTHING = os.makedev(1, 3)  # /dev/null
 _NOT_PASSED_ON = (
     "standard input is not passed on with --host or --srun: have the command read a "
@@ -173,7 +175,7 @@ class RunMessages:
             if run["left"]:
                 left = ", ".join(run["left"])
                 say(f"it left {left} behind, which was ended")
-            for line in (*run["pop"], *run["hotLoops"], *run["regions"]):
+            for line in chain.from_iterable(run[name] for name in _TABLES):
                 say(line)
         self._printed = len(runs)
         problem = answer["problem"]

@@ -267,6 +267,7 @@ def bridge(settings: Settings, pmcd_address: str) -> ChildSpec:
         *("--pcp", pmcd_address, "--fuseki", settings.fuseki),
         *("--base", settings.base, "--store", settings.store_write),
         *("--state", str(state), "--log-max-bytes", str(settings.log_max_bytes)),
+        *("--prober", str(tools.PROBER)),
         f"--cgroup-roots={settings.cgroup_roots}",
         f"--cgroup-keep={settings.cgroup_keep}",
         f"--priority={settings.sampling_priority}",

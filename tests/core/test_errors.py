@@ -49,6 +49,7 @@ OTHER_ROOTS = {
     "OntologyError",
     "RecorderError",
     "Refused",
+    "ScriptError",
     "SuperTwinError",
     "UnsureError",
     "_NoLongerError",

@@ -10,6 +10,7 @@ from dashboards.header import PanelHeader
 from sampling.plan_file.monitor import load_monitor
 from sampling.sources.cgroup_metrics import cgroup_metrics
 from sampling.sources.own_metrics import OWN_METRICS
+from sampling.sources.probe_metrics import PROBE_METRICS
 from tests.dashboards.saved import SERIES, TABLE, query_text, save, saved_dashboards
 
 
@@ -20,6 +21,7 @@ def test_own_dashboards_are_loaded() -> None:
         "inventory",
         "jobs",
         "monitor",
+        "probes",
         "roofline",
         "virtual",
     ]
@@ -48,6 +50,13 @@ def test_bridge_dashboard_uses_only_own_metrics(panel: PanelHeader) -> None:
 def test_jobs_dashboard_uses_only_control_group_metrics(panel: PanelHeader) -> None:
     assert panel.metrics
     assert set(panel.metrics) <= set(cgroup_metrics())
+
+
+@pytest.mark.parametrize("panel", definition("probes").panels, ids=lambda p: p.title)
+def test_probes_dashboard_uses_only_probe_metrics(panel: PanelHeader) -> None:
+    agents = {"bpf.runq.latency", "bpf.disk.all.latency", "bpftrace.scripts.*"}
+    assert panel.metrics
+    assert set(panel.metrics) <= {metric.name for metric in PROBE_METRICS} | agents
 
 
 @pytest.mark.parametrize("panel", definition("monitor").panels, ids=lambda p: p.title)

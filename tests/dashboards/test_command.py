@@ -64,6 +64,7 @@ def test_rewriting_one_host_leaves_other_files(run: Run, tmp_path: Path) -> None
                 "inventory",
                 "jobs",
                 "monitor",
+                "probes",
                 "roofline",
                 "virtual",
             )

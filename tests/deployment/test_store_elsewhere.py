@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from sampler_bridge.errors import StoreDownError
-from sampler_bridge.sending.store import StoreConnection
+from sampler_bridge.sending.store import StoreConnection, StoreRun
 from tests.api.servers import Api
 from tests.ports import LOOPBACK
 from tests.sampler_bridge.servers import BridgeProcess, closes
@@ -179,7 +179,7 @@ def test_refused_account_is_reported(tmp_path: Path, graph: str) -> None:
         assert "refuses the account (401)" in reason
         assert "SUPERTWIN_STORE_PASSWORD" in reason
         client = StoreConnection(f"{front}{INSERT}", ("ada", "wrong"))
-        for call in (client.started, lambda: client.write(request("a", 1, 0))):
+        for call in (client.run, lambda: client.write(request("a", 1, 0))):
             with pytest.raises(
                 StoreDownError, match=r"account \(401\).*STORE_PASSWORD"
             ):
@@ -195,7 +195,7 @@ def test_path_without_a_store_is_reported(tmp_path: Path) -> None:
         for path in ("", SELECT, "/insert/7"):
             client = StoreConnection(f"{front}{path}")
             with pytest.raises(StoreDownError, match="HTTP 400"):
-                client.started()
+                client.run()
             client.close()
 
 
@@ -205,7 +205,7 @@ def test_cluster_does_not_report_its_start(tmp_path: Path) -> None:
         cluster(store.url) as front,
     ):
         client = StoreConnection(f"{front}{INSERT}")
-        assert client.started() is None
+        assert client.run() == StoreRun(None, None)
         client.show()
         assert client.write(request("after", 1, int(time.time() * 1000))) is None
         client.close()

@@ -214,6 +214,23 @@ def test_agent_continues_after_a_restart_of_its_pmcd(agents: Stack) -> None:
     wait_until(lambda: points(agents, RUNQ)[-1] > seen, what="more points")
 
 
+def test_exporters_continue_after_the_end_of_their_agent(agents: Stack) -> None:
+    """PMCD starts it again, but takes no values from it."""
+    with exporter() as url:
+        agents.run("agent", "exporter", "add", "room", f"{url}/good")
+        heat = "openmetrics.room.heat"
+        add(agents, "room", heat)
+        wait_until(lambda: points(agents, heat), what="the first points")
+        pmcd = agents.children()["agent-openmetrics"]["pid"]
+        children = Path(f"/proc/{pmcd}/task/{pmcd}/children").read_text("ascii")
+        os.kill(int(children.split()[0]), 9)
+        wait_until(lambda: agents.children()["agent-openmetrics"]["restarts"] == 1)
+        seen = points(agents, heat)[-1]
+        wait_until(lambda: points(agents, heat)[-1] > seen, what="more points")
+        agents.run("sample", "remove", "room")
+        agents.run("agent", "exporter", "remove", "room")
+
+
 def test_agent_of_a_remote_host(near: Stack, there: Sshd) -> None:
     near.run("add", there.url(), "--host", "node9")
     done = near.run("agent", "check", "--host", "node9", "--format", "json")

@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.observations.pop.recorded import MPIRUN, build
+from tests.observations.timeline.traces import read_trace
 from tests.observed import outcome, runs
 from tests.stack import HOST, Stack
 
@@ -61,6 +63,33 @@ def test_planted_imbalance_is_printed_recorded_and_shown(
     page = httpx.get(iri, headers={"Accept": "text/html"}).raise_for_status().text
     assert '<h2 id="efficiency">Parallel efficiency' in page
     assert '<th scope="row">OpenMP</th>' in page
+
+
+def test_trace_is_in_the_timeline(
+    stack: Stack, built: Callable[[str], str], tmp_path: Path
+) -> None:
+    words = ("--trace", "--", *MPIRUN, built("hybrid"), "0", "0.01", "0.02")
+    iri, printed = observed(stack, *words)
+    assert re.search(r"supertwin: OpenMP +0\.\d{3}", printed)
+    assert re.search(r"supertwin: trace: \d+ times in MPI and OpenMP\n", printed)
+    out = tmp_path / "run.pftrace"
+    words = ("--format", "perfetto", "--out", str(out))
+    stack.run("export", "observation", iri.rpartition("/")[2], *words)
+    slices = read_trace([out.read_bytes()]).slices
+    begin, end = slices["runs on " + HOST][-1][1:3]
+    parallel = "OpenMP parallel region"
+    for rank in (0, 1):
+        first = slices[f"MPI and OpenMP / rank {rank}, thread 0"]
+        assert [one.path for one in first if " / " not in one.path] == [
+            *(parallel, parallel, "MPI_Barrier")
+        ]
+        assert f"{parallel} / OpenMP thread / OpenMP barrier" in {
+            one.path for one in first
+        }
+        assert all(begin <= one.begin <= one.end <= end for one in first)
+        other = slices[f"MPI and OpenMP / rank {rank}, thread 1"]
+        tops = [one.path for one in other if " / " not in one.path]
+        assert tops == ["OpenMP thread"] * 2
 
 
 def test_run_without_times_says_why(stack: Stack) -> None:

@@ -23,6 +23,7 @@ from observations import (
     command_streams,
     recorder,
     runner,
+    slice_times,
 )
 from observations import environment as surroundings
 from observations.errors import RunLostError
@@ -85,7 +86,16 @@ def test_parts_of_the_program_do_not_shadow_each_other() -> None:
         return found
 
     commands = (command_processes, command_start, command_streams)
-    parts = (surroundings, recorder, pop, piped, regions, *commands, runner)
+    parts = (
+        surroundings,
+        recorder,
+        slice_times,
+        pop,
+        piped,
+        regions,
+        *commands,
+        runner,
+    )
     for one, other in combinations(map(own, parts), 2):
         assert one & other == set()
 

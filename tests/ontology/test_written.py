@@ -18,6 +18,7 @@ WRITERS = (
     "api/processes",
     "sampling/agents",
     "sampling/plans",
+    "sampling/probes",
     "sampling/cgroup_twins.py",
     "virtual_telemetry",
 )

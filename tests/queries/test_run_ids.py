@@ -34,6 +34,7 @@ INSERT { GRAPH <x:more> {
   ?run st:ranOn ?host ; st:passNumber 1 ; st:requestedPasses 2 ; st:repetition 1 ;
     st:hasFigure [ st:figureName "retiring" ; st:figureValue 0.5 ] ;
     st:hasLoopAnalysis [ st:missingLoopFact "perf took no sample" ] ;
+    st:hasProfile [ st:profileKind "on CPU" ; st:missingProfile "none" ] ;
     st:hasParallelAnalysis [ st:hasThreadTimes [
     st:rankNumber 0 ; st:threadNumber 0 ; st:usefulTime 1.0 ; st:barrierTime 0.0 ;
     st:idleTime 0.0 ; st:lockTime 0.0 ; st:forkTime 0.0 ; st:mpiWaitTime 0.0 ;
@@ -64,9 +65,12 @@ def twin(endpoint: Endpoint) -> Endpoint:
 
 
 def test_run_queries_accept_run_ids() -> None:
-    figures = ("derived", "hot-loops", "io", "origin", "passes", "pop", "properties")
+    figures = ("derived", "hot-loops", "io", "origin", "passes", "pop")
     names = (
         *figures,
+        "profile-binaries",
+        "profile",
+        "properties",
         "regions",
         "runs",
         "series",

@@ -12,6 +12,7 @@ from sampler_bridge.sending.writer import Writer
 from sampler_bridge.sources.processes.source import ProcessSource
 from sampling.account.cost import Latency
 from tests.pmcds import own_pmcd, pmcd, source
+from tests.probed_program import compile_program
 from tests.sampler_bridge.heartbeat import Heartbeat
 from tests.sampler_bridge.servers import NOWHERE, BridgeProcess
 from tests.servers import VictoriaMetrics
@@ -62,3 +63,9 @@ def kernel() -> Iterator[ProcessSource]:
     source.connect()
     yield source
     source.close()
+
+
+@pytest.fixture
+def binary(tmp_path: Path) -> Path:
+    """A program that `ProbedProgram` runs."""
+    return compile_program(tmp_path / "program")

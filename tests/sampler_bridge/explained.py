@@ -15,8 +15,10 @@ _PLANNED = MetricFacts(
 )
 
 
-def explained(bridge: BridgeProcess, metric: str, host: str = "") -> Finding:
+def explained(
+    bridge: BridgeProcess, metric: str, host: str = "", instance: str = ""
+) -> Finding:
     """Why a planned metric has no value on a host (default: the local one)."""
     host = host or bridge.options["host"]
     status = read_bridge(bridge.state, host)
-    return judge(Evidence(host, metric, None, _PLANNED, status))
+    return judge(Evidence(host, metric, instance or None, _PLANNED, status))

@@ -46,15 +46,24 @@ class BridgeProcess(Server):
         """Register more hosts, as an earlier process would have kept them."""
         save_addresses(self.state / "hosts.json", addresses)
 
-    def plan(self, metrics: Sequence[str], period: float, host: str = "") -> None:
+    def plan(
+        self,
+        metrics: Sequence[str],
+        period: float,
+        host: str = "",
+        instances: Sequence[str] = (),
+    ) -> None:
         """The plan of a host, else of the local one, as an earlier process kept it."""
         rows = [
             {
                 "samplerName": name,
                 "dbName": name.replace(".", "_"),
                 "period": period,
+                "some": bool(instances),
+                "instname": instance,
             }
             for name in metrics
+            for instance in instances or ("",)
         ]
         folder = self.of(host or self.options["host"])
         folder.mkdir(parents=True, exist_ok=True)

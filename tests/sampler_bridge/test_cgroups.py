@@ -48,10 +48,10 @@ def pretended(tmp_path: Path, *paths: str) -> Path:
     return plant(tmp_path / "machine", {"proc/self/mountinfo": MOUNTS, **files})
 
 
-def looked(made: CgroupWatch) -> list[str]:
-    """The groups that a look finds, however recent the last look was."""
-    made._look_after = 0.0
-    return sorted(made.look())
+def scanned(made: CgroupWatch) -> list[str]:
+    """The groups that a scan finds, however recent the last scan was."""
+    made._next_scan = 0.0
+    return sorted(made.running())
 
 
 def values(source: CgroupSource) -> dict[tuple[str, str], int]:
@@ -70,7 +70,7 @@ def test_real_group_is_sampled_from_its_start_to_its_end(
     source.select([*ALL, PREFIX + "unheard.of"])
     assert values(source) == {}
     job = folders.make("uid_1000/job_7")
-    assert looked(made) == [job]
+    assert scanned(made) == [job]
     folders.put("uid_1000/job_7", "sh", "-c", "while :; do :; done")
     wait_until(lambda: values(source)["cpu.usage", job] > 1_000_000)
     first, second = values(source), values(source)
@@ -84,9 +84,9 @@ def test_real_group_is_sampled_from_its_start_to_its_end(
     folders.processes[0].wait()
     folders.remove("uid_1000/job_7")
     assert values(source) == {}, (
-        "a group that went has no value, not even before a look"
+        "a group that went has no value, not even before a scan"
     )
-    assert looked(made) == []
+    assert scanned(made) == []
 
 
 def test_too_large_number_is_a_gap_of_its_group_only(
@@ -111,7 +111,7 @@ def test_too_large_number_is_a_gap_of_its_group_only(
 def test_ledger_has_running_and_recently_ended_groups(
     folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(watching, "_SCAN_SECONDS", 0.05)
     made = watch(tmp_path, folders.top, keep=2)
     made.start()
     wait_until((tmp_path / LEDGER_FILE).exists)
@@ -130,12 +130,12 @@ def test_ledger_has_running_and_recently_ended_groups(
 def test_reused_path_is_another_group(tmp_path: Path) -> None:
     root = pretended(tmp_path, "jobs/1")
     made = watch(tmp_path, "jobs", root=root)
-    assert looked(made) == ["/jobs/1"]
+    assert scanned(made) == ["/jobs/1"]
     old = root / "cg/jobs/1"
     old.rename(root / "cg/gone")  # its inode number stays in use
     plant(root, {"cg/jobs/1/cpu.stat": "usage_usec 1\n"})
     time.sleep(0.002)
-    looked(made)
+    scanned(made)
     made._write()
     found = ledger(tmp_path)
     assert [life.path for life in (*found.ended, *found.running.values())] == [
@@ -150,18 +150,18 @@ def test_restarted_bridge_continues_running_groups(
     root = pretended(tmp_path, "jobs/1", "jobs/2")
     plant(root, {"proc/sys/kernel/random/boot_id": "one\n"})
     first = watch(tmp_path, "jobs", root=root)
-    looked(first)
+    scanned(first)
     first._write()
     began = ledger(tmp_path).running["/jobs/1"].began
     shutil.rmtree(root / "cg/jobs/2")
     again = watch(tmp_path, "jobs", root=root)
-    looked(again)
+    scanned(again)
     again._write()
     assert ledger(tmp_path).running["/jobs/1"].began == began
     assert [life.path for life in ledger(tmp_path).ended] == ["/jobs/2"]
     plant(root, {"proc/sys/kernel/random/boot_id": "two\n"})
     rebooted = watch(tmp_path, "jobs", root=root)
-    looked(rebooted)
+    scanned(rebooted)
     rebooted._write()
     assert [life.path for life in ledger(tmp_path).ended] == ["/jobs/2", "/jobs/1"]
 
@@ -171,7 +171,7 @@ def test_damaged_ledger_is_replaced(
 ) -> None:
     (tmp_path / LEDGER_FILE).write_text('{"format": "supertwin-cgroups/1", "boot": 3}')
     made = watch(tmp_path, "jobs", root=pretended(tmp_path, "jobs/1"))
-    assert looked(made) == ["/jobs/1"]
+    assert scanned(made) == ["/jobs/1"]
     assert [r.message for r in caplog.records if "starting a new list" in r.message]
 
 
@@ -182,14 +182,14 @@ def test_unwatched_groups_are_reported_once(
     root = pretended(tmp_path, *(f"jobs/{number}" for number in range(5)))
     plant(root, {"cg/jobs/two\nlines/cpu.stat": ""})
     made = watch(tmp_path, "jobs,absent", root=root)
-    first = looked(made)
+    first = scanned(made)
     plant(root, {"cg/jobs/0000/cpu.stat": ""})
-    assert looked(made) == first, "those that are watched stay"
+    assert scanned(made) == first, "those that are watched stay"
     messages = sorted(record.message for record in caplog.records)
     assert len(messages) == 3, messages
-    assert messages[0] == r"cgroup folder '/jobs/two\nlines' has no printable name"
+    assert messages[0] == r"cgroup folder '/jobs/two\nlines' is not printable UTF-8"
     assert messages[1].startswith("cgroup root 'absent' is not below")
-    assert messages[2] == "more than 3 cgroups match: the others are left out"
+    assert messages[2] == "more than 3 cgroups match: the others are not watched"
 
 
 def test_vanishing_and_unreadable_groups_are_gaps(
@@ -204,7 +204,7 @@ def test_vanishing_and_unreadable_groups_are_gaps(
         ("cpu.usage", "/jobs/2"): 5000,
     }
     shutil.rmtree(root / "cg/jobs/2")
-    made._look_after = time.monotonic() + 60
+    made._next_scan = time.monotonic() + 60
     assert values(source) == {("cpu.usage", "/jobs/1"): 5000}
 
     def refuse(path: str) -> str:
@@ -222,15 +222,15 @@ def test_ticks_cause_no_scans_while_no_group_runs(
     """A group that comes is noticed all the same."""
     made = watch(tmp_path, f"{folders.top}/job_*")
     made.start()
-    wait_until(lambda: made._is_calm)
+    wait_until(lambda: made._is_idle)
     scans = set()
     for _ in range(100):
-        made.look()
-        scans.add(made._calm_until)
+        made.running()
+        scans.add(made._next_idle_scan)
         time.sleep(0.005)
     assert len(scans) <= 2  # the thread scans again once it watches the folders
     job = folders.make("job_1")
-    wait_until(lambda: job in made.look(), 2)
+    wait_until(lambda: job in made.running(), 2)
     made.stop(10)
     assert not made.alive
 

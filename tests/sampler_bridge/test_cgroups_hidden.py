@@ -1,4 +1,4 @@
-"""Groups that a look could not see do not count as ended."""
+"""Groups that a scan could not see do not count as ended."""
 
 import json
 import shutil
@@ -33,9 +33,9 @@ def watch(tmp_path: Path, root: Path) -> CgroupWatch:
     return CgroupWatch(parse_roots("jobs"), 10, tmp_path, root)
 
 
-def looked(made: CgroupWatch) -> list[str]:
-    made._look_after = 0.0
-    return sorted(made.look())
+def scanned(made: CgroupWatch) -> list[str]:
+    made._next_scan = 0.0
+    return sorted(made.running())
 
 
 def written(made: CgroupWatch, state: Path) -> Ledger:
@@ -46,29 +46,29 @@ def written(made: CgroupWatch, state: Path) -> Ledger:
 def test_missing_file_descriptors_end_no_group(tmp_path: Path) -> None:
     root = machine(tmp_path, "/jobs/1", "/jobs/2")
     made = watch(tmp_path, root)
-    looked(made)
-    before = dict(made.look())
+    scanned(made)
+    before = dict(made.running())
     with no_more_files():
-        assert looked(made) == ["/jobs/1", "/jobs/2"]
-        assert dict(made.look()) == before
+        assert scanned(made) == ["/jobs/1", "/jobs/2"]
+        assert dict(made.running()) == before
     ledger = written(made, tmp_path)
     assert not ledger.ended
     assert "Too many open files" in ledger.problems[0]
     assert "ulimit -n" in ledger.problems[0]
-    assert looked(made) == ["/jobs/1", "/jobs/2"]
+    assert scanned(made) == ["/jobs/1", "/jobs/2"]
     assert not written(made, tmp_path).problems
 
 
 def test_group_removed_without_descriptors_is_recorded_as_ended(tmp_path: Path) -> None:
     root = machine(tmp_path, "/jobs/1", "/jobs/2", "/jobs/3")
     made = watch(tmp_path, root)
-    looked(made)
+    scanned(made)
     for mount in ("cpu", "memory"):
         shutil.rmtree(root / mount / "jobs/1")
         (root / mount / "jobs/2").rename(root / mount / "old")
         (root / mount / "jobs/2").mkdir()
     with no_more_files():
-        assert looked(made) == ["/jobs/2", "/jobs/3"]
+        assert scanned(made) == ["/jobs/2", "/jobs/3"]
     ended = sorted(life.path for life in written(made, tmp_path).ended)
     assert ended == ["/jobs/1", "/jobs/2"], "another folder is another group"
 
@@ -76,16 +76,16 @@ def test_group_removed_without_descriptors_is_recorded_as_ended(tmp_path: Path) 
 def test_start_without_file_descriptors_ends_no_group(tmp_path: Path) -> None:
     root = machine(tmp_path, "/jobs/1")
     first = watch(tmp_path, root)
-    looked(first)
+    scanned(first)
     first._describe()
     began = written(first, tmp_path).running
     again = watch(tmp_path, root)
     with no_more_files():
-        assert looked(again) == []
+        assert scanned(again) == []
         again._describe()
         assert "not watched" in again.problems[0]
     assert written(again, tmp_path).running == began
-    assert looked(again) == ["/jobs/1"]
+    assert scanned(again) == ["/jobs/1"]
     assert written(again, tmp_path).running == began
 
 
@@ -94,12 +94,12 @@ def test_truncated_scan_ends_no_group(
 ) -> None:
     root = machine(tmp_path, *MANY)
     made = watch(tmp_path, root)
-    looked(made)
+    scanned(made)
     monkeypatch.setattr(roots, "MOST_FOUND", 2)
-    assert looked(made) == [*MANY]
+    assert scanned(made) == [*MANY]
     for mount in ("cpu", "memory"):
         shutil.rmtree(root / mount / "jobs/5")
-    assert looked(made) == [*MANY[:5]]
+    assert scanned(made) == [*MANY[:5]]
     assert [life.path for life in written(made, tmp_path).ended] == [MANY[5]]
 
 
@@ -109,9 +109,9 @@ def test_groups_running_before_a_restart_stay_watched(
     monkeypatch.setattr(watching, "MOST", 2)
     root = machine(tmp_path, "/jobs/8", "/jobs/9")
     first = watch(tmp_path, root)
-    looked(first)
+    scanned(first)
     written(first, tmp_path)
     machine(tmp_path, *MANY)
     again = watch(tmp_path, root)
-    assert looked(again) == ["/jobs/8", "/jobs/9"]
+    assert scanned(again) == ["/jobs/8", "/jobs/9"]
     assert not written(again, tmp_path).ended

@@ -26,7 +26,7 @@ def folders() -> Iterator[Folders]:
 @pytest.fixture
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make periodic looks so rare that only kernel notifications arrive in time."""
-    monkeypatch.setattr(watching, "_LOOK_SECONDS", 600.0)
+    monkeypatch.setattr(watching, "_SCAN_SECONDS", 600.0)
 
 
 def ledger(state: Path) -> Ledger:
@@ -86,11 +86,13 @@ def test_group_ends_with_its_last_process_and_not_with_its_folder(
     wait_until(partial(runs, state, job))
     for _ in range(2):
         process = folders.put(path, "sleep", "1000")
-        wait_until(lambda: job in watch._uses._used and job not in watch._uses._empty)
+        wait_until(
+            lambda: job in watch._activity._used and job not in watch._activity._empty
+        )
         process.kill()
         process.wait()
-        wait_until(lambda: job in watch._uses._empty)
-    empty, before = watch._uses._empty[job], time.time_ns() // 1_000_000
+        wait_until(lambda: job in watch._activity._empty)
+    empty, before = watch._activity._empty[job], time.time_ns() // 1_000_000
     assert empty <= before
     wait_until(lambda: time.time_ns() // 1_000_000 > before + 20)
     folders.remove("all")
@@ -124,7 +126,7 @@ def test_immediate_scan_needs_saved_time(
         monkeypatch.setattr(watching, "_MOST_BUDGET_SECONDS", budget)
         watch._budget = budget
         job = folders.make("all/job_1")
-        watch._look_within_budget()
+        watch._scan_within_budget()
         assert (job in watch._groups) is noticed
 
 

@@ -96,6 +96,29 @@ def test_only_a_changed_plan_is_read_again(graph: Fuseki) -> None:
         assert plans.reread({PlanName("c", "a")}) == Plans(endpoint).read()
 
 
+class CountingEndpoint(Endpoint):
+    """An endpoint that counts the queries for results."""
+
+    queries = 0
+
+    def answer(self, sparql: str, media_type: str) -> bytes:
+        self.queries += 1
+        return super().answer(sparql, media_type)
+
+
+def test_plans_are_read_only_from_another_version_of_the_graph(graph: Fuseki) -> None:
+    put(graph, "v", ("kernel.all.load", 2.0))
+    with CountingEndpoint(f"{graph.url}/twin") as endpoint:
+        plans = Plans(endpoint)
+        before, queries = plans.read(), endpoint.queries
+        assert plans.read() is before and endpoint.queries == queries
+        put(graph, "v", ("kernel.all.load", 1.0))
+        after = plans.read()
+        assert after["v"].plan.groups().keys() == {1000}
+        assert endpoint.queries == 2 * queries
+        assert plans.read() is after and endpoint.queries == 2 * queries
+
+
 @pytest.mark.parametrize(
     ("host", "plan", "metric"),
     [

@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ from tests.sampler_bridge.explained import explained
 from tests.sampler_bridge.servers import BridgeProcess
 from tests.sampler_bridge.test_bridge import assert_all_stored, other_reasons
 from tests.sampler_bridge.test_processes_equal import METRICS, of, values
-from tests.servers import ENDS_WITH_US, ROOT, Pmcd, VictoriaMetrics, wait_until
+from tests.servers import ROOT, Pmcd, VictoriaMetrics, until_killed, wait_until
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root reads the kernel by BPF"
@@ -70,7 +69,10 @@ def test_object_was_compiled_from_its_sources() -> None:
     """After a change, `make bpf` compiles it again."""
     sources = [(FOLDER / name).read_bytes() for name in ("tasks.bpf.c", "tasks.h")]
     digest = hashlib.sha256(b"".join(sources)).hexdigest()
-    assert digest.encode() in (FOLDER / "tasks.bpf.o").read_bytes()
+    compiled = (FOLDER / "tasks.bpf.o").read_bytes()
+    assert digest.encode() in compiled
+    # The same in every folder.
+    assert b"\0./sampler_bridge/sources/processes/tasks.bpf.c\0" in compiled
 
 
 def test_program_keeps_two_rights_and_gives_what_is_compared_with_pcp() -> None:
@@ -105,12 +107,12 @@ def test_reason_names_what_is_missing(tmp_path: Path, pmcd: Pmcd) -> None:
 def test_first_process_is_read_or_named_as_hidden(pmcd: Pmcd) -> None:
     program = ProcessProgram(PROCESS_READER)
     try:
-        processes = program.ask([0]).processes
+        seen = program.ask([0]).tasks
     finally:
         program.close()
-    assert processes
+    assert seen
     found = find_access(PROCESS_READER, pmcd.address)
-    assert (1 in processes.numbers) == (not found.hidden)
+    assert (1 in seen.numbers) == (not found.hidden)
     assert found.document()["hidden"] == (found.hidden or None)
 
 
@@ -132,8 +134,7 @@ def test_process_in_a_namespace_has_its_number_there() -> None:
 def test_sums_never_decrease_while_threads_end(kernel: ProcessSource) -> None:
     sums = [UTIME, "proc.psinfo.stime", "proc.psinfo.minflt", "proc.io.syscr"]
     kernel.select(sums)
-    command = [*ENDS_WITH_US, sys.executable, "-c", ENDING]
-    with subprocess.Popen(command) as process:
+    with until_killed([sys.executable, "-c", ENDING]) as process:
         before = dict.fromkeys(sums, 0.0)
 
         def has_run() -> bool:
@@ -145,7 +146,6 @@ def test_sums_never_decrease_while_threads_end(kernel: ProcessSource) -> None:
             return before[UTIME] > 1000
 
         wait_until(has_run)
-        process.kill()
 
 
 def test_new_process_is_seen_and_an_ended_one_is_not(kernel: ProcessSource) -> None:
@@ -160,7 +160,7 @@ def test_new_process_is_seen_and_an_ended_one_is_not(kernel: ProcessSource) -> N
     }
     # As long as no process starts or ends meanwhile.
     wait_until(lambda: read().series is read().series)
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with until_killed(["sleep", "60"]) as process:
         comm = Path(f"/proc/{process.pid}/comm")
         wait_until(lambda: comm.read_text("utf-8") == "sleep\n")
         found = values(kernel.fetch())
@@ -196,16 +196,6 @@ def test_program_ends_with_its_reader() -> None:
     wait_until(lambda: not Path(f"/proc/{pid}").exists())
 
 
-@contextmanager
-def sleeping() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that sleeps until the end of the block, however it ends."""
-    with subprocess.Popen([*ENDS_WITH_US, "sleep", "1000"]) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
 @pytest.mark.serial
 def test_bridge_reads_what_it_can_from_the_kernel_and_the_rest_from_pcp(
     pmcd: Pmcd, store: VictoriaMetrics, new_bridge: NewBridge
@@ -217,7 +207,7 @@ def test_bridge_reads_what_it_can_from_the_kernel_and_the_rest_from_pcp(
         process_reader=str(PROCESS_READER),
         priority=REALTIME,
     )
-    with sleeping() as process:
+    with until_killed(["sleep", "1000"]) as process:
         bridge.sample([RSS, UTIME, SNAME, "kernel.all.load"], 0.1)
         bridge.wait_for(lambda status: status["written"] > 1000)
         assert bridge.process()["processes"]["source"] == "kernel"

@@ -7,6 +7,7 @@ from sampling.account.reasons import GapCause, GapReason
 from sampling.plan_file.choice import InstanceSelection
 from sampling.sources.pcp_layout import NAMELESS
 from sampling.sources.source import Gap, Sample, SampleColumn, Series
+from sampling.sources.thread_metrics import thread_instance
 
 CPUS = tuple(Series("cpu", f"cpu{number}") for number in range(4))
 DENIED = GapCause(GapReason.DENIED, "Permission denied")
@@ -74,3 +75,14 @@ def test_gap_of_unchosen_instances_is_dropped() -> None:
     part = only.of(sample(CPUS[:3], cpu=nameless))
     assert part.missing == {"cpu": nameless}
     assert part.expected == only.of(sample((), cpu=nameless)).expected == 2
+
+
+def test_named_process_without_threads_is_one_gap() -> None:
+    """Its threads are not known before it runs, and each is a value afterwards."""
+    names = ("000001 a", "000002 b")
+    series = tuple(Series("cpu", thread_instance(names[0], tid)) for tid in (3, 4))
+    subset = Subset({"cpu": InstanceSelection(frozenset(names))})
+    assert subset.expected(["cpu"]) == 2
+    found = subset.of(sample((*series, Series("cpu", "000003 c:tid=5"))))
+    assert set(kept(found)) == set(series)
+    assert found.missing == {"cpu": Gap(ABSENT, 1)}

@@ -163,7 +163,7 @@ def test_own_clients_are_accepted(store: OwnStore) -> None:
     client = StoreConnection(store.url, store.account)
     assert client.write(b"") is None
     client.show()
-    assert client.started()
+    assert client.run().started
     client.close()
     assert count_series(store.settings) >= 1
 

@@ -1,5 +1,6 @@
 /* Records how each thread of a process spends its time: useful, in OpenMP's runtime,
- * or in MPI. It is preloaded; see ../recording.py for how, and for what reads its files.
+ * or in MPI; if SUPERTWIN_POP_TRACE is set, also when. It is preloaded;
+ * see ../recording.py for how, and for what reads its files.
  *
  * It needs no headers of MPI or OpenMP. Arguments of MPI are integers and pointers, so
  * a wrapper can pass on registers and stack slots without knowing their meaning, for
@@ -22,18 +23,26 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "slices.h"
+
 enum state { USEFUL, BARRIER, IDLE, LOCK, FORK, MPI_WAIT, MPI_OTHER, STATES };
-enum { DEPTH = 64, PATH = 4096 };
+enum { DEPTH = 64, NAMES = 256, PATH = 4096 };
 
 typedef uint64_t ns;
 
 /* The state of a thread is the top of its stack. Beyond its depth only the number of
- * states is counted. */
+ * states is counted. `slice` has the longest times that it was in a state, by the address
+ * of the name of what it called; there is none unless they are traced. `cut` is the end
+ * of a barrier that the thread has just left, if that is earlier. */
 struct thread {
     ns since, total[STATES];
     int depth, used;
     atomic_int taken;
     unsigned char stack[DEPTH];
+    const char *name[DEPTH];
+    ns began[DEPTH], cut;
+    struct kept kept;
+    struct slice *slice;
     struct thread *next;
 } __attribute__((aligned(64)));
 
@@ -45,7 +54,7 @@ static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 static char folder[PATH - 64];
 static pid_t owner;
 static ns first;
-static int rank = -1, size, is_started, is_written, has_ompt, has_mpi;
+static int rank = -1, size, is_started, is_written, has_ompt, has_mpi, is_traced;
 
 static ns now(void) {
     struct timespec t;
@@ -61,14 +70,15 @@ static enum state top(const struct thread *t) {
 
 /* A worker stays in the barrier at the end of a region until the next region begins.
  * What follows the end of the region is idle time. */
-static void add(ns *total, enum state state, ns from, ns to) {
+static ns end_of(enum state state, ns from, ns to) {
     ns end = atomic_load_explicit(&region_end, memory_order_relaxed);
-    if (state == BARRIER && from <= end && end <= to) {
-        total[BARRIER] += end - from;
-        total[IDLE] += to - end;
-    } else if (to > from) {
-        total[state] += to - from;
-    }
+    return state == BARRIER && from <= end && end <= to ? end : to;
+}
+
+static void add(ns *total, enum state state, ns from, ns to) {
+    ns end = end_of(state, from, to);
+    if (end > from) total[state] += end - from;
+    if (to > end) total[IDLE] += to - end;
 }
 
 static void account(struct thread *t) {
@@ -77,21 +87,40 @@ static void account(struct thread *t) {
     t->since = at;
 }
 
-static void enter(enum state state) {
+static void enter(enum state state, const char *name) {
     struct thread *t = self;
     if (!t) return;
     account(t);
-    if (++t->depth < DEPTH) t->stack[t->depth] = (unsigned char)state;
+    t->cut = 0;
+    if (++t->depth >= DEPTH) return;
+    t->stack[t->depth] = (unsigned char)state;
+    t->name[t->depth] = name;
+    t->began[t->depth] = t->since;
+}
+
+/* Keeps when the thread was in what it leaves: from a place in its stack to the top. */
+static void trace(struct thread *t, int from, ns end) {
+    for (int at = t->depth; at >= from; at--) {
+        if (at >= DEPTH || !t->slice)
+            t->kept.left_out++;
+        else if (end >= t->began[at])
+            keep_slice(&t->kept, t->slice,
+                       (struct slice){(uintptr_t)t->name[at], t->began[at], end});
+    }
 }
 
 /* Leaves what was entered last, above all states that were not left. */
 static void leave(enum state state) {
     struct thread *t = self;
     if (!t) return;
+    ns from = t->since;
     account(t);
+    ns end = t->cut ? t->cut : end_of(top(t), from, t->since);
     int at = t->depth;
     while (at > 0 && at < DEPTH && t->stack[at] != state) at--;
+    if (at > 0 && is_traced) trace(t, at, end);
     if (at > 0) t->depth = at - 1;
+    t->cut = state == BARRIER && end < t->since ? end : 0;
 }
 
 static struct thread *take_thread(void) {
@@ -102,6 +131,7 @@ static struct thread *take_thread(void) {
     struct thread *t = aligned_alloc(64, sizeof *t);
     if (!t) return NULL;
     memset(t, 0, sizeof *t);
+    if (is_traced) t->slice = malloc(SLICES * sizeof *t->slice);
     t->taken = 1;
     t->next = threads;
     while (!atomic_compare_exchange_weak(&threads, &t->next, t)) {}
@@ -112,6 +142,7 @@ static void begin_thread(enum state base) {
     struct thread *t = take_thread();
     if (!t) return;
     t->depth = 0;
+    t->cut = 0;
     t->stack[0] = (unsigned char)base;
     t->since = now();
     self = t;
@@ -182,16 +213,73 @@ static void write_thread(FILE *file, struct thread *t, ns at) {
     fputs("]", file);
 }
 
+/* The names that slices have, each written once. */
+struct names {
+    const char *name[NAMES];
+    int number;
+};
+
+static int number_of(struct names *names, const char *name) {
+    int at = 0;
+    while (at < names->number && names->name[at] != name) at++;
+    if (at == names->number && at < NAMES) names->name[names->number++] = name;
+    return at < NAMES ? at : NAMES - 1;
+}
+
+static void write_slice(FILE *file, struct names *names, struct slice one, int *number) {
+    const char *name = (const char *)(uintptr_t)one.what;
+    /* Another thread may be writing it now. */
+    if (!name || one.end < one.begin) return;
+    fprintf(file, "%s[%d,%" PRIu64 ",%" PRIu64 "]", (*number)++ ? "," : "",
+            number_of(names, name), one.begin, one.end);
+}
+
+/* Also writes what the thread has not left yet: a worker waits for the next region. */
+static void write_slices(FILE *file, struct names *names, struct thread *t, ns at) {
+    int number = 0, depth = t->depth < DEPTH ? t->depth : DEPTH - 1;
+    ns end = t->cut ? t->cut : end_of(top(t), t->since, at);
+    fputs("[", file);
+    for (uint64_t i = 0; t->slice && i < t->kept.slices; i++)
+        write_slice(file, names, t->slice[i], &number);
+    for (int i = depth; i > 0; i--) {
+        struct slice one = {(uintptr_t)t->name[i], t->began[i], end};
+        write_slice(file, names, one, &number);
+    }
+    fputs("]", file);
+}
+
+static struct thread *next_used(struct thread *t) {
+    while (t && (t == initial || !t->used)) t = t->next;
+    return t;
+}
+
+static void write_trace(FILE *file, ns at) {
+    static struct names names;
+    uint64_t left_out = initial->kept.left_out;
+    fputs(",\"slices\":[", file);
+    write_slices(file, &names, initial, at);
+    for (struct thread *t = next_used(threads); t; t = next_used(t->next)) {
+        fputs(",", file);
+        write_slices(file, &names, t, at);
+        left_out += t->kept.left_out;
+    }
+    fputs("],\"names\":[", file);
+    for (int i = 0; i < names.number; i++)
+        fprintf(file, "%s\"%s\"", i ? "," : "", names.name[i]);
+    fprintf(file, "],\"left_out_slices\":%" PRIu64, left_out);
+}
+
 static void write_times(FILE *file, ns at) {
     fprintf(file, "{\"rank\":%d,\"size\":%d,\"openmp\":\"%s\",", rank, size, openmp());
     fprintf(file, "\"ns\":%" PRIu64 ",\"threads\":[", at - first);
     write_thread(file, initial, at);
-    for (struct thread *t = threads; t; t = t->next)
-        if (t != initial && t->used) {
-            fputs(",", file);
-            write_thread(file, t, at);
-        }
-    fputs("]}\n", file);
+    for (struct thread *t = next_used(threads); t; t = next_used(t->next)) {
+        fputs(",", file);
+        write_thread(file, t, at);
+    }
+    fputs("]", file);
+    if (is_traced) write_trace(file, at);
+    fputs("}\n", file);
 }
 
 static void finish(void) {
@@ -216,6 +304,7 @@ __attribute__((constructor)) static void load(void) {
     const char *place = getenv("SUPERTWIN_POP_FOLDER");
     if (!place || strlen(place) >= sizeof folder) return;
     strcpy(folder, place);
+    is_traced = getenv("SUPERTWIN_POP_TRACE") != NULL;
     owner = getpid();
     first = now();
     begin_thread(USEFUL);
@@ -247,6 +336,7 @@ enum { MUTEX_ACQUIRE = 26, MUTEX_ACQUIRED };
 enum { SCOPE_BEGIN = 1, SCOPE_END };
 enum { INITIAL_TASK = 1, WORKER = 2, TASK_SWITCH = 7 };
 enum { TEST_LOCK = 2, TEST_NEST_LOCK = 4 };
+enum { TASK_WAIT = 5, TASK_GROUP = 6 };
 
 static void thread_begin(int type, ompt_data *data) {
     (void)data;
@@ -261,7 +351,7 @@ static void thread_end(ompt_data *data) {
 static void parallel_begin(ompt_data *task, const void *frame, ompt_data *parallel,
                            unsigned wanted, int flags, const void *code) {
     (void)task, (void)frame, (void)parallel, (void)wanted, (void)flags, (void)code;
-    enter(FORK);
+    enter(FORK, "OpenMP parallel region");
 }
 
 static void parallel_end(ompt_data *parallel, ompt_data *task, int flags,
@@ -276,14 +366,16 @@ static void implicit_task(int scope, ompt_data *parallel, ompt_data *task,
     (void)parallel, (void)task, (void)number, (void)index;
     if (flags & INITIAL_TASK || !self) return;
     self->used = 1;
-    if (scope == SCOPE_BEGIN) enter(USEFUL);
+    if (scope == SCOPE_BEGIN) enter(USEFUL, "OpenMP thread");
     if (scope == SCOPE_END) leave(USEFUL);
 }
 
 static void sync_region_wait(int kind, int scope, ompt_data *parallel, ompt_data *task,
                              const void *code) {
-    (void)kind, (void)parallel, (void)task, (void)code;
-    if (scope == SCOPE_BEGIN) enter(BARRIER);
+    (void)parallel, (void)task, (void)code;
+    int is_wait = kind == TASK_WAIT || kind == TASK_GROUP;
+    if (scope == SCOPE_BEGIN)
+        enter(BARRIER, is_wait ? "OpenMP wait for tasks" : "OpenMP barrier");
     if (scope == SCOPE_END) leave(BARRIER);
 }
 
@@ -291,7 +383,7 @@ static void sync_region_wait(int kind, int scope, ompt_data *parallel, ompt_data
 static void task_schedule(ompt_data *prior, int status, ompt_data *next) {
     (void)prior, (void)next;
     if (status == TASK_SWITCH)
-        enter(USEFUL);
+        enter(USEFUL, "OpenMP task");
     else
         leave(USEFUL);
 }
@@ -300,7 +392,7 @@ static void mutex_acquire(int kind, unsigned hint, unsigned impl, uint64_t id,
                           const void *code) {
     (void)hint, (void)impl, (void)id, (void)code;
     /* A test that fails has no second event. */
-    if (kind != TEST_LOCK && kind != TEST_NEST_LOCK) enter(LOCK);
+    if (kind != TEST_LOCK && kind != TEST_NEST_LOCK) enter(LOCK, "OpenMP lock");
 }
 
 static void mutex_acquired(int kind, uint64_t id, const void *code) {
@@ -409,8 +501,10 @@ static void start_mpi(void) {
 /* Of C, and of Fortran (mpif.h and the module mpi). */
 #define WRAP_BOTH(C, fortran, before, after)                                           \
     WRAP(MPI_##C, before, after) WRAP(mpi_##fortran##_, before, after)
-#define CALL(C, fortran) WRAP_BOTH(C, fortran, enter(MPI_OTHER), leave(MPI_OTHER))
-#define WAIT(C, fortran) WRAP_BOTH(C, fortran, enter(MPI_WAIT), leave(MPI_WAIT))
+#define CALL(C, fortran)                                                               \
+    WRAP_BOTH(C, fortran, enter(MPI_OTHER, "MPI_" #C), leave(MPI_OTHER))
+#define WAIT(C, fortran)                                                               \
+    WRAP_BOTH(C, fortran, enter(MPI_WAIT, "MPI_" #C), leave(MPI_WAIT))
 
 WRAP_BOTH(Init, init, , start_mpi())
 WRAP_BOTH(Init_thread, init_thread, , start_mpi())

@@ -1,6 +1,6 @@
 /* Records the regions that a program names: count, time, CPU time, and counted events,
- * for each thread, and when its longest regions began and ended. It is preloaded; see ../recording.py for how, and for what reads its
- * files.
+ * for each thread, and when its longest regions began and ended. It is preloaded; see
+ * ../recording.py for how, and for what reads its files.
  *
  * A thread that enters a region has a file in the folder of the run, and its figures
  * are in a shared mapping of that file. So they are kept if the process is killed. Space is
@@ -23,8 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "slices.h"
+
 enum { EVENTS = 12, DEPTH = 64, REGIONS = 256, NAME = 128, SLOTS = 512, PATH = 4096 };
-enum { SLICES = 8192 };
 
 typedef uint64_t u64;
 
@@ -46,22 +47,17 @@ struct open {
     struct count counts[EVENTS];
 };
 
-/* One time that a region was entered and left, in ns of the monotonic clock. */
-struct slice {
-    u64 region, begin, end;
-};
-
 /* The file of a thread; recording.py reads it. Region 0 is outside all regions.
  * `omitted` counts regions that there was no space for, `unbalanced` ends without a
  * beginning, `unfinished` regions that ended threads left open. `error` is the errno of
- * an event that was not opened. `slice` has the longest slices; those shorter than
- * `least` are only counted, as `left_out`. */
+ * an event that was not opened. `slice` has the longest slices by their regions. */
 struct block {
     char magic[8];
     uint32_t open_at, open_size, region_at, region_size;
     int32_t pid, rank, user_only, error[EVENTS];
     uint32_t depth, regions;
-    u64 omitted, unbalanced, unfinished, slices, left_out, least;
+    u64 omitted, unbalanced, unfinished;
+    struct kept kept;
     struct open open[DEPTH];
     struct region region[REGIONS];
     struct slice slice[SLICES];
@@ -303,46 +299,6 @@ static void add(struct region *r, const struct open *o, u64 ns, u64 cpu,
     r->count++;
 }
 
-/* How many slices last at least so long. */
-static u64 count_slices(const struct block *b, u64 ns) {
-    u64 found = 0;
-    for (u64 i = 0; i < b->slices; i++)
-        found += b->slice[i].end - b->slice[i].begin >= ns;
-    return found;
-}
-
-/* Removes the shorter half of the slices; of those as short, the first ones stay. */
-static void drop_short(struct block *b) {
-    u64 low = b->least, high = UINT64_MAX, kept = 0;
-    while (high - low > 1) {
-        u64 middle = low + (high - low) / 2;
-        if (count_slices(b, middle) > SLICES / 2)
-            low = middle;
-        else
-            high = middle;
-    }
-    b->least = high;
-    u64 as_short = SLICES / 2 - count_slices(b, high);
-    for (u64 i = 0; i < b->slices; i++) {
-        u64 ns = b->slice[i].end - b->slice[i].begin;
-        if (ns >= high || (ns == low && as_short && as_short--))
-            b->slice[kept++] = b->slice[i];
-    }
-    b->left_out += b->slices - kept;
-    b->slices = kept;
-}
-
-static void keep_slice(struct block *b, const struct open *o, u64 ns) {
-    if (b->slices == SLICES) drop_short(b);
-    if (ns - o->ns < b->least) {
-        b->left_out++;
-        return;
-    }
-    b->slice[b->slices] = (struct slice){o->region, o->ns, ns};
-    atomic_signal_fence(memory_order_release);
-    b->slices++;
-}
-
 typedef int (*is_meant)(const struct block *b, const struct open *o, const void *what);
 
 /* Ends the last region that is meant. Regions may overlap: others stay open. */
@@ -363,7 +319,7 @@ static void end_region(is_meant meant, const void *what) {
         struct open *o = &b->open[at];
         if (!meant(b, o, what)) continue;
         add(&b->region[o->region], o, ns, cpu, counts);
-        keep_slice(b, o, ns);
+        keep_slice(&b->kept, b->slice, (struct slice){o->region, o->ns, ns});
         memmove(o, o + 1, (b->depth - at - 1) * sizeof *o);
         b->depth--;
         return;

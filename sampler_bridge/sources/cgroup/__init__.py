@@ -1,1 +1,1 @@
-"""Control groups as a source: finds them, samples them, and keeps a list."""
+"""Finds control groups, keeps a list of them, and samples them."""

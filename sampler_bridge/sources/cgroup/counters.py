@@ -1,4 +1,4 @@
-"""Counts events of control groups: of their processes only, on all CPUs."""
+"""Counts the events of the processes in control groups, on all CPUs."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ _ONLINE = Path("/sys/devices/system/cpu/online")
 _PERF = "perf_event"
 _DENIED = GapCause(
     GapReason.DENIED,
-    "the bridge may not count events: it needs CAP_PERFMON, or "
+    "the bridge lacks the right to count events: it needs CAP_PERFMON, or "
     "`sysctl kernel.perf_event_paranoid=0`",
 )
 _UNSUPPORTED = GapCause(GapReason.UNSUPPORTED, "this machine does not count the event")
@@ -27,7 +27,7 @@ _TOO_MANY = GapCause(
     GapReason.OTHER,
     "too many counters of cgroups: raise the bridge's limit of open files (ulimit -n)",
 )
-_BUSY = GapCause(GapReason.ABSENT, "the CPU's counters count other events")
+_BUSY = GapCause(GapReason.ABSENT, "all counters of the CPU count other events")
 _CAUSES = {
     **dict.fromkeys((errno.EACCES, errno.EPERM), _DENIED),
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), _TOO_MANY),
@@ -36,7 +36,7 @@ _ZERO = Count(0, 0, 0)
 
 
 class GroupCounts(NamedTuple):
-    """Values by metric, and why others have none."""
+    """Values by metric, and the causes why other metrics have none."""
 
     values: Mapping[str, int]
     gaps: Mapping[str, GapCause]
@@ -44,11 +44,12 @@ class GroupCounts(NamedTuple):
 
 @dataclass
 class _Counter:
-    """The counters of an event, one for each CPU, and what was read last.
+    """The counters of one event, one for each CPU, and their last values.
 
-    While other events use the CPU's counters, the kernel counts in turns. The growth
-    between two reads is scaled by the time in which it was counted, so that the sum
-    never decreases.
+    If a CPU has fewer counters than events, the kernel counts the events in turns. Each
+    increase between two reads is scaled to the whole time between them, and added to
+    ``total``, so that ``total`` never decreases. ``enabled`` and ``running`` are the ns
+    since the previous read, summed over the CPUs.
     """
 
     opened: list[int]
@@ -70,7 +71,7 @@ class _Counter:
 
 
 class GroupCounters:
-    """The counters of one group; `close` when the group is gone.
+    """The counters of one group, to be closed when the group is gone.
 
     ``most`` is the number of counters that may still be opened.
     """
@@ -82,11 +83,12 @@ class GroupCounters:
         self._counters: dict[str, _Counter] = {}
         self._refused: dict[str, GapCause] = {}
         with _opened(folder_of(group)) as folder:
-            for name, event in events.items() if folder is not None else ():
-                self._open(name, event, folder or 0, most - self.number)
+            if folder is not None:
+                for name, event in events.items():
+                    self._open(name, event, folder, most - self.number)
 
     def are_of(self, group: Cgroup) -> bool:
-        """Whether a group is the one that is counted, though other folders changed."""
+        """Whether a group is the counted one, perhaps with other folders elsewhere."""
         common = self.group.numbers.items() & group.numbers.items()
         return bool(common) and folder_of(self.group) == folder_of(group)
 
@@ -96,7 +98,7 @@ class GroupCounters:
         return sum(len(one.opened) for one in self._counters.values())
 
     def read(self) -> GroupCounts:
-        """The counts since the group was first read, and the share that was counted."""
+        """The counts since the counters were opened, and the counted share of time."""
         values, gaps, shares = {}, dict(self._refused), []
         for name, counter in self._counters.items():
             counter.read()
@@ -110,7 +112,7 @@ class GroupCounters:
         return GroupCounts(values, gaps)
 
     def close(self) -> None:
-        """End all counters."""
+        """Close all counters."""
         for counter in self._counters.values():
             _close(counter.opened)
         self._counters = {}
@@ -136,13 +138,15 @@ def folder_of(group: Cgroup) -> str | None:
 
 @cache
 def countable(root: str) -> frozenset[str]:
-    """The metrics whose events can be counted, or might be with more rights."""
+    """The metrics whose events can be counted, or could be with more rights or files.
+
+    ``root`` is the top folder of the hierarchy that counts events.
+    """
     found: set[str] = set()
     with _opened(root) as folder:
-        for name, event in cgroup_events().items() if folder is not None else ():
-            with suppress(OSError):
-                if _is_countable(event, folder or 0):
-                    found.add(name)
+        if folder is not None:
+            events = cgroup_events().items()
+            found = {name for name, event in events if _is_countable(event, folder)}
     return frozenset(found | {COUNTED} if found else ())
 
 
@@ -156,13 +160,16 @@ def _is_countable(event: PerfEvent, folder: int) -> bool:
 
 @cache
 def online_cpus() -> tuple[int, ...]:
-    """The CPUs to count on: those that were online first."""
+    """The CPUs to count on: those that were online when this was first called."""
     return parse_cpus(_ONLINE.read_text()) or (0,)
 
 
 @cache
 def most_counters() -> int:
-    """How many counters there may be: half of the files that the bridge may open."""
+    """How many counters may be open: half of the files that the bridge may open.
+
+    Raises the bridge's limit as far as it may.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -171,7 +178,7 @@ def most_counters() -> int:
 
 @contextmanager
 def _opened(folder: str | None) -> Iterator[int | None]:
-    """A folder's descriptor; None if it is gone."""
+    """Open a folder, and yield its descriptor; None if it cannot be opened."""
     opened = None
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC) if folder else None

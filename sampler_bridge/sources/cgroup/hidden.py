@@ -1,4 +1,4 @@
-"""Checks whether known groups still exist that a scan could not see."""
+"""Adds known groups that still exist although a scan could not see them."""
 
 import stat
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ Folders = Mapping[str, Mapping[str, int]]
 
 
 def with_hidden(found: RootMatches, known: Folders) -> Folders:
-    """The folders that were found, and known ones that the scan may have missed."""
+    """The folders that were found, and the known ones that the scan missed."""
     if found.is_whole:
         return found.folders
     folders: dict[str, Mapping[str, int]] = {**found.folders}

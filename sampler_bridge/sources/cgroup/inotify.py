@@ -1,6 +1,6 @@
 """Waits for changes in many folders, with the kernel's inotify(7).
 
-This calls libc directly: Python has no inotify, and packages on PyPI do the same.
+It calls libc directly because Python has no inotify. Packages on PyPI do the same.
 """
 
 import ctypes
@@ -22,10 +22,9 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class FolderWatch:
-    """Reports folders that come and go in watched folders, and files that are written.
+    """Reports folders that appear in or disappear from others, and written files.
 
-    ``problem`` says why some are not watched. Any thread may call `wake`; everything
-    else is for one thread.
+    ``problem`` says why some are not watched. Only `wake` may be called by any thread.
     """
 
     def __init__(self) -> None:
@@ -38,10 +37,9 @@ class FolderWatch:
         self._written: set[str] = set()
 
     def watch(self, folders: Iterable[str], files: Iterable[str] = ()) -> bool:
-        """Watch these and no others; return whether new folders are watched.
+        """Watch these and no others; return whether any of the folders is new.
 
-        A file counts as written when it is first watched: it may have been written
-        before.
+        A newly watched file counts as written, because it may have been written before.
         """
         if self._descriptor < 0:
             return False
@@ -62,7 +60,7 @@ class FolderWatch:
     def wait(self, seconds: float) -> bool:
         """Wait up to ``seconds``, or until something changes or `wake` is called.
 
-        Returns whether a folder came or went in a watched one.
+        Returns whether a folder appeared in or disappeared from a watched one.
         """
         poll = select.poll()
         poll.register(self._alarm, select.POLLIN)
@@ -97,11 +95,11 @@ class FolderWatch:
         found = False
         with suppress(BlockingIOError):
             while events := os.read(self._descriptor, _MOST_BYTES):
-                found |= self._take(events)
+                found |= self._handle(events)
         return found
 
-    def _take(self, events: bytes) -> bool:
-        """Whether a folder came or went; a watched one that is gone is forgotten."""
+    def _handle(self, events: bytes) -> bool:
+        """Note written and deleted files; return whether the folders changed."""
         found, at, written = False, 0, set()
         while at < len(events):
             number, mask, _, length = _EVENT.unpack_from(events, at)

@@ -7,11 +7,12 @@ from typing import NamedTuple
 from core.linux.cgroups.files import parser_of, read_file
 from core.linux.cgroups.groups import Cgroup
 from sampler_bridge.sources.cgroup.counters import countable, folder_of
+from sampling.sources.cgroup_exits import exit_metrics_of_groups
 from sampling.sources.cgroup_metrics import CgroupFileKey, cgroup_metrics
 
 
 class GroupReading(NamedTuple):
-    """Values by metric, and the metrics that may not be read."""
+    """Values by metric, and the metrics whose files the bridge may not read."""
 
     values: Mapping[str, int]
     refused: frozenset[str]
@@ -20,19 +21,22 @@ class GroupReading(NamedTuple):
 class GroupReader:
     """Reads metrics of a group, each file once; missing files give no values.
 
-    A metric is always read from the file that gave its first value. Hierarchies count
-    from different moments and in different units, so a counter from another file could
-    decrease.
-    ``before`` is an earlier reader for the same path, perhaps of the same group.
+    A metric is always read from the file that gave its first value, because hierarchies
+    count from different times and in different units: a counter that is read from
+    another file could decrease. ``previous`` is an earlier reader of the same path. If
+    it is of the same group, each metric keeps its file.
     """
 
     def __init__(
-        self, group: Cgroup, metrics: Iterable[str], before: "GroupReader | None" = None
+        self,
+        group: Cgroup,
+        metrics: Iterable[str],
+        previous: "GroupReader | None" = None,
     ) -> None:
         self.group = group
         self._kept: dict[str, CgroupFileKey] = {}
-        if before and before.group.numbers.items() & group.numbers.items():
-            self._kept = dict(before._kept)
+        if previous and previous.group.numbers.items() & group.numbers.items():
+            self._kept = dict(previous._kept)
         self._files: dict[str, list[tuple[str, CgroupFileKey]]] = defaultdict(list)
         for metric in metrics:
             for place in cgroup_metrics()[metric].places:
@@ -41,7 +45,7 @@ class GroupReader:
                     self._files[path].append((metric, place))
 
     def read(self) -> GroupReading:
-        """The current values; of a metric's several places, the first with a value."""
+        """The current values, each from the first of its places that has one."""
         values: dict[str, int] = {}
         refused: set[str] = set()
         for path, wanted in self._files.items():
@@ -62,9 +66,10 @@ class GroupReader:
         return GroupReading(values, frozenset(refused - values.keys()))
 
 
-def given(group: Cgroup) -> tuple[str, ...]:
-    """The metrics of which a group has values, or would have if it were counted."""
+def available_metrics(group: Cgroup) -> tuple[str, ...]:
+    """The metrics that a group has values of, or would have if they were counted."""
     read = GroupReader(group, cgroup_metrics()).read().values
     folder = folder_of(group)
     counted = countable(folder.removesuffix(group.path)) if read and folder else ()
-    return tuple(sorted({*read, *counted}))
+    ended = exit_metrics_of_groups() if read else ()
+    return tuple(sorted({*read, *counted, *ended}))

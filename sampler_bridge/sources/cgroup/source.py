@@ -1,4 +1,4 @@
-"""Control groups as a source: the groups that run at a tick, by path."""
+"""Samples the control groups that run at a tick; instances are their paths."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -8,6 +8,7 @@ import numpy as np
 from core.linux.cgroups.groups import Cgroup
 from core.linux.perf_event import PerfEvent
 from sampler_bridge.sources.cgroup.counters import GroupCounters, most_counters
+from sampler_bridge.sources.cgroup.exit_source import ExitSource
 from sampler_bridge.sources.cgroup.reader import GroupReader
 from sampling.account.reasons import GapCause, GapReason
 from sampling.sources.cgroup_metrics import cgroup_events, cgroup_metrics
@@ -28,17 +29,17 @@ _TOO_LARGE = GapCause(GapReason.NOT_STORED, "numbers of 2^63 and more are not st
 
 
 class CgroupProvider(Protocol):
-    """Knows the groups that run."""
+    """Finds the groups that run."""
 
-    def look(self) -> Mapping[str, Cgroup]:
+    def running(self) -> Mapping[str, Cgroup]:
         """The groups that run now, by path."""
 
 
 class CgroupSource:
-    """The values of the groups that ``watch`` finds; always connected.
+    """Reads the values of the groups that ``watch`` finds; always connected.
 
-    A group that is gone gives no values, and neither does a metric that a group does
-    not count. These values are not missing.
+    A group that is gone has no values, and a group has none of metrics that it does not
+    count. Such values do not count as missing.
     """
 
     connected = True
@@ -48,15 +49,20 @@ class CgroupSource:
         self._chosen: tuple[str, ...] = ()
         self._unknown: dict[str, Gap] = {}
         self._readers: dict[str, GroupReader] = {}
+        self._exits = ExitSource()
         self._events: dict[str, PerfEvent] = {}
         self._counters: dict[str, GroupCounters] = {}
         self._series: tuple[Series, ...] = ()
 
     def connect(self) -> None:
-        """Do nothing: the groups are files."""
+        """Do nothing: the values are read from files."""
 
     def close(self) -> None:
-        """End the counters; the next fetch starts new ones."""
+        """Stop counting events and ended tasks; the next `select` starts again."""
+        self._exits.select(())
+        self._close_counters()
+
+    def _close_counters(self) -> None:
         for counters in self._counters.values():
             counters.close()
         self._counters = {}
@@ -69,16 +75,17 @@ class CgroupSource:
         self._readers = {}
         events = {n: e for n, e in cgroup_events().items() if n in self._chosen}
         if events != self._events:
-            self.close()
+            self._close_counters()
             self._events = events
+        self._exits.select(self._chosen)
 
     def fetch(self) -> Sample:
         """The current values."""
         if not self._chosen:
             return Sample((), self._unknown)
-        found: dict[Series, int] = {}
-        gaps: dict[str, Gap] = {}
-        for path, group in self._watch.look().items():
+        groups = self._watch.running()
+        found, gaps = self._exits.read(groups)
+        for path, group in groups.items():
             read = self._reader(path, group).read()
             for name, value in read.values.items():
                 if value <= _LARGEST:
@@ -100,8 +107,8 @@ class CgroupSource:
         return reader
 
     def _count(self, found: dict[Series, int], gaps: dict[str, Gap]) -> None:
-        """Add the counts of all groups, and end the counters of those that are gone."""
-        running = self._watch.look()
+        """Add the counts of all groups, and close the counters of those that ended."""
+        running = self._watch.running()
         for path, counters in list(self._counters.items()):
             if not (path in running and counters.are_of(running[path])):
                 self._counters.pop(path).close()
@@ -123,7 +130,7 @@ class CgroupSource:
 
     def _forget(self) -> None:
         """Drop the readers of groups that are gone, once they are the majority."""
-        running = self._watch.look()
+        running = self._watch.running()
         if len(self._readers) > 2 * len(running) + 16:
             self._readers = {p: r for p, r in self._readers.items() if p in running}
 
@@ -133,8 +140,8 @@ class CgroupSource:
         series = tuple(found)
         if series != self._series:
             self._series = series
-        # Not a type of the bridge's own metrics, which are in the same samples: the
-        # caches for columns use the type as key.
+        # A type that the bridge's own metrics, which are in the same sample, do not
+        # have, because the type is the key of the caches for columns.
         return (SampleColumn(self._series, np.array(list(found.values()), np.int64)),)
 
 

@@ -70,7 +70,7 @@ def _tried(path: Path) -> ProcessAccess:
     """Start the program and ask it once; raises SourceDownError."""
     program = ProcessProgram(path)
     try:
-        seen = program.ask([0]).processes
+        seen = program.ask([0]).tasks
     finally:
         program.close()
     _LOG.info("processes are read from the kernel by BPF")

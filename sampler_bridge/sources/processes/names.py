@@ -1,7 +1,10 @@
-"""Instance names of processes, as PCP's agent makes them."""
+"""Instance names of processes, as PCP's agent makes them, and what a plan names."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
+_NUMBER = re.compile("[0-9]{6,7}")  # Linux has at most 2^22 processes
 _MOST = 4088  # bytes of a command line that PCP's agent reads
 
 
@@ -17,6 +20,12 @@ def instance_name(number: int, command: bytes) -> str:
     except OSError:
         first = b"(" + command + b")"
     return f"{number:06d} {first.decode(errors='backslashreplace')}"
+
+
+def numbers_of(instances: Iterable[str]) -> list[int]:
+    """The numbers of the processes that instances name, each once and sorted."""
+    words = {instance.split(" ", 1)[0] for instance in instances}
+    return sorted({int(word) for word in words if _NUMBER.fullmatch(word)} - {0})
 
 
 def _first(words: bytes) -> bytes:

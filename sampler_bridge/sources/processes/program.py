@@ -1,10 +1,7 @@
-"""The program that reads all processes from the kernel: how it is started and asked."""
+"""The program that reads tasks from the kernel: how it is started and asked."""
 
-import os
-import select
 import struct
-import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,59 +10,58 @@ import numpy.typing as npt
 
 from core.linux import priority
 from sampler_bridge.errors import KernelRefusedError
+from sampler_bridge.sources.child_program import ChildProgram
 from sampling.errors import SourceDownError
 
 Numbers = npt.NDArray[np.uint64]
 
-_PATIENCE_MS = 10_000  # as long as PCP waits for PMCD
 _LINE_BYTES = 1 << 16
 _HEADER = struct.Struct("=4Q")
-_REQUEST = struct.Struct("=2Q")
 _COMMAND = 16  # bytes
+# A metric of characters gives their codes; its series are those of texts.
+_TYPES: Mapping[str, type[np.generic]] = {"i": np.int64, "u": np.uint64, "c": np.int8}
+PROCESSES, THREADS = "processes", "threads"
+# As in tasks.c: reading all processes takes no longer than selecting more.
+_MOST_SELECTED = 256
 
 
-class Processes(NamedTuple):
-    """The processes of an answer: numbers and starts of shape (n,), and commands."""
+class Tasks(NamedTuple):
+    """The processes or threads of an answer, each list of shape (n,).
+
+    ``processes`` are the numbers of the process that each belongs to.
+    """
 
     numbers: list[int]
+    processes: list[int]
     starts: list[int]
     commands: list[bytes]
 
 
 class Answer(NamedTuple):
-    """``values`` has shape (metrics, n); ``processes`` is None if they are the same.
+    """``values`` has shape (metrics, n); ``tasks`` is None if they are the same.
 
     ``taken`` is the time of reading (Unix seconds).
     """
 
     taken: float
-    processes: Processes | None
+    tasks: Tasks | None
     values: Numbers
 
 
 class ProcessProgram:
     """The running program; ``metrics`` are those that it gives, with their dtypes.
 
-    Raises KernelRefusedError if it cannot work here, and SourceDownError if it does not
-    start or answer.
+    It reads ``what``: PROCESSES or THREADS. Raises KernelRefusedError if it cannot work
+    here, and SourceDownError if it does not start or answer.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, what: str = PROCESSES) -> None:
         self._set = 0
         self._number = 0
         try:
-            self._process = subprocess.Popen(  # noqa: S603
-                [path],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-            )
-        except OSError as error:
-            raise KernelRefusedError(f"{path}: {error.strerror}") from error
-        assert self._process.stdout is not None  # noqa: S101
-        self._poll = select.poll()
-        self._poll.register(self._process.stdout, select.POLLIN)
+            self._child = ChildProgram([path, what])
+        except SourceDownError as error:
+            raise KernelRefusedError(str(error)) from error
         # The thread that fetches waits for it.
         priority.take(priority.priority_of(), priority.FETCHING, self.pid)
         try:
@@ -77,31 +73,32 @@ class ProcessProgram:
     @property
     def pid(self) -> int:
         """The number of its process."""
-        return self._process.pid
+        return self._child.pid
 
-    def ask(self, places: Sequence[int]) -> Answer:
-        """Read the metrics at ``places``, in increasing order, of all processes."""
+    def ask(self, places: Sequence[int], selected: Sequence[int] = ()) -> Answer:
+        """Read the metrics at ``places``, in increasing order.
+
+        The kernel reads the ``selected`` processes alone, in increasing order, if they
+        are few and it is recent; otherwise all.
+        """
         mask = sum(1 << place for place in places)
-        assert self._process.stdin is not None  # noqa: S101
+        few = selected if len(selected) <= _MOST_SELECTED else ()
+        request = struct.pack(f"={3 + len(few)}Q", mask, self._set, len(few), *few)
         try:
-            self._process.stdin.write(_REQUEST.pack(mask, self._set))
-        except OSError as error:
-            raise self._down(error.strerror) from error
+            self._child.send(request)
+        except SourceDownError as error:
+            raise self._down(error) from error
         self._set, self._number, taken, is_new = _HEADER.unpack(
             self._read(_HEADER.size)
         )
-        processes = self._read_processes() if is_new else None
+        tasks = self._read_tasks() if is_new else None
         values = np.frombuffer(self._read(8 * self._number * len(places)), np.uint64)
         shape = len(places), self._number
-        return Answer(taken / 1e9, processes, values.reshape(shape))
+        return Answer(taken / 1e9, tasks, values.reshape(shape))
 
     def close(self) -> None:
         """End the program."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self._child.close()
 
     def _read_metrics(self) -> dict[str, type[np.generic]]:
         line = self._read_line()
@@ -109,7 +106,7 @@ class ProcessProgram:
         if kind != "metrics":
             raise KernelRefusedError(rest or "it ended without a reason")
         given = [word.split(":") for word in rest.split()]
-        return {name: np.int64 if type_ == "i" else np.uint64 for name, type_ in given}
+        return {name: _TYPES[type_] for name, type_ in given}
 
     def _read_line(self) -> str:
         line = bytearray()
@@ -117,13 +114,14 @@ class ProcessProgram:
             line += self._some(1)
         return line.decode().strip()
 
-    def _read_processes(self) -> Processes:
+    def _read_tasks(self) -> Tasks:
         number = self._number
-        ids = np.frombuffer(self._read(16 * number), np.uint64).reshape(2, number)
+        ids = np.frombuffer(self._read(24 * number), np.uint64).reshape(3, number)
         commands = self._read(_COMMAND * number)
-        return Processes(
+        return Tasks(
             ids[0].tolist(),
             ids[1].tolist(),
+            ids[2].tolist(),
             [
                 bytes(commands[at : at + _COMMAND]).split(b"\0")[0]
                 for at in range(0, len(commands), _COMMAND)
@@ -140,16 +138,12 @@ class ProcessProgram:
         return found
 
     def _some(self, most: int) -> bytes:
-        """What it wrote, at most so many bytes, once there is something."""
-        assert self._process.stdout is not None  # noqa: S101
-        if not self._poll.poll(_PATIENCE_MS):
-            raise self._down("no answer")
-        found = os.read(self._process.stdout.fileno(), most)
-        if not found:
-            raise self._down("it ended")
-        return found
+        try:
+            return self._child.receive(most)
+        except SourceDownError as error:
+            raise self._down(error) from error
 
-    def _down(self, why: str | None) -> SourceDownError:
+    def _down(self, why: SourceDownError) -> SourceDownError:
         return SourceDownError(
             f"the program that reads processes failed ({why}): the bridge starts it "
             "again"

@@ -1,8 +1,9 @@
-/* Writes one row for each process, in the order of their numbers.
+/* Writes one row for each process, or one for each thread.
  *
- * An iterator of the kernel calls `processes` once for each task. The values are those
- * of /proc/PID/stat, status, io and schedstat: see do_task_stat and do_io_accounting in
- * the kernel's fs/proc. The structures below declare only what is read; the loader
+ * An iterator of the kernel calls `processes` or `threads` once for each task: for all
+ * tasks in the order of their numbers, or for those of one process. The values are those
+ * of /proc/PID/stat, status, io and schedstat, or of the same files in /proc/PID/task:
+ * see do_task_stat and do_io_accounting in the kernel's fs/proc. The structures below declare only what is read; the loader
  * moves each access to where the running kernel has the field (CO-RE).
  */
 #include <linux/types.h>
@@ -85,13 +86,15 @@ struct thread_info {
 struct task_struct {
     struct thread_info thread_info;
     unsigned flags, policy, rt_priority;
-    int static_prio, pid, tgid, exit_signal;
+    unsigned __state;
+    int static_prio, pid, tgid, exit_signal, exit_state;
     struct sched_entity se;
     struct sched_info sched_info;
     struct mm_struct *mm;
-    struct task_struct *real_parent;
+    struct task_struct *real_parent, *group_leader;
     struct pid *thread_pid;
     struct list_head thread_node;
+    struct prev_cputime prev_cputime;
     u64 utime, stime, start_boottime;
     unsigned long nvcsw, nivcsw, min_flt, maj_flt;
     char comm[16];
@@ -306,18 +309,24 @@ static void fill_shared(struct process *row, struct signal_struct *signal)
     row->cmaj_flt = signal->cmaj_flt;
 }
 
-static void fill_state(struct process *row, struct task_struct *task, u32 level)
+static void fill_state(struct process *row, struct task_struct *task)
 {
+    row->state = task->__state;
+    row->exit_state = task->exit_state;
     row->cpu = task->thread_info.cpu;
     row->policy = task->policy;
     row->rt_priority = task->rt_priority;
-    row->exit_signal = task->exit_signal;
     row->static_prio = task->static_prio;
+}
+
+static void fill_parent(struct process *row, struct task_struct *task, u32 level)
+{
+    row->exit_signal = task->exit_signal;
     if (task->real_parent)
         row->ppid = number_of(task->real_parent, level);
 }
 
-static void fill_leader(struct process *row, struct task_struct *task)
+static void fill_own(struct process *row, struct task_struct *task)
 {
     row->start = task->start_boottime;
     bpf_core_read(row->comm, sizeof row->comm, &task->comm);
@@ -348,11 +357,13 @@ int processes(struct bpf_iter__task *context)
     if (!number || !signal)
         return 0;
     {
-        struct process row = {.pid = number};
-        fill_leader(&row, task);
+        struct process row = {.pid = number, .tgid = number};
+        fill_own(&row, task);
         fill_shared(&row, signal);
-        if (groups & STATE)
-            fill_state(&row, task, level);
+        if (groups & STATE) {
+            fill_state(&row, task);
+            fill_parent(&row, task, level);
+        }
         if (groups & MEMORY)
             fill_memory(&row, task);
         bpf_seq_write(out, &row, sizeof row);
@@ -362,6 +373,39 @@ int processes(struct bpf_iter__task *context)
         if (groups & (TIMES | FAULTS | IO))
             fill_sums(&walk, signal, task);
         bpf_seq_write(out, &walk.sums, sizeof walk.sums);
+    }
+    return 0;
+}
+
+SEC("iter/task")
+int threads(struct bpf_iter__task *context)
+{
+    struct task_struct *task = context->task;
+    struct seq_file *out = context->meta->seq;
+    u32 level, number, process;
+
+    if (!task || !task->group_leader)
+        return 0;
+    level = reader_level();
+    number = number_of(task, level);
+    process = number_of(task->group_leader, level);
+    if (!number || !process)
+        return 0;
+    {
+        struct process row = {.pid = number, .tgid = process};
+        fill_own(&row, task);
+        if (groups & TIMES) {
+            row.prev_utime = task->prev_cputime.utime;
+            row.prev_stime = task->prev_cputime.stime;
+        }
+        if (groups & STATE)
+            fill_state(&row, task);
+        bpf_seq_write(out, &row, sizeof row);
+    }
+    {
+        struct sums sums = {};
+        add_only(&sums, task);
+        bpf_seq_write(out, &sums, sizeof sums);
     }
     return 0;
 }

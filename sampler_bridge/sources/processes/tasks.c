@@ -1,12 +1,15 @@
-/* Reads the values of all processes through a BPF iterator, on request.
+/* Reads the values of processes, or with the argument "threads" of threads, through BPF
+ * iterators, on request.
  *
  * Standard output begins with a line: "metrics NAME:TYPE …" (TYPE is i or u, for a
- * column of int64 or uint64), or "refused REASON". Then each request on standard input
- * is answered. A request is two u64: which metrics (bit N is the Nth of the first line)
- * and the last set of processes that the reader knows, or 0. An answer is four u64 (the
- * set, the number of processes, the time in ns since 1970, whether the set follows).
- * The set is numbers, starts and commands of processes (u64, u64, 16 bytes, each as one
- * array). Then there is one array of u64 for each metric. Ends with standard input.
+ * column of int64 or uint64, or c for characters), or "refused REASON". Then each
+ * request on standard input is answered. A request is three u64: which metrics (bit N
+ * is the Nth of the first line), the last set of tasks that the reader knows, or 0, and
+ * how many processes are wanted, or 0 for all. Their numbers follow as u64, in
+ * increasing order. An answer is four u64 (the set, the number of tasks, the time in ns
+ * since 1970, whether the set follows). The set is numbers, numbers of the process,
+ * starts and commands of tasks (u64, u64, u64, 16 bytes, each as one array). Then there
+ * is one array of u64 for each metric. Ends with standard input.
  */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -21,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,13 +50,21 @@ extern const char object[], object_end[];
 static const u64 HERTZ_NS = 10000000; /* /proc counts time in 10 ms on all machines */
 static u64 page_kb;
 
-/* The processes of a pass, by number. */
+/* The tasks of a pass, by number. */
 struct pass {
     struct row *rows;
     size_t count, room;
 };
 static struct pass now, last;
-static u64 set; /* increases when a process starts or ends */
+static u64 set; /* increases when a task starts or ends */
+
+/* The processes that are wanted, and the iterator of each: few take less time than that
+ * of all tasks. Without links, all are read. */
+enum { MOST_WANTED = 256 };
+static u64 wanted_pids[MOST_WANTED];
+static size_t wanted, linked;
+static struct bpf_link *links[MOST_WANTED];
+static struct bpf_program *program;
 
 /* ---- values as /proc and PCP show them ------------------------------------------- */
 
@@ -68,6 +80,20 @@ static u64 executable_kb(const struct process *p)
 {
     u64 text = text_pages(p);
     return (text < p->exec_vm ? text : p->exec_vm) * page_kb;
+}
+
+/* The letter of a state, as __task_state_index of the kernel's sched.h finds it. */
+static u64 state_letter(const struct process *p)
+{
+    const unsigned idle = 0x402, waits = 0x2, rtlock = 0x1000, frozen = 0x8000;
+    unsigned state = (p->state | p->exit_state) & 0x7f, place = 0;
+    if ((p->state & idle) == idle)
+        state = 0x80;
+    if (p->state & (rtlock | frozen))
+        state = waits;
+    while (state >> place)
+        place++;
+    return "RSDTtXZPI"[place];
 }
 
 /* One function for each metric; `r` is the row of a process. */
@@ -113,14 +139,21 @@ VALUE(cancelled, r->sums.cancelled_write_bytes)
 VALUE(cpu_time, r->process.runtime)
 VALUE(run_delay, r->process.run_delay)
 VALUE(pcount, r->process.pcount)
+/* Not PCP's, and therefore whole. */
+VALUE(minor_faults, r->sums.min_flt)
+VALUE(major_faults, r->sums.maj_flt)
+VALUE(voluntary, r->process.nvcsw)
+VALUE(involuntary, r->process.nivcsw)
+VALUE(state, state_letter(&r->process))
 
 /* Names and types are PCP's: 32-bit numbers are in a column of int64, as the bridge
  * reads them from PCP. */
-static const struct metric {
+struct metric {
     const char *name;
     unsigned groups;
     u64 (*value)(const struct row *);
-} metrics[] = {
+};
+static const struct metric of_processes[] = {
     {"psinfo.pid:i", 0, pid},
     {"psinfo.ppid:i", STATE, ppid},
     {"psinfo.tgid:i", 0, pid},
@@ -163,8 +196,43 @@ static const struct metric {
     {"schedstat.run_delay:u", RUNS, run_delay},
     {"schedstat.pcount:u", RUNS, pcount},
 };
-enum { METRICS = sizeof metrics / sizeof *metrics };
-_Static_assert(METRICS <= 64, "a request has one bit for each metric");
+static const struct metric of_threads[] = {
+    {"utime:u", TIMES, utime},
+    {"stime:u", TIMES, stime},
+    {"start_time:u", 0, start_time},
+    {"minflt:u", FAULTS, minor_faults},
+    {"maj_flt:u", FAULTS, major_faults},
+    {"vctxsw:u", SWITCHES, voluntary},
+    {"nvctxsw:u", SWITCHES, involuntary},
+    {"state:c", STATE, state},
+    {"processor:i", STATE, processor},
+    {"nice:i", STATE, nice_value},
+    {"policy:i", STATE, policy},
+    {"rt_priority:i", STATE, rt_priority},
+    {"rchar:u", IO, rchar},
+    {"wchar:u", IO, wchar},
+    {"syscr:u", IO, syscr},
+    {"syscw:u", IO, syscw},
+    {"read_bytes:u", IO, read_bytes},
+    {"write_bytes:u", IO, write_bytes},
+    {"cancelled_write_bytes:u", IO, cancelled},
+    {"cpu_time:u", RUNS, cpu_time},
+    {"run_delay:u", RUNS, run_delay},
+    {"pcount:u", RUNS, pcount},
+};
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+_Static_assert(LENGTH(of_processes) <= 64, "a request has one bit for each metric");
+
+/* What is read: processes or threads. */
+static const struct kind {
+    const char *program, *prefix;
+    const struct metric *metrics;
+    size_t count;
+} kinds[] = {
+    {"processes", "proc.", of_processes, LENGTH(of_processes)},
+    {"threads", "supertwin.thread.", of_threads, LENGTH(of_threads)},
+};
+static const struct kind *kind = kinds;
 
 /* ---- CPU times as /proc rounds them ---------------------------------------------- */
 
@@ -268,17 +336,21 @@ static void share_groups(struct bpf_object *file)
 static struct bpf_link *load(void)
 {
     struct bpf_object *file;
-    struct bpf_program *program;
+    struct bpf_program *each;
     struct bpf_link *link;
     if (access("/sys/kernel/btf/vmlinux", R_OK))
         refuse("this kernel has no description of its types "
                "(/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF)");
     file = bpf_object__open_mem(object, object_end - object, NULL);
+    if (file)
+        bpf_object__for_each_program(each, file)
+            bpf_program__set_autoload(
+                each, !strcmp(bpf_program__name(each), kind->program));
     if (!file || bpf_object__load(file))
         refuse("the kernel does not load the program (%s): Linux 5.17 or newer is "
                "needed, for root without lockdown", strerror(errno));
     share_groups(file);
-    program = bpf_object__find_program_by_name(file, "processes");
+    program = bpf_object__find_program_by_name(file, kind->program);
     link = program ? bpf_program__attach_iter(program, NULL) : NULL;
     if (!link)
         refuse("the kernel does not attach the program: %s", strerror(errno));
@@ -299,11 +371,59 @@ static void grow(struct pass *pass)
         fail("no memory");
 }
 
-/* Read all rows; a read may end in the middle of one. */
+/* Since Linux 6.1, an iterator can be one of a process; before, that is ignored. */
+static int selects(void)
+{
+    struct utsname name;
+    int major = 0, minor = 0;
+    uname(&name);
+    sscanf(name.release, "%d.%d", &major, &minor);
+    return major > 6 || (major == 6 && minor >= 1);
+}
+
+/* An iterator of the leading thread of a process, or of all its threads. */
+static struct bpf_link *attach_to(u64 pid)
+{
+    /* Member `task` of bpf_iter_link_info, which the headers of older kernels lack. */
+    struct {
+        unsigned tid, pid, pid_fd;
+    } task = {0};
+    struct bpf_iter_attach_opts options = {
+        .sz = sizeof options, .link_info = (void *)&task, .link_info_len = sizeof task};
+    if (kind == kinds)
+        task.tid = pid;
+    else
+        task.pid = pid;
+    return bpf_program__attach_iter(program, &options);
+}
+
+static void detach_all(void)
+{
+    while (linked)
+        bpf_link__destroy(links[--linked]);
+}
+
+/* Read these processes from now on, or all if the kernel cannot select them. */
+static void select_pids(const u64 *pids, size_t count)
+{
+    if (count == wanted && !memcmp(pids, wanted_pids, count * sizeof *pids))
+        return;
+    detach_all();
+    memcpy(wanted_pids, pids, count * sizeof *pids);
+    for (wanted = count; linked < wanted; linked++) {
+        links[linked] = attach_to(pids[linked]);
+        if (!links[linked]) {
+            detach_all();
+            return;
+        }
+    }
+}
+
+/* Add the rows of an iterator; a read may end in the middle of one. */
 static void read_rows(int link)
 {
     int file = bpf_iter_create(link);
-    size_t bytes = 0;
+    size_t bytes = now.count * sizeof *now.rows;
     ssize_t got = 1;
     if (file < 0)
         fail("no iterator");
@@ -323,17 +443,39 @@ static void read_rows(int link)
     now.count = bytes / sizeof *now.rows;
 }
 
-static void take(int link, u64 wanted)
+static int by_number(const void *a, const void *b)
+{
+    u64 first = ((const struct row *)a)->process.pid;
+    u64 second = ((const struct row *)b)->process.pid;
+    return (first > second) - (first < second);
+}
+
+/* Iterators of several processes give threads that are not in order. */
+static void sort_rows(void)
+{
+    for (size_t n = 1; n < now.count; n++)
+        if (by_number(&now.rows[n - 1], &now.rows[n]) > 0) {
+            qsort(now.rows, now.count, sizeof *now.rows, by_number);
+            return;
+        }
+}
+
+static void take(int link, u64 asked)
 {
     struct pass kept = last;
     unsigned found = 0;
-    for (int n = 0; n < METRICS; n++)
-        if (wanted >> n & 1)
-            found |= metrics[n].groups;
+    for (size_t n = 0; n < kind->count; n++)
+        if (asked >> n & 1)
+            found |= kind->metrics[n].groups;
     *groups = found;
     last = now;
     now = kept;
-    read_rows(link);
+    now.count = 0;
+    for (size_t n = 0; n < linked; n++)
+        read_rows(bpf_link__fd(links[n]));
+    if (!linked)
+        read_rows(link);
+    sort_rows();
     settle_all();
 }
 
@@ -359,10 +501,11 @@ static u64 *put_set(u64 *at)
 {
     for (size_t n = 0; n < now.count; n++) {
         at[n] = now.rows[n].process.pid;
-        at[now.count + n] = now.rows[n].process.start;
-        memcpy(&at[2 * now.count + 2 * n], now.rows[n].process.comm, 16);
+        at[now.count + n] = now.rows[n].process.tgid;
+        at[2 * now.count + n] = now.rows[n].process.start;
+        memcpy(&at[3 * now.count + 2 * n], now.rows[n].process.comm, 16);
     }
-    return at + 4 * now.count;
+    return at + 5 * now.count;
 }
 
 static u64 *put_metric(u64 *at, const struct metric *metric)
@@ -372,10 +515,10 @@ static u64 *put_metric(u64 *at, const struct metric *metric)
     return at + now.count;
 }
 
-static void reply(u64 wanted, u64 known)
+static void reply(u64 asked, u64 known)
 {
     struct timespec time;
-    size_t room = 4 + now.count * (4 + METRICS);
+    size_t room = 4 + now.count * (5 + kind->count);
     u64 *at;
     if (answer_room < room) {
         answer_room = 2 * room;
@@ -390,17 +533,17 @@ static void reply(u64 wanted, u64 known)
     answer[2] = time.tv_sec * 1000000000ull + time.tv_nsec;
     answer[3] = known != set;
     at = known != set ? put_set(answer + 4) : answer + 4;
-    for (int n = 0; n < METRICS; n++)
-        if (wanted >> n & 1)
-            at = put_metric(at, &metrics[n]);
+    for (size_t n = 0; n < kind->count; n++)
+        if (asked >> n & 1)
+            at = put_metric(at, &kind->metrics[n]);
     write_all((const char *)answer, (at - answer) * sizeof *answer);
 }
 
-static int next_request(u64 request[2])
+static int read_all(void *into, size_t size)
 {
     size_t got = 0;
-    while (got < 16) {
-        ssize_t more = read(STDIN_FILENO, (char *)request + got, 16 - got);
+    while (got < size) {
+        ssize_t more = read(STDIN_FILENO, (char *)into + got, size - got);
         if (more < 0 && errno == EINTR)
             continue;
         if (more <= 0)
@@ -408,6 +551,13 @@ static int next_request(u64 request[2])
         got += more;
     }
     return 1;
+}
+
+/* Read a request, whose third number says how many follow. */
+static int next_request(u64 request[3], u64 pids[MOST_WANTED])
+{
+    return read_all(request, 3 * sizeof *request) && request[2] <= MOST_WANTED &&
+           read_all(pids, request[2] * sizeof *pids);
 }
 
 static int silent(enum libbpf_print_level level, const char *format, va_list values)
@@ -418,23 +568,26 @@ static int silent(enum libbpf_print_level level, const char *format, va_list val
 static void say_metrics(void)
 {
     printf("metrics");
-    for (int n = 0; n < METRICS; n++)
-        printf(" proc.%s", metrics[n].name);
+    for (size_t n = 0; n < kind->count; n++)
+        printf(" %s%s", kind->prefix, kind->metrics[n].name);
     printf("\n");
     fflush(stdout);
 }
 
-int main(void)
+int main(int count, char **words)
 {
-    u64 request[2];
-    int link;
+    u64 request[3], pids[MOST_WANTED];
+    int link, can_select = selects();
+    if (count > 1 && !strcmp(words[1], kinds[1].program))
+        kind = &kinds[1];
     drop_rights();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     libbpf_set_print(silent);
     page_kb = sysconf(_SC_PAGESIZE) / 1024;
     link = bpf_link__fd(load());
     say_metrics();
-    while (next_request(request)) {
+    while (next_request(request, pids)) {
+        select_pids(pids, can_select ? request[2] : 0);
         take(link, request[0]);
         reply(request[0], request[1]);
     }

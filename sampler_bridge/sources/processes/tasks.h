@@ -1,4 +1,5 @@
-/* What the kernel's part (tasks.bpf.c) writes for each process; read by tasks.c. */
+/* What the kernel's part (tasks.bpf.c) writes for each process, or for each thread;
+ * read by tasks.c. */
 #ifndef TASKS_H
 #define TASKS_H
 
@@ -16,11 +17,13 @@ enum group {
 };
 
 /* A process, from its leading thread and what all threads share. Times are in ns,
- * memory is in pages, an address is in bytes. */
+ * memory is in pages, an address is in bytes. Of a thread, `pid` is its own number, and
+ * the values that threads share are 0. */
 struct process {
-    unsigned long long pid, start;
+    unsigned long long pid, tgid, start;
     char comm[16];
     unsigned int ppid, threads, cpu, policy, rt_priority, exit_signal;
+    unsigned int state, exit_state;
     long long static_prio; /* wide, because a row must not have padding */
     unsigned long long prev_utime, prev_stime; /* what /proc last showed */
     unsigned long long cutime, cstime, cmin_flt, cmaj_flt;
@@ -29,7 +32,7 @@ struct process {
     unsigned long long start_code, end_code;
 };
 
-/* The sums over all threads of a process, those that ended included. */
+/* The sums over all threads of a process, those that ended included; or of a thread. */
 struct sums {
     unsigned long long utime, stime, runtime, min_flt, maj_flt;
     unsigned long long rchar, wchar, syscr, syscw;

@@ -104,7 +104,10 @@ def test_command_imports_and_names_what_is_wrong(
 ) -> None:
     env = before_fuseki.environment(tmp_path)
     done = run(env, "import", "darshan", str(shipped(HDF5)), "--run", "a")
-    assert done.stdout == "5 rows of file I/O, of 4 ranks: see `observations/io`\n"
+    assert done.stdout == (
+        "imported 5 rows of file I/O of 4 ranks: `supertwin query observations/io "
+        "--id a` lists them\n"
+    )
     (event,) = events(tmp_path)
     assert (event["what"], event["thing"]) == ("run.io-imported", "a")
     damaged = tmp_path / "damaged.darshan"

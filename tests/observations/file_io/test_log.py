@@ -1,5 +1,6 @@
 """Real logs of Darshan, which PyDarshan ships, and logs that cannot be read."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,23 @@ def test_files_beyond_the_limit_are_summed() -> None:
     assert rest.files == 2048 - sum(one.interface == "POSIX" for one in named)
 
 
+def test_log_that_is_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
+    """After 2,200 bytes this log has only modules that are not read."""
+    content = shipped(HDF5).read_bytes()
+    path = tmp_path / "cut.darshan"
+    for size in range(500, 2200, 100):
+        path.write_bytes(content[:size])
+        with pytest.raises(BadLogError):
+            read_log(path)
+
+
+def test_log_with_a_name_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.darshan")
+    path.write_bytes(shipped(HDF5).read_bytes())
+    with pytest.raises(BadLogError, match="UTF-8: rename it"):
+        read_log(path)
+
+
 def damaged(content: bytes, at: int, new: bytes) -> bytes:
     return content[:at] + new + content[at + len(new) :]
 
@@ -68,14 +86,18 @@ def damaged(content: bytes, at: int, new: bytes) -> bytes:
     [
         (lambda log: b"", "it is not a log of Darshan"),
         (lambda log: b"no log\n" * 100, "it is not a log of Darshan"),
-        (lambda log: log[:40], "its format 3.21 is not read, or its header is cut off"),
+        (
+            lambda log: log[:40],
+            "format 3.21 is not supported, or its header is cut off",
+        ),
         (lambda log: log[:2000], "its records of H5D are damaged"),
+        (lambda log: log[:1000], "are damaged"),
         (
             lambda log: damaged(log, 1500, b"\xff" * 4),
             "its records of MPI-IO are damaged",
         ),
-        (lambda log: damaged(log, 0, b"9.99"), "its format 9.99 is not read"),
-        (lambda log: damaged(log, 0, b"2.06"), "its format 2.06 is not read"),
+        (lambda log: damaged(log, 0, b"9.99"), "format 9.99 is not supported"),
+        (lambda log: damaged(log, 0, b"2.06"), "format 2.06 is not supported"),
     ],
 )
 def test_damaged_log_is_refused(change: object, why: str, tmp_path: Path) -> None:
@@ -106,7 +128,7 @@ def test_places_that_are_no_log_are_refused(tmp_path: Path) -> None:
     for path, why in (
         (tmp_path / "none", "is not a file"),
         (tmp_path, "is not a file"),
-        (large, f"more than {MOST_BYTES >> 20} MiB"),
+        (large, f"limit of {MOST_BYTES >> 20} MiB"),
     ):
         with pytest.raises(BadLogError, match=why):
             read_log(path)

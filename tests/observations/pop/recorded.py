@@ -42,13 +42,17 @@ def build(kind: str, folder: Path) -> str:
 
 
 def recorded(
-    *argv: str, libomp: bool = False, env: Mapping[str, str] | None = None, **more: Any
+    *argv: str,
+    libomp: bool = False,
+    trace: bool = False,
+    env: Mapping[str, str] | None = None,
+    **more: Any,
 ) -> Mapping[str, Any]:
     """Run a command with the recorder; return the event with its times."""
     request = {
         "argv": list(argv),
         "env": {**(env or {})},
-        "pop": {"sources": sources(), "libomp": libomp},
+        "pop": {"sources": sources(), "libomp": libomp, "trace": trace},
         **more,
     }
     return recorded_event("pop", request)

@@ -10,9 +10,13 @@ import pytest
 
 from observations.errors import RunnerEventError
 from observations.events import event_of
-from observations.regions.piped import MOST_SLICES, longest_slices
-from observations.regions.recording import keep_longest_slices, set_wall_clock
 from observations.regions.regions import sources
+from observations.slice_times import (
+    MOST_SLICES,
+    keep_longest_slices,
+    longest_slices,
+    set_wall_clock,
+)
 from tests.observations.pop.recorded import recorded_event
 from tests.observations.regions.recorded import build
 

@@ -92,7 +92,8 @@ def keep(
     if events:
         folder = settings.home / "observations" / id_
         folder.mkdir(parents=True)
-        lines = [json.dumps(event) for event in (start, regions(start_ns), ended)]
+        every = (start, pop(start_ns), regions(start_ns), ended)
+        lines = [json.dumps(event) for event in every]
         (folder / "events.jsonl").write_text("\n".join([*lines, '{"event": "end']))
 
 
@@ -107,6 +108,16 @@ def regions(start_ns: int) -> Mapping[str, Any]:
         "regions": [[-1, "main"], [0, "solve"]],
         "threads": [{**thread, "slices": slices}, other],
     }
+
+
+def pop(start_ns: int) -> Mapping[str, Any]:
+    """Two ranks; the first is in `MPI_Send`, and then in OpenMP."""
+    slices = [[0, start_ns + 20, start_ns + 30], [1, start_ns + 40, start_ns + 50]]
+    thread = {"rank": 0, "process": 0, "thread": 0, "slices": slices}
+    other = {**thread, "rank": 1, "process": 1, "slices": slices[:1]}
+    names = ["MPI_Send", "OpenMP barrier"]
+    trace = {"names": names, "left_out_slices": 0, "threads": [other, thread]}
+    return {"event": "pop", "reason": "", "processes": [], "trace": trace}
 
 
 def write(
@@ -134,7 +145,7 @@ def ticks(*seconds: float) -> list[int]:
     return [START_MS + int(1000 * one) for one in seconds]
 
 
-def test_run_with_its_regions_has_exact_times(
+def test_run_with_its_regions_and_calls_has_exact_times(
     settings: Settings, twin: Endpoint
 ) -> None:
     keep(settings, twin, "a")
@@ -151,6 +162,11 @@ def test_run_with_its_regions_has_exact_times(
         ReadSlice("main", START_NS + 10, START_NS + 50, {}),
     ]
     assert len(trace.slices["regions / rank 0, thread 1"]) == 1
+    assert trace.slices["MPI and OpenMP / rank 0, thread 0"] == [
+        ReadSlice("MPI_Send", START_NS + 20, START_NS + 30, {}),
+        ReadSlice("OpenMP barrier", START_NS + 40, START_NS + 50, {}),
+    ]
+    assert len(trace.slices["MPI and OpenMP / rank 1, thread 0"]) == 1
 
 
 def test_run_from_elsewhere_has_the_times_of_the_graph(

@@ -1,5 +1,6 @@
 """A real exporter on loopback that misbehaves as its path says."""
 
+import gzip
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -44,6 +45,15 @@ class _Page(BaseHTTPRequestHandler):
         self.send_response(302)
         self.send_header("Location", "/good")
         self.end_headers()
+
+    def _encoded(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        self.wfile.write(gzip.compress(TEXT.encode()))
+
+    def _raw(self) -> None:
+        self.wfile.write(b"\x1b[31mno\x07 HTTP\r\n\r\n")
 
     def _wrong(self) -> None:
         self._answer(b'# TYPE a speed\na 1\nb one\nc{x="1"} 1\nc{x="1"} 2\n')

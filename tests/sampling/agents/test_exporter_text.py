@@ -1,4 +1,4 @@
-"""Lines of exporters: what PCP's agent gets, and what is left out and counted."""
+"""Lines of exporters: what PCP's agent gets, and which lines are left out."""
 
 from sampling.agents.exporter_text import (
     MOST_METRICS,
@@ -58,12 +58,30 @@ def test_bad_lines_do_not_lose_those_that_follow() -> None:
     assert dropped("a 1\nb one\n<html>\nc{x=1} 1\nd 2\n") == {"bad line": 3}
 
 
+def test_name_without_a_value_is_a_bad_line() -> None:
+    assert dropped('up\nroom1\nb.5\nc{x="1"}\n') == {"bad line": 4}
+
+
+def test_long_runs_of_spaces_are_matched_in_linear_time() -> None:
+    """In quadratic time, this would take hours and block all other exporters."""
+    spaces = " " * 1_000_000
+    text = f'a{spaces}1 1 1\nb{{{spaces}1\nc{{x="1"{spaces}1\nd{spaces}1\n'
+    assert dropped(text) == {"bad line": 3}
+
+
+def test_only_samples_of_a_counter_are_counters() -> None:
+    text, _ = Families().document("# TYPE a counter\na_total 1\n")
+    assert "# PCP5 a_total 0.0.0 double PM_INDOM_NULL counter none" in text
+    text, _ = Families().document("# TYPE a gauge\na 2\na_total 1\n")
+    assert "# PCP5 a_total 0.0.0 double PM_INDOM_NULL instant none" in text
+
+
 def test_wrong_types_are_counted() -> None:
     assert dropped("# TYPE a speed\na 1\n") == {"unknown type": 1}
     assert dropped("# TYPE a gauge\n# TYPE a counter\na 1\n") == {"type changed": 1}
 
 
-def test_metric_keeps_the_type_and_form_that_it_had_first() -> None:
+def test_metric_keeps_its_first_type_and_labels() -> None:
     known = Families()
     known.document("# TYPE a gauge\na 1\n")
     assert known.document("# TYPE a counter\na 2\n")[1] == 0
@@ -72,21 +90,21 @@ def test_metric_keeps_the_type_and_form_that_it_had_first() -> None:
     assert known.dropped["labels changed"] == 1
 
 
-def test_values_that_are_no_numbers_are_absent() -> None:
+def test_infinite_values_and_nan_are_absent() -> None:
     known = Families()
     text, series = known.document("a NaN\nb +Inf\nc 1\n")
     assert series == 1 and "c 1.0" in text
     assert not known.dropped
 
 
-def test_numbers_of_metrics_and_series_are_bounded_for_good() -> None:
+def test_numbers_of_metrics_and_series_are_limited() -> None:
     known = Families()
     _, series = known.document("".join(f"m{n} 1\n" for n in range(MOST_METRICS + 5)))
     assert series == MOST_METRICS
     known.document("another 1\n")
     assert known.dropped == {"too many metrics": 6}
     known = Families()
-    # An exporter whose labels change for ever would fill PCP's table of names.
+    # An exporter whose labels always change would fill PCP's table of names.
     for start in range(0, MOST_SERIES + 2000, 1000):
         names = range(start, start + 1000)
         known.document("".join(f'a{{id="{n}"}} 1\n' for n in names))

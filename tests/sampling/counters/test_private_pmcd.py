@@ -121,7 +121,7 @@ def test_request_that_is_refused_leaves_nothing() -> None:
 def test_request_that_never_gets_the_lock_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(daemon, "_WAITS", 0.1)
+    monkeypatch.setattr(daemon, "_LOCK_SECONDS", 0.1)
     with (tmp_path / "lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with (

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from sampling.plan_file.choice import ALL, InstanceSelection, MetricRequest, finest
 from sampling.plan_file.plan import FetchGroup, make_plan
+from sampling.sources.thread_metrics import process_of, thread_instance
 
 SOME = frozenset
 
@@ -59,6 +60,41 @@ def test_each_instance_has_its_finest_requested_period(
         assert [ms for ms, choice in found if choice.has(name)] == (
             [min(asked)] if asked else []
         )
+
+
+PROCESSES = ("000001 a", "000002 b")
+THREADS = tuple(thread_instance(name, tid) for name in PROCESSES for tid in (3, 4))
+OF_THREADS = st.lists(
+    st.builds(
+        MetricRequest,
+        st.integers(1, 5),
+        st.none() | st.frozensets(st.sampled_from([*PROCESSES, *THREADS])),
+    ),
+    max_size=6,
+)
+
+
+@given(OF_THREADS)
+def test_process_stands_for_all_its_threads(requests: list[MetricRequest]) -> None:
+    found = finest(requests)
+    for name in THREADS:
+        asked = [
+            w.period_ms
+            for w in requests
+            if w.instances is None or {name, process_of(name)} & w.instances
+        ]
+        assert [ms for ms, choice in found if choice.has(name)] == (
+            [min(asked)] if asked else []
+        )
+
+
+def test_group_knows_its_instances_if_all_metrics_have_named_ones() -> None:
+    a, b = InstanceSelection(SOME({"x"})), InstanceSelection(SOME({"y"}))
+    names = {"a": "a", "b": "b"}
+    assert FetchGroup(names, {"a": a, "b": b}).only == {"x", "y"}
+    assert FetchGroup(names, {"a": a}).only is None
+    but = InstanceSelection(None, SOME({"y"}))
+    assert FetchGroup(names, {"a": a, "b": but}).only is None
 
 
 def test_rows_of_two_plans_become_two_groups() -> None:

@@ -226,3 +226,21 @@ def test_any_host_name_is_sampled_or_not(tmp_path: Path) -> None:
     (tmp_path / "status.json").write_text(json.dumps({"hosts": names}))
     assert "'h4' and 4 more" in read_bridge(tmp_path, "n1").not_sampled
     assert not read_bridge(tmp_path, "h8").not_sampled
+
+
+@pytest.mark.parametrize(
+    ("metric", "instance", "reason"),
+    [
+        ("supertwin.probe.calls", "gone", "no probe of 'n1' has the name 'gone'"),
+        ("supertwin.probe.calls", "bad", "probe 'bad' is not attached: no right"),
+        ("supertwin.probe.latency", "send:le=256", "may only count calls"),
+    ],
+)
+def test_probe_without_values_is_explained(
+    metric: str, instance: str, reason: str
+) -> None:
+    probes = {"send": "attached", "bad": "no right"}
+    status = BridgeStatus(STATUS, probes=probes)
+    found = judge(Evidence("n1", metric, instance, KNOWN, status))
+    assert found.verdict == "no value"
+    assert reason in found.reason

@@ -2,6 +2,7 @@
 
 import { ask } from "../explorer/api.js";
 import { drawCharts } from "./charts.js";
+import { showProfile } from "./flame.js";
 import { Printer, bytesOf, formatSize } from "./printer.js";
 import { showProse } from "../prose.js";
 
@@ -14,6 +15,7 @@ if (at("spec")) {
   drawCharts(spec, windowOf, queryOf);
 }
 if (at("output")) void showOutput();
+for (const place of document.querySelectorAll(".profile")) showProfile(path, place);
 
 function windowOf(panel, [start, end]) {
   return ask(`${path}/series`, { metric: panel.title, start, end });

@@ -1,4 +1,4 @@
-"""When the last process of a group ended, from ``cgroup.events`` of version 2."""
+"""Finds when the last process of a group ended, from ``cgroup.events`` (version 2)."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -10,10 +10,11 @@ _FILE, _KEY = "cgroup.events", "populated"
 
 
 class CgroupActivity:
-    """Which groups had processes, and since when they have none; not thread-safe.
+    """Knows which groups had processes, and since when they have none; not thread-safe.
 
-    A scheduler removes the folder of a job some time after its last process. Groups
-    that also have a folder of version 1 are left out, since their processes are there.
+    A scheduler removes the folder of a job some time after its last process ended.
+    Groups that also have a folder of version 1 are left out, because that folder holds
+    their processes.
     """
 
     def __init__(self) -> None:
@@ -22,7 +23,7 @@ class CgroupActivity:
         self._empty: dict[str, int] = {}
 
     def files(self, groups: Mapping[str, Cgroup]) -> Iterable[str]:
-        """Return the files that report on groups, to be read when they are written."""
+        """Return the files of groups that are to be read whenever they are written."""
         self._files = {
             file: path
             for path, group in groups.items()
@@ -34,12 +35,12 @@ class CgroupActivity:
         """Read some of the files again."""
         for file in files:
             path = self._files.get(file)
-            with suppress(OSError):  # it is gone; the next scan notices that
+            with suppress(OSError):  # the group is gone: the next scan finds that
                 if path is not None:
                     self._note(path, parse_flat(read_file(file)).get(_KEY), now_ms)
 
     def end(self, path: str, now_ms: int) -> int:
-        """Return when a deleted group ended: since when it was empty, or else now."""
+        """Return when a deleted group became empty; now if that is unknown."""
         self._used.discard(path)
         return self._empty.pop(path, now_ms)
 

@@ -1,0 +1,1 @@
+"""Probes of functions and events as a source: counted and timed by BPF."""

@@ -1,0 +1,1 @@
+"""Probes of functions, USDT probes and tracepoints: definitions, checks and cost."""
