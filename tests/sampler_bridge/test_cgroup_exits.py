@@ -192,6 +192,8 @@ def test_missing_rights_are_the_reason_for_no_values() -> None:
     code = (
         "import os\n"
         "from tests.sampler_bridge.test_cgroup_exits import ExitSource, reason\n"
+        "from sampling.sources.cgroup_exits import exit_metrics\n"
+        "exit_metrics()  # reads a file, which may be in the folder of root\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "print(reason(ExitSource()))"
     )
