@@ -96,24 +96,12 @@ def publish_exporter(
     host: str, name: str, url: str, twin: Endpoint, iris: Iris
 ) -> None:
     """Describe an exporter of a host; a known one gets the new URL."""
-    triples, agent = Triples(), KNOWN["openmetrics"]
-    node = module_iri(iris, host, agent.name, name)
-    triples.node(
-        node,
-        ST.AgentModule,
-        {
-            ST.ofHost: iris.host(host),
-            ST.pmdaName: agent.name,
-            ST.moduleName: name,
-            RDFS.comment: f"Exporter {name}",
-            ST.givesMetric: [f"{agent.name}.{name}."],
-            ST.neededRights: agent.rights,
-            ST.costNote: agent.cost,
-            ST.exporterUrl: url,
-        },
-    )
-    graph = iris.agents_graph(host)
-    twin.update(f"{_removal(graph, node)} ;\n{insertion({graph: triples})}")
+    facts = {
+        RDFS.comment: f"Exporter {name}",
+        ST.givesMetric: [f"openmetrics.{name}."],
+        ST.exporterUrl: url,
+    }
+    _publish_module(host, "openmetrics", name, facts, twin, iris)
 
 
 def publish_script(
@@ -125,22 +113,27 @@ def publish_script(
     iris: Iris,
 ) -> None:
     """Describe a bpftrace script of a host; a known one gets the new text."""
-    triples, agent = Triples(), KNOWN["bpftrace"]
-    node = module_iri(iris, host, agent.name, name)
-    triples.node(
-        node,
-        ST.AgentModule,
-        {
-            ST.ofHost: iris.host(host),
-            ST.pmdaName: agent.name,
-            ST.moduleName: name,
-            RDFS.comment: f"Script {name}",
-            ST.givesMetric: metrics,
-            ST.neededRights: agent.rights,
-            ST.costNote: agent.cost,
-            ST.agentScript: text,
-        },
-    )
+    facts = {
+        RDFS.comment: f"Script {name}",
+        ST.givesMetric: metrics,
+        ST.agentScript: text,
+    }
+    _publish_module(host, "bpftrace", name, facts, twin, iris)
+
+
+def _publish_module(
+    host: str, agent: str, name: str, facts: dict[Any, Any], twin: Endpoint, iris: Iris
+) -> None:
+    triples, known = Triples(), KNOWN[agent]
+    node = module_iri(iris, host, agent, name)
+    about = {
+        ST.ofHost: iris.host(host),
+        ST.pmdaName: agent,
+        ST.moduleName: name,
+        ST.neededRights: known.rights,
+        ST.costNote: known.cost,
+    }
+    triples.node(node, ST.AgentModule, {**about, **facts})
     graph = iris.agents_graph(host)
     twin.update(f"{_removal(graph, node)} ;\n{insertion({graph: triples})}")
 
